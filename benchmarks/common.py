@@ -18,7 +18,7 @@ from typing import Final
 from kds.api.measures import percentile
 from kds.brain.patience import Patience
 from kds.brain.workspace import Workspace
-from kds.service.resident.background import health
+from kds.service.background import health
 
 START_S: Final = 120.0
 """How long a service may take to load."""

@@ -27,7 +27,7 @@ from common import options, write_between
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
 from kds.hooks.prompt import is_for_routing
-from kds.service.hook.hook_reply import hook_hint
+from kds.hooks.reply import hook_hint
 from kds.testing.chats import PlayedChatTurn, play_with, read_chats
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's

@@ -18,7 +18,7 @@ from typing import Any
 from common import cpu_s, ms, options, served, show
 
 from kds.brain.workspace import Workspace
-from kds.service.resident.service_client import ServiceClient
+from kds.service.service_client import ServiceClient
 
 CLIENTS = 8
 RATE = 50

@@ -99,7 +99,7 @@ def _preload(folder: Path) -> bool:
 
     import kds
     from kds.brain.clock import utc_now
-    from kds.service.resident import background
+    from kds.service import background
 
     for module in pkgutil.walk_packages(kds.__path__, "kds."):
         importlib.import_module(module.name)

@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from kds.brain.workspace import Workspace as Workspace
     from kds.learning.learning_log import LearningLog as LearningLog
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
+    from kds.service.background import spawn_service as spawn_service
     from kds.service.desk import Desk as Desk
     from kds.service.desk import open_desk as open_desk
-    from kds.service.resident.background import spawn_service as spawn_service
     from kds.session.answer import Answer as Answer
     from kds.session.session import Session as Session
     from kds.testing.dialogues import Dialogue as Dialogue
@@ -84,7 +84,7 @@ _HOMES = {
     "kds.testing.playing": "PlayedDialogue Score describe play score",
     "kds.router.prompts.library": "PromptLibrary",
     "kds.api.routing": "Router",
-    "kds.service.resident.background": "spawn_service",
+    "kds.service.background": "spawn_service",
     "kds.session.session": "Session",
     "kds.api.turn_log": "TurnLog",
 }

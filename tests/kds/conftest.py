@@ -15,7 +15,7 @@ import pytest
 from kds.brain.workspace import Workspace
 from kds.cli import main
 from kds.router.intents.model import IntentModel
-from kds.service.resident import background
+from kds.service import background
 
 from ..agents.openai_server import FakeProvider, serving
 from ..effort import PATIENCE_S

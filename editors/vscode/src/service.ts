@@ -10,7 +10,7 @@ import {
 } from "./wire.ts";
 import type { Said } from "@kds/transit";
 
-/** Messages of the history that the service takes (HISTORY_LIMIT of kds.service.resident.service_client). */
+/** Messages of the history that the service takes (HISTORY_LIMIT of kds.service.service_client). */
 const HISTORY_LIMIT = 32;
 const START_MS = 60_000;
 

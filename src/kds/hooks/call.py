@@ -1,6 +1,6 @@
 """One request to the service of a workspace, written by hand (see `kds.hooks.client`).
 
-The commands ask it in the same way (`kds.service.resident.service_client`): `http.client` costs
+The commands ask it in the same way (`kds.service.service_client`): `http.client` costs
 25 ms of imports, a fifth of what `kds route` costs with a service.
 
 Over the unix socket in ``kds-brain``; where there is none (Windows, `kds serve --no-socket`), over
@@ -240,7 +240,7 @@ def _on_loopback(host: str) -> str | None:
 
 
 def _is_held(path: str) -> bool:
-    """Whether a process holds the lock of the service, as `kds.service.resident.instance` takes it.
+    """Whether a process holds the lock of the service, as `kds.service.lifecycle` takes it.
 
     A lock cannot be cloned, and nobody else can hold one that only this user can open.
     """

@@ -41,7 +41,7 @@ OUTPUT = (
     b'{"additionalContext": %(text)s, "hookSpecificOutput": '
     b'{"hookEventName": "UserPromptSubmit", "additionalContext": %(text)s}}\n'
 )
-"""As in `kds.service.hook.hook_reply`: Copilot CLI reads the outer key, Claude Code the inner."""
+"""As in `kds.hooks.reply`: Copilot CLI reads the outer key, Claude Code the inner."""
 
 CODEX_OUTPUT = (
     b'{"hookSpecificOutput": '

@@ -10,7 +10,7 @@ EVENTS = {
 """The clients' names for the events that KDS knows, in lower case."""
 
 OWN_LINE = 'KDS: "'
-"""How every line begins that KDS adds to a conversation (`kds.service.hook.hook_reply`)."""
+"""How every line begins that KDS adds to a conversation (`kds.hooks.reply`)."""
 
 MEMORY_NOTE = "#memory"
 """How a note to the client's own memory begins; other words behind a `#` are headings, files and

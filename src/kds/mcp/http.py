@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 from kds.mcp.mcp_server import KdsServer
-from kds.service.listener import HttpAddress, Listeners, bind_http
-from kds.service.resident.address import ServiceAddress
-from kds.service.resident.signals import ended_by_signals, woken_by_signals
-from kds.service.wire.errors import AsgiApp
-from kds.service.wire.limits import BODY_LIMIT
-from kds.service.wire.security import HttpDoor, open_token
+from kds.service.layers import BODY_LIMIT, AsgiApp
+from kds.service.lifecycle import ended_by_signals, woken_by_signals
+from kds.service.listening import HttpAddress, Listeners, bind_http
+from kds.service.security import HttpDoor, open_token
+from kds.service.service_client import ServiceAddress
 
 PATH: Final = "/mcp"
 """The path that the SDKs and the clients' documentation use."""

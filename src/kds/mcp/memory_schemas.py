@@ -10,7 +10,7 @@ from kds.brain.clock import moment
 from kds.brain.passages.recalled import Hit, Recall
 from kds.brain.passages.values import ChunkKind, Role
 from kds.brain.sessions.session_values import Session
-from kds.service.wire.value_view import HitScores, Reply, Rounded
+from kds.service.models import HitScores, Reply, Rounded
 
 Format = Literal["markdown", "json"]
 

@@ -9,7 +9,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.settings_variables import switch, variables_set
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, own_settings_path
-from kds.service.resident.service_client import (
+from kds.service.service_client import (
     SWITCHED_OFF,
     How,
     ServiceClient,

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -17,27 +18,25 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
-from kds.service.catching_up import catch_up
-from kds.service.embedding import EmbeddingQueue
-from kds.service.listener import HttpAddress, Listeners, TeamAddress, bind_http
-from kds.service.page_listener import MakeSite, SiteHost
-from kds.service.reload import Reloader
-from kds.service.resident.address import ServiceAddress
-from kds.service.resident.expiry import expire_later
-from kds.service.resident.idle import Attendance, Attended
-from kds.service.resident.instance import Instance
-from kds.service.resident.process import start_of
-from kds.service.resident.replaced import CurrentInstallation, Installation
-from kds.service.resident.signals import ended_by_signals, woken_by_signals
-from kds.service.service_options import ServiceOptions
-from kds.service.wire.errors import AsgiApp, describe_fault
-from kds.service.wire.figures import Figures
-from kds.service.wire.health import Vitals
-from kds.service.wire.http_app import make_app
-from kds.service.wire.limits import BodyLimit
-from kds.service.wire.security import HttpDoor, SocketDoor, open_token
-from kds.service.wire.team_door import Passes, TeamDoor
-from kds.service.wire.traces import Traces
+from kds.service.background import start_of
+from kds.service.errors import describe_fault
+from kds.service.http_app import make_app
+from kds.service.jobs import EmbeddingQueue, Reloader, catch_up
+from kds.service.layers import AsgiApp, Attendance, Attended, BodyLimit
+from kds.service.lifecycle import Instance, ended_by_signals, expire_later, woken_by_signals
+from kds.service.listening import (
+    HttpAddress,
+    Listeners,
+    MakeSite,
+    SiteHost,
+    TeamAddress,
+    bind_http,
+)
+from kds.service.replaced import CurrentInstallation, Installation
+from kds.service.security import HttpDoor, SocketDoor, open_token
+from kds.service.service_client import ServiceAddress
+from kds.service.team_door import Passes, TeamDoor, Tell, tell_nobody
+from kds.service.telemetry import Figures, Traces, Vitals
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
@@ -58,6 +57,27 @@ looks at some of them."""
 Log = Callable[[str], None]
 Entrance = tuple[socket.socket, AsgiApp]
 """A socket that listens, and what answers there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """How to serve: ``idle_s`` seconds without a request end the service, None: nothing does."""
+
+    http: HttpAddress | None = None
+    unix_socket: bool = True
+    idle_s: float | None = None
+    team: TeamAddress | None = None
+    """Where people with tokens of their own are answered; None: nowhere."""
+    tell: Tell = tell_nobody
+    """Is told of each of their requests."""
+    drain_s: float = 0.0
+    """How long they are answered on after SIGTERM, so that a balancer can take note first."""
+
+    def possible(self) -> "ServiceOptions":
+        """The same, with loopback HTTP where there would be nothing to listen on."""
+        unix_socket = self.unix_socket and hasattr(socket, "AF_UNIX")
+        http = self.http if unix_socket or self.http or self.team else HttpAddress()
+        return replace(self, unix_socket=unix_socket, http=http)
 
 
 class Service:

@@ -18,7 +18,7 @@ from threading import Condition, Thread
 from time import monotonic
 from typing import Any, Final, TypeVar
 
-from kds.service.wire.errors import BusyError
+from kds.service.errors import BusyError
 
 QUEUE_LIMIT: Final = 256
 """Calls that may wait in either queue. A turn takes 5-15 ms, so the last one waits 2-4 s: longer

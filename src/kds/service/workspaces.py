@@ -4,7 +4,8 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,9 +21,27 @@ from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.query.query_service import EARLIER_SETTINGS, QueryService
-from kds.service.caller import Callers
-from kds.service.wire.errors import ConflictError, NotServedError
-from kds.service.workspace_notes import EmbeddingRecord, Reload
+from kds.service.callers import Callers
+from kds.service.errors import ConflictError, NotServedError
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """How often prompts and rules were read anew, when last, and what is wrong with them now."""
+
+    count: int = 0
+    at: datetime | None = None
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class EmbeddingRecord:
+    """What the background embedding has done since the service began."""
+
+    embedded: int = 0
+    failures: int = 0
+    last_error: str | None = None
+    """None when it works."""
 
 
 class ServedWorkspace:

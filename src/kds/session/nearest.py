@@ -15,7 +15,7 @@ from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
 from kds.service.desk import Desk
-from kds.service.resident.service_client import How
+from kds.service.service_client import How
 from kds.session.session_memory import SessionMemory
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from kds.api.measures import Spread
-from kds.service.wire.errors import NotServedError
+from kds.service.errors import NotServedError
 from kds.testing.metrics_report import (
     MetricsReport,
     Recalls,

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from kds.service.wire.errors import AsgiApp
+from kds.service.layers import AsgiApp
 
 FOLDER: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/static/"

@@ -8,8 +8,8 @@ from starlette.responses import Response, StreamingResponse
 
 from kds.brain.errors import MessageError
 from kds.brain.sessions.session_values import Session
-from kds.service.wire.errors import TooLargeError
-from kds.service.wire.schemas import MESSAGE_LIMIT
+from kds.service.errors import TooLargeError
+from kds.service.models import MESSAGE_LIMIT
 from kds.session.exchange import Exchange
 from kds.web import session_changes, taught_turns
 from kds.web.markup import as_html

@@ -1,7 +1,7 @@
 """The door of the page: this machine alone, by a link that works once, then by a cookie.
 
 Loopback TCP is open to every user and web page of the machine. What is looked at, in this order:
-`Host` and `Origin` (`kds.service.wire.security`), `Sec-Fetch-Site`, the cookie. Only static files,
+`Host` and `Origin` (`kds.service.security`), `Sec-Fetch-Site`, the cookie. Only static files,
 which say nothing of anybody, are served without one. Before all that, where the system tells whose
 process asks: it has to be this user's.
 """
@@ -13,8 +13,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
-from kds.service.wire.errors import AsgiApp, Event, Receive, Scope, Send, at_start
-from kds.service.wire.security import NEIGHBOUR, WORKSPACE, origin_fault
+from kds.service.layers import AsgiApp, Event, Receive, Scope, Send, at_start
+from kds.service.security import WORKSPACE, neighbour_is_trusted, origin_fault
 from kds.web.assets import PREFIX
 from kds.web.page_trouble import Trouble
 from kds.web.visitors import Visitors
@@ -69,7 +69,7 @@ class Door:
             return self._trouble.page(
                 403, f"Refused: {where} is not this machine.", where=where, hint=hint
             )
-        if not scope["state"][NEIGHBOUR]():
+        if not neighbour_is_trusted(scope["client"], scope["server"]):
             return self._trouble.page(403, "Refused: another user of this machine asks.")
         if _is_embedded(headers):
             return self._trouble.page(403, "Refused: a page from elsewhere wants this in it.")

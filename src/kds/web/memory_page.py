@@ -22,7 +22,7 @@ from kds.brain.sessions.session_values import (
     Stats,
 )
 from kds.query.values import Query
-from kds.service.wire.memory_api import look
+from kds.service.routes.memory import look
 from kds.web.session_changes import address, store_of
 from kds.web.visit import Visit, download, get, post
 

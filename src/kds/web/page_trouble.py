@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from kds.brain.errors import KdsError
-from kds.service.wire.errors import status_of
+from kds.service.errors import status_of
 from kds.web.rendering import Renderer
 
 HTMX: Final = "hx-request"

@@ -14,7 +14,7 @@ from kds.brain.errors import MessageError, StoreError
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
 from kds.brain.sessions.session_values import Archive, Session
-from kds.service.wire.errors import NotServedError
+from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
 from kds.web.talks import Talks
 from kds.web.visit import Visit, download, get, post

@@ -25,8 +25,8 @@ from kds.brain.settings_variables import Place
 from kds.clients.doctor.diagnosis import findings_of
 from kds.clients.doctor.finding import Finding, is_well
 from kds.clients.project import Project
-from kds.service.wire.health import Vitals
-from kds.service.wire.security import is_loopback
+from kds.service.security import is_loopback
+from kds.service.telemetry import Vitals
 from kds.web.visit import Visit, get, post
 
 OWN: Final = "own"

@@ -14,9 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from kds.brain.errors import KdsError
-from kds.service.resident.idle import Attended
-from kds.service.wire.errors import AsgiApp
-from kds.service.wire.limits import DRAIN_LIMIT, BodyLimit
+from kds.service.layers import DRAIN_LIMIT, AsgiApp, Attended, BodyLimit
 from kds.web import (
     analytics_page,
     chat_page,

@@ -17,10 +17,10 @@ from typing import Final, Unpack
 
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
-from kds.service.resident.service_client import How, route_request
-from kds.service.routed import routed
-from kds.service.wire.errors import describe_fault
-from kds.service.wire.schemas import RouteRequest
+from kds.service.callers import routed
+from kds.service.errors import describe_fault
+from kds.service.models import RouteRequest
+from kds.service.service_client import How, route_request
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 from kds.session.answer import Answer

@@ -13,7 +13,7 @@ from kds.brain.turn import Turn
 from kds.learning.antecedents import corrections_of
 from kds.learning.teaching import Learning, LearningError, teach, teach_reference
 from kds.router.references.resolver import Resolver
-from kds.service.wire.errors import NotServedError
+from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
 from kds.web.session_changes import address, store_of, talks_of
 from kds.web.turn_view import choices_of

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from kds.service.wire.errors import ForgedError
-from kds.service.wire.operation import archive_worker, router_worker, served_workspace
+from kds.service.errors import ForgedError
+from kds.service.operation import archive_worker, router_worker, served_workspace
 from kds.service.workspaces import ServedWorkspace
 from kds.web.door import VISITOR
 from kds.web.page_trouble import HTMX

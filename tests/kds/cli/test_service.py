@@ -13,9 +13,9 @@ import pytest
 import kds
 from kds.brain.workspace import Workspace
 from kds.hooks import start as hook_start
+from kds.service import background
 from kds.service.desk import Desk
-from kds.service.resident import background
-from kds.service.resident.address import ServiceAddress
+from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
 from ..conftest import Run, data, refused

@@ -17,9 +17,8 @@ import pytest
 from kds.brain.installation import install_line
 from kds.brain.workspace import Workspace
 from kds.clients.generated.mark import digest_in, digest_of
-from kds.service.resident.address import ServiceAddress
-from kds.service.server import Service
-from kds.service.service_options import ServiceOptions
+from kds.service.server import Service, ServiceOptions
+from kds.service.service_client import ServiceAddress
 
 from .conftest import Project
 

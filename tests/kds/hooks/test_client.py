@@ -25,8 +25,8 @@ from kds.hooks import start as hook_start
 from kds.hooks.log import read_hook_log
 from kds.hooks.prompt import OWN_LINE
 from kds.hooks.trouble import LOG_LIMIT, LOG_NAME, note
-from kds.service.resident.address import ServiceAddress
-from kds.service.wire.limits import BODY_LIMIT
+from kds.service.layers import BODY_LIMIT
+from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
 
@@ -572,7 +572,7 @@ def serving_tcp(
 
 
 def locked(path: Path) -> FileLock:
-    """The lock as `kds.service.resident.instance` takes it."""
+    """The lock as `kds.service.lifecycle` takes it."""
     return FileLock(path.with_suffix(".lock"), mode=0o600, timeout=PATIENCE_S)
 
 

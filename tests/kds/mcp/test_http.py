@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from kds.service.wire.limits import CONNECTION_LIMIT
+from kds.service.layers import CONNECTION_LIMIT
 
 from ...effort import PATIENCE_S
 from .conftest import INITIALIZE, Connect, HttpServer

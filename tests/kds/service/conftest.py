@@ -15,11 +15,9 @@ import pytest
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
 from kds.brain.workspace import Workspace
-from kds.service.listener import HttpAddress
-from kds.service.page_listener import MakeSite
-from kds.service.resident.address import ServiceAddress
-from kds.service.server import Service
-from kds.service.service_options import ServiceOptions
+from kds.service.listening import HttpAddress, MakeSite
+from kds.service.server import Service, ServiceOptions
+from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
 

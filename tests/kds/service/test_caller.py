@@ -12,9 +12,9 @@ from kds.brain.sessions.live_settings import LiveSettings
 from kds.brain.settings import SettingsError
 from kds.brain.settings_variables import SPACY_MODEL, routing_variables
 from kds.brain.workspace import Workspace
-from kds.service import caller
-from kds.service.caller import Callers
-from kds.service.wire.errors import ConflictError
+from kds.service import callers as caller
+from kds.service.callers import Callers
+from kds.service.errors import ConflictError
 
 FAB = "I want to add a FAB button"
 

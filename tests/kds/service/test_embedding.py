@@ -10,7 +10,7 @@ import pytest
 from kds.api.conversations import Conversations
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
-from kds.service.embedding import BACK_OFF_S, BATCH, EmbeddingQueue
+from kds.service.jobs import BACK_OFF_S, BATCH, EmbeddingQueue
 from kds.service.workspaces import ServedWorkspace
 
 from ..query.place import add_documents
@@ -103,8 +103,8 @@ def test_a_model_that_fails_is_left_alone_longer_and_longer_and_logged_once(
 
 def test_a_service_embeds_by_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_EMBEDDINGS", MODEL)
-    monkeypatch.setattr("kds.service.embedding.PAUSE_S", 0.01)
-    monkeypatch.setattr("kds.service.embedding.LOOK_S", 0.02)
+    monkeypatch.setattr("kds.service.jobs.PAUSE_S", 0.01)
+    monkeypatch.setattr("kds.service.jobs.EMBED_LOOK_S", 0.02)
     with running(folder) as service, service.client() as client:
         client.post("/sessions", json={"id": "s"})
         said = {"role": "user", "content": "the fee is late"}

@@ -15,8 +15,8 @@ from tests.agents.openai_server import Asked, Failure, FakeProvider, Slow, Text
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.words.tokens import estimate_tokens
 from kds.brain.workspace import Workspace
-from kds.service.listener import HttpAddress
-from kds.service.service_options import ServiceOptions
+from kds.service.listening import HttpAddress
+from kds.service.server import ServiceOptions
 from kds.transit import Message, QueryClient, QueryError
 from kds.transit.history import transit
 

@@ -10,10 +10,10 @@ import pytest
 from kds.api.conversations import Conversations
 from kds.brain.workspace import Workspace
 from kds.query.values import Query
-from kds.service import reload
+from kds.service import jobs
 from kds.service.fingerprint import fingerprint
-from kds.service.reload import Reloader
-from kds.service.wire.health import Vitals
+from kds.service.jobs import Reloader
+from kds.service.telemetry import Vitals
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
 from .conftest import wait_until
@@ -203,7 +203,7 @@ def test_words_of_the_workspace_count_as_its_rules_do(tmp_path: Path) -> None:
 
 @pytest.fixture
 def watching(reloader: Reloader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reloader]:
-    monkeypatch.setattr(reload, "LOOK_S", 0.02)
+    monkeypatch.setattr(jobs, "RELOAD_LOOK_S", 0.02)
     reloader.start()
     yield reloader
     reloader.stop()

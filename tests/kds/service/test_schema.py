@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from kds.api.conversations import Conversations
 from kds.brain.workspace import Workspace
-from kds.service.wire.http_app import make_app
+from kds.service.http_app import make_app
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 

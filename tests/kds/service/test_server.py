@@ -3,12 +3,11 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -22,12 +21,12 @@ from kds.brain.errors import PromptFileError
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.hooks.call import connect
-from kds.service.listener import HttpAddress
-from kds.service.resident import background
-from kds.service.resident.address import ServiceAddress
-from kds.service.resident.instance import Instance
-from kds.service.service_options import ServiceOptions
-from kds.service.wire.errors import AlreadyServedError, ServiceError
+from kds.service import background
+from kds.service.errors import AlreadyServedError, ServiceError
+from kds.service.lifecycle import Instance
+from kds.service.listening import HttpAddress
+from kds.service.server import ServiceOptions
+from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
 from .conftest import running, socket_client, wait_until
@@ -237,42 +236,6 @@ def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
     with running(folder) as service, service.client() as client:
         reply = client.post("/route", json=PURPLE).json()
         assert reply["expanded"] == "Make the FAB button purple"
-
-
-FEW_FILES = """
-import resource
-from kds.cli import main
-
-resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))  # what macOS gives a process
-main(["serve", "--workspace", {folder!r}, "--http", "0"])
-"""
-
-
-@unix
-def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
-    folder: Path, launchers: Path, process: Process
-) -> None:
-    address = ServiceAddress(folder / "kds-brain")
-    started = process(folder, launchers / "python-block", FEW_FILES.format(folder=str(folder)))
-    with ExitStack() as stack:
-        wait_until(address.socket_path.exists)
-        wait_until(lambda: json.loads(address.state_path.read_bytes())["http"])
-        port = json.loads(address.state_path.read_bytes())["http"]["port"]
-        for _ in range(300):
-            silent = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
-            stack.enter_context(closing(silent))
-        for _ in range(10):
-            with socket_client(folder / "kds-brain") as client:
-                assert client.get("/healthz").status_code == 200
-        token = {"Authorization": f"Bearer {address.token_path.read_text().strip()}"}
-        reply = httpx.get(f"http://127.0.0.1:{port}/healthz", headers=token, timeout=PATIENCE_S)
-        assert reply.status_code == 200
-        signalled(folder, signal.SIGTERM)
-        _, log = started.communicate(timeout=PATIENCE_S)
-    assert [line.split(" ", 1)[-1].split(":")[0] for line in log.splitlines()] == [
-        "started",
-        "stopped",
-    ]
 
 
 STUCK = """

@@ -17,8 +17,8 @@ from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
 from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.postgres.upgrade import upgrade
-from kds.service.listener import TeamAddress
-from kds.service.service_options import ServiceOptions
+from kds.service.listening import TeamAddress
+from kds.service.server import ServiceOptions
 
 from ...postgres_pair import Node, following, two_nodes
 from .conftest import running, wait_until

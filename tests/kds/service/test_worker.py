@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from kds.service.wire.errors import BusyError
+from kds.service.errors import BusyError
 from kds.service.worker import LONG_S, Worker
 
 pytestmark = pytest.mark.anyio

@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
-from kds.service.resident.service_client import ServiceClient
-from kds.service.service_options import ServiceOptions
+from kds.service.server import ServiceOptions
+from kds.service.service_client import ServiceClient
 from kds.web.site import open_site
 
 from ...effort import PATIENCE_S

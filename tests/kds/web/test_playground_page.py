@@ -14,7 +14,7 @@ import pytest
 
 from kds.api.routing import rehearsed
 from kds.api.workspace_parts import Parts
-from kds.service.resident.service_client import ServiceClient
+from kds.service.service_client import ServiceClient
 from kds.testing.dialogues import read_dialogues
 from kds.testing.playing import play
 from kds.web import playground_page

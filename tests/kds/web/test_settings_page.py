@@ -7,7 +7,7 @@ import pytest
 
 from kds.api.settings_keys import KEYS, meanings
 from kds.brain.whereabouts import OWN_SETTINGS
-from kds.service.resident.service_client import ServiceClient
+from kds.service.service_client import ServiceClient
 
 from .conftest import Site, Visitor
 

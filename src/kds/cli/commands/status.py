@@ -21,7 +21,7 @@ from kds.clients.doctor.clienthealth import installed_hooks
 from kds.clients.doctor.diagnosis import findings_of
 from kds.clients.doctor.finding import Finding, is_well
 from kds.clients.project import Project
-from kds.service.resident.background import standing_of
+from kds.service.background import standing_of
 
 _NOUNS: Final = {
     "context": ("message", " in the context"),

@@ -27,7 +27,7 @@ from kds.clients.settings.hookplan import HOOK_CLIENTS
 from kds.clients.table import CLIENTS, Client
 from kds.clients.undo import carry_out, plan_undo, undo
 from kds.router.prompts.library import PromptLibrary
-from kds.service.resident.service_client import reach
+from kds.service.service_client import reach
 
 WAYS: Final = """\
 KDS can come to your assistant in two ways; one is enough:

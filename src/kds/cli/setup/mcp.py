@@ -11,7 +11,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.options import workspace_option
 from kds.mcp.doorstep import Lines, Wire, claimed, greet
-from kds.service.resident.address import host_and_port
+from kds.service.service_client import host_and_port
 
 if TYPE_CHECKING:
     from kds.mcp.mcp_server import KdsServer
@@ -41,7 +41,7 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
     load = partial(load_server, workspace)
     if wanted is not None:
         from kds.mcp.http import serve_http  # FastAPI: 0.2 s of CPU
-        from kds.service.listener import HttpAddress
+        from kds.service.listening import HttpAddress
 
         place = HttpAddress(*wanted)
         serve_http(load(), place, announce=lambda line: click.echo(line, err=True))

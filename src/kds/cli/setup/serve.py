@@ -9,7 +9,7 @@ import click
 from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import NamedPath, find_workspace
-from kds.service.resident.address import host_and_port
+from kds.service.service_client import host_and_port
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)

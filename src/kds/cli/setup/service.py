@@ -23,10 +23,9 @@ from kds.cli.palette import ago, for_people, shown_text
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
 from kds.hooks.log import read_hook_log
-from kds.service.resident import background
-from kds.service.resident.address import ServiceAddress
-from kds.service.resident.background import standing_of
-from kds.service.resident.service_client import reach
+from kds.service import background
+from kds.service.background import standing_of
+from kds.service.service_client import ServiceAddress, reach
 
 STOPPING: Final = "waiting for the service to end"
 

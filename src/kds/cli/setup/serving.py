@@ -12,11 +12,9 @@ from starlette.datastructures import State
 from kds.brain.clock import moment, utc_now
 from kds.brain.workspace import Workspace
 from kds.cli.guard import complain_about
-from kds.service.listener import HttpAddress, TeamAddress
-from kds.service.page_listener import Site
-from kds.service.server import Service
-from kds.service.service_options import ServiceOptions
-from kds.service.wire.errors import AlreadyServedError
+from kds.service.errors import AlreadyServedError
+from kds.service.listening import HttpAddress, Site, TeamAddress
+from kds.service.server import Service, ServiceOptions
 
 START_AGAIN: Final = 75
 """Exit code of a service whose installation was replaced (EX_TEMPFAIL of sysexits): systemd with

@@ -14,9 +14,8 @@ from kds.clients.doctor.finding import Finding
 from kds.clients.programs import hook_arguments
 from kds.clients.settings.entries import NO_START
 from kds.hooks.log import read_hook_log
-from kds.service.hook.hook_call import PROBE
-from kds.service.resident.address import ServiceAddress
-from kds.service.resident.service_client import reach
+from kds.hooks.reply import PROBE
+from kds.service.service_client import ServiceAddress, reach
 
 SERVICE_TIMEOUT_S: Final = 5.0
 HOOK_TIMEOUT_S: Final = 20.0

@@ -1,0 +1,224 @@
+"""What a client's hook sends, and what KDS answers: nothing as a rule, a hint when it is sure.
+
+What a hook adds stays in the conversation for good, beside the client's own rules. So it is worth
+a line only where the model lacks something, and never an order. To inject the agents' prompts,
+set `hook: {mode: agent}`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kds.brain.errors import KdsError
+from kds.brain.message import well_formed
+from kds.brain.settings_schema import HookMode
+from kds.brain.turn import Turn
+from kds.brain.visible import one_line
+from kds.hooks.prompt import EVENTS, OWN_LINE, is_for_routing
+
+PROBE: Final = "kds_probe"
+"""A key that no client writes: see `HookCall.probe`."""
+
+_GOES_ON: Final = re.compile(
+    r"""\b(?:
+      as\ (?:we\ )?(?:discussed|agreed|said|planned|before)
+    | (?:like|from|as)\ (?:last\ time|before|yesterday|earlier|the\ last\ (?:chat|session|time))
+    | (?:continue|carry\ on|go\ on|keep\ going|proceed)\ (?:with|on|where|from)
+    | pick(?:ing)?\ (?:it\ |this\ |that\ )?(?:back\ )?up
+    | (?:where|what)\ (?:was\ i|were\ we|did\ we\ (?:leave|stop))
+    | back\ to\ (?:the|our|my|work)
+    | (?:last|previous|earlier|other)\ (?:session|chat|conversation|window)
+    | we\ (?:were|had\ been)\ (?:working|talking|doing|on)
+    )\b
+    | ^\W*(?:continue|go\ on|carry\ on|keep\ going|resume)\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How the first message of a conversation says that it goes on with an earlier one."""
+
+_NAMES: Final = ("hook_event_name", "hookEventName")
+_SESSIONS: Final = ("session_id", "sessionId", "conversation_id")
+_TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
+_MODE: Final = "permission_mode"
+_INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; kds help docs/hook.md"
+
+TEXT_LIMIT: Final = 9_500
+"""UTF-16 code units of what is added to a prompt. Claude Code puts a text of more than 10,000
+characters (JavaScript's, which are code units) in a file and shows the model a preview of it."""
+
+PROMPT_LIMIT: Final = 1_000
+"""Characters of a prompt that is hinted about: a longer one says by itself what it is about."""
+
+MOST_HINTS: Final = 2
+QUOTE_LIMIT: Final = 48
+"""Characters of a word and of what it stands for: two hints have at most 245, which is 60 tokens of
+English prose at some four characters each."""
+
+_TRACE: Final = re.compile(
+    r"^Traceback \(most recent call last\)|^\s+at \S.*[:(]\d+|^\s*File \".*\", line \d+"
+    r"|^(?:\w+\.)*\w*(?:Error|Exception|Panic)\b.*:",
+    re.MULTILINE,
+)
+_TAGS: Final = {"<message>": "</message>", "<expanded>": "</expanded>"}
+_LEFT_TO_THE_CLIENT: Final = ("## The message", "## What to hand back", "## Always")
+"""Sections of a prompt that the client has already: the message above all, and its own rules."""
+
+
+class HookInputError(KdsError):
+    """The input is not what a client writes to its prompt hook."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """A hook's input, whichever client wrote it."""
+
+    prompt: str
+    """What the user wrote; empty when the event is no prompt."""
+    cwd: str | None
+    """The folder the client works in."""
+    session: str | None
+    """The client's name for this conversation."""
+    event: str
+    """``prompt``, ``start`` (of a session) or ``other``."""
+    transcript: str | None = field(default=None, repr=False)
+    """The file in which the client keeps what was said."""
+    probe: bool = field(default=False, repr=False)
+    """Whether `kds doctor` asks: the prompt is routed and not remembered."""
+    planning: bool = field(default=False, repr=False)
+    """Whether the client is in its plan mode, which has rules of its own."""
+
+    @property
+    def for_routing(self) -> bool:
+        """Whether this is a prompt that a person wrote, and no command; see `kds.hooks.prompt`."""
+        return self.event == "prompt" and is_for_routing(self.prompt)
+
+
+def read_hook(raw: bytes) -> HookCall:
+    """Read the input of a hook: the spellings of Claude Code, Copilot CLI and VS Code.
+
+    Copilot CLI names no event unless asked to: with a ``prompt`` it is one, with a ``source`` the
+    start of a session. Raises HookInputError.
+
+    >>> read_hook(b'{"sessionId": "f3", "cwd": "/home/me", "prompt": "Make it purple"}')
+    HookCall(prompt='Make it purple', cwd='/home/me', session='f3', event='prompt')
+    """
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise HookInputError("the hook input is not JSON", hint=_INPUT_HINT) from error
+    if not isinstance(data, dict):
+        raise HookInputError("the hook input is not a JSON object", hint=_INPUT_HINT)
+    event = _event(data)
+    prompt = _text(data, "prompt")
+    if event == "prompt" and prompt is None:
+        raise HookInputError("the hook input has no prompt", hint=_INPUT_HINT)
+    session, probe = _text(data, *_SESSIONS), data.get(PROBE) is True
+    transcript, planning = _text(data, *_TRANSCRIPTS), data.get(_MODE) == "plan"
+    folder = _text(data, "cwd")
+    return HookCall(prompt or "", folder, session, event, transcript, probe, planning)
+
+
+def goes_on(message: str) -> bool:
+    """Whether ``message`` says itself that it continues something.
+
+    >>> goes_on("Continue with the FAB button"), goes_on("as discussed, use tabs")
+    (True, True)
+    >>> goes_on("Make it purple"), goes_on("Add a resume upload")
+    (False, False)
+    """
+    return _GOES_ON.search(message) is not None
+
+
+def hook_output(
+    turn: Turn, *, mode: HookMode = "line", planning: bool = False
+) -> dict[str, object] | None:
+    """Return the JSON that the hook prints for ``turn``; None when there is nothing to say.
+
+    Copilot CLI reads the outer key, Claude Code the inner one and ignores the other.
+    """
+    text = hook_text(turn, mode=mode, planning=planning)
+    if text is None:
+        return None
+    return {
+        "additionalContext": text,
+        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text},
+    }
+
+
+def hook_text(turn: Turn, *, mode: HookMode = "line", planning: bool = False) -> str | None:
+    """Return what the assistant reads beside the prompt: the hint, and in mode ``agent`` the
+    prompt of the agent, whole or not at all.
+
+    A client that is planning has rules that an agent's prompt would contradict.
+    """
+    hint = hook_hint(turn)
+    if mode == "line" or planning or turn.action != "route":
+        return hint
+    text = "\n\n".join(part for part in (hint, agent_prompt(turn.prompt)) if part)
+    return text if _units(text) <= TEXT_LIMIT else hint
+
+
+def hook_hint(turn: Turn) -> str | None:
+    """Return one line on what words of the prompt stand for; None where there is no such thing.
+
+    What only the assistant's reply names is not said: the model has just said it.
+
+    >>> from datetime import datetime, UTC
+    >>> from kds.brain.turn import Edit, Reference
+    >>> it = Reference("it", 5, 7, "FAB button", "pron.it", 0.9)
+    >>> hook_hint(Turn("Make it purple", datetime.now(UTC), references=(it,),
+    ...                edits=(Edit(5, 7, "the FAB button"),)))
+    'KDS: "it" probably means "the FAB button".'
+    """
+    if len(turn.message) > PROMPT_LIMIT or _TRACE.search(turn.message):
+        return None
+    hints = [f'{said}" probably means "{meant}"' for said, meant in _meanings(turn)]
+    together = ', "'.join(hints[:MOST_HINTS])
+    return f"{OWN_LINE}{together}." if hints else None
+
+
+def agent_prompt(prompt: str) -> str:
+    """``prompt`` without what the client has: the user's message, and rules of its own."""
+    kept: list[str] = []
+    left_out, closing = False, ""
+    for line in prompt.splitlines():
+        if closing:  # the user's words: a heading among them is none of ours
+            closing = "" if line == closing else closing
+        elif line in _TAGS:
+            closing = _TAGS[line]
+        elif line.startswith(("# ", "## ")):
+            left_out = line in _LEFT_TO_THE_CLIENT
+        if not left_out:
+            kept.append(line)
+    return "\n".join(kept).strip()
+
+
+def _event(data: dict[str, Any]) -> str:
+    name = _text(data, *_NAMES)
+    if name is not None:
+        return EVENTS.get(name.lower(), "other")
+    return "start" if "source" in data and "prompt" not in data else "prompt"
+
+
+def _text(data: dict[str, Any], *names: str) -> str | None:
+    value = next((data[name] for name in names if data.get(name) is not None), None)
+    if value is None or isinstance(value, str):
+        return None if value is None else well_formed(value)
+    raise HookInputError(f"'{names[0]}' of the hook input is not text", hint=_INPUT_HINT)
+
+
+def _meanings(turn: Turn) -> Iterator[tuple[str, str]]:
+    """Words of the message and what they stand for, both short and in one line."""
+    nameless = {(ref.start, ref.end) for ref in turn.references if not ref.target}
+    for edit in turn.edits:
+        said, meant = one_line(turn.message[edit.start : edit.end]), one_line(edit.text)
+        if (edit.start, edit.end) in nameless or not said or said == meant:
+            continue
+        if len(said) <= QUOTE_LIMIT and len(meant) <= QUOTE_LIMIT:
+            yield said.replace('"', "'"), meant.replace('"', "'")
+
+
+def _units(text: str) -> int:
+    """The length of ``text`` as JavaScript counts it."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,0 +1,217 @@
+"""Listening sockets with uvicorn behind each, and the web page's, opened when it is asked for."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+import uvicorn
+from starlette.datastructures import State
+
+from kds.service.errors import ConflictError, ServiceError, describe_fault
+from kds.service.layers import AsgiApp, LastResort
+from kds.service.security import is_loopback
+from kds.service.service_client import LOOPBACK
+
+GRACE_S: Final = 10
+"""Seconds that requests in flight have to finish; a turn takes milliseconds."""
+
+KEEP_ALIVE_S: Final = 30
+"""Seconds a silent connection stays open after an answer."""
+
+BACKLOG: Final = 256
+"""Connections that may wait to be accepted: a burst of windows, not the internet."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """Where to listen on loopback; port 0 is any free one. Raises ServiceError for other hosts."""
+
+    host: str = LOOPBACK
+    port: int = 0
+
+    def __post_init__(self) -> None:
+        if not is_loopback(self.host):
+            raise ServiceError(
+                f"'{self.host}' is not this machine's loopback address",
+                hint="use 127.0.0.1, ::1 or localhost; to reach it from elsewhere, use ssh -L",
+            )
+
+    @property
+    def url(self) -> str:
+        """The address as a URL.
+
+        >>> HttpAddress("::1", 8765).url
+        'http://[::1]:8765'
+        """
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class TeamAddress(HttpAddress):
+    """Where a shared service listens: on any interface; requests need a token. The balancer has
+    TLS, and limits connections."""
+
+    def __post_init__(self) -> None:
+        """Any interface will do."""
+
+
+def bind_http(address: HttpAddress) -> tuple[socket.socket, HttpAddress]:
+    """Bind; returns the address with its real port. Raises ServiceError."""
+    host = LOOPBACK if address.host.lower() == "localhost" else address.host
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named, asyncio sets TCP_NODELAY: else each answer waits 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, address.port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ServiceError(
+            f"cannot listen on {address.url}: {error.strerror or error}",
+            hint="choose another port, or 0 for any free one",
+        ) from error
+    return listener, replace(address, host=host, port=listener.getsockname()[1])
+
+
+class _Server(uvicorn.Server):
+    """Serves one bound socket until ``closing`` is set; then finishes what is in flight.
+
+    uvicorn would look ten times a second whether to stop, and handle signals itself; here an
+    event ends it, so that an idle service sleeps, and several listeners stop together.
+    """
+
+    def __init__(self, app: AsgiApp, closing: asyncio.Event, grace_s: int) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                interface="asgi3",
+                log_config=None,
+                log_level="critical",  # its lines may quote what a client sent
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
+                backlog=BACKLOG,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=grace_s,
+            )
+        )
+        self._closing = closing
+
+    async def main_loop(self) -> None:
+        """Wait for the end."""
+        await self._closing.wait()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the service."""
+        yield
+
+
+class Listeners:
+    """The listeners of the running loop: each answers from when it is added, all end together."""
+
+    def __init__(self, log: Callable[[str], None], *, grace_s: int = GRACE_S) -> None:
+        self._log = log
+        self._grace_s = grace_s
+        self._closing = asyncio.Event()
+        self.tasks: list[asyncio.Task[None]] = []
+        asyncio.get_running_loop().set_exception_handler(self._tell)
+
+    def add(self, listener: socket.socket, app: AsgiApp) -> None:
+        """Have ``app`` answer at a bound socket."""
+        server = _Server(LastResort(app, self._log), self._closing, self._grace_s)
+        self.tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
+
+    async def wait(self, stopped: asyncio.Event) -> None:
+        """Return when that is set, or a listener has ended by itself."""
+        stopping = asyncio.create_task(stopped.wait())
+        await asyncio.wait({stopping, *self.tasks}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+
+    async def close(self) -> None:
+        """Finish what is in flight, everywhere."""
+        self._closing.set()
+        await asyncio.gather(*self.tasks)
+
+    def _tell(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """One line for a fault of the loop, such as a lack of descriptors, and never a text."""
+        fault = context.get("exception")
+        self._log(f"event loop: {describe_fault(fault) if fault else context.get('message')}")
+
+
+class Site(Protocol):
+    """The web page. It belongs to a room above this one (`kds.web`)."""
+
+    @property
+    def app(self) -> AsgiApp:
+        """What answers at the listener."""
+        ...
+
+    def admit(self, root: str) -> str:
+        """A path that lets one browser in to the workspace ``root``, once."""
+        ...
+
+    def stop(self) -> None:
+        """Release everybody who waits for an answer; from the event loop."""
+        ...
+
+
+MakeSite = Callable[[State, int], Site]
+"""Makes the pages over the state of the service's application, for a port."""
+
+
+class SiteHost:
+    """Opens the web page of a service on loopback, and knows where it is."""
+
+    def __init__(
+        self,
+        make: MakeSite | None,
+        state: State,
+        listen: Callable[[socket.socket, AsgiApp], None],
+    ) -> None:
+        self._make = make
+        self._state = state
+        self._listen = listen
+        self._opening = asyncio.Lock()
+        self._site: Site | None = None
+        self._address = HttpAddress()
+
+    async def open(self, root: str, port: int | None) -> tuple[str, str]:
+        """Open the page unless it is open; returns its address, and a link that lets one in.
+
+        Raises ConflictError when there is none, or it is open at another port; ServiceError when
+        it cannot listen.
+        """
+        make = self._make
+        if make is None:
+            raise ConflictError("this service has no web page", hint="start it with kds serve")
+        async with self._opening:
+            if self._site is None:
+                listener, self._address = bind_http(HttpAddress(port=port or 0))
+                try:
+                    self._site = await asyncio.to_thread(make, self._state, self._address.port)
+                except BaseException:
+                    listener.close()
+                    raise
+                self._listen(listener, self._site.app)
+        if port and port != self._address.port:
+            raise ConflictError(
+                f"the page is open at {self._address.url} already",
+                where="port",
+                hint="use that one, or end it: kds service stop",
+            )
+        return self._address.url, f"{self._address.url}{self._site.admit(root)}"
+
+    def stop(self) -> None:
+        """Release everybody who waits. The listener ends with the others."""
+        if self._site is not None:
+            self._site.stop()

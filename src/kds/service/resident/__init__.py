@@ -1,1 +1,0 @@
-"""The service as a process of a machine: found, started, asked, watched, ended."""

@@ -1,0 +1,1 @@
+"""The operations of the HTTP side, one module a subject."""

@@ -1,0 +1,117 @@
+"""The prompt hook of an assistant: `POST /hook`."""
+
+import time
+from collections import OrderedDict
+from contextlib import suppress
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from pydantic import ConfigDict
+from starlette.responses import JSONResponse, Response
+
+from kds.brain.errors import ConfigError
+from kds.brain.settings import Settings, load_settings
+from kds.brain.workspace import Workspace
+from kds.hooks.reply import HookCall, goes_on, hook_output, read_hook
+from kds.hooks.transcript import read_transcript
+from kds.service.errors import TooLargeError
+from kds.service.models import EXAMPLES, MESSAGE_LIMIT, Reply
+from kds.service.operation import documented, router_worker, served_workspace
+from kds.service.service_client import ServiceAddress
+
+HOOK_INPUT: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "description": "The hook input as the client wrote it, in either spelling.",
+        "content": {
+            "application/json": {"schema": {"type": "object"}, "examples": EXAMPLES["hook"]}
+        },
+    }
+}
+"""The body is read by `kds.hooks.reply`, not by a model."""
+
+
+class HookSpecificOutput(Reply):
+    """The key that Claude Code reads."""
+
+    model_config = ConfigDict(extra="allow")
+
+    hookEventName: str  # noqa: N815  # the client's spelling
+    additionalContext: str  # noqa: N815  # the client's spelling
+
+
+class HookReply(Reply):
+    """What a client adds to the prompt, under the keys of both clients."""
+
+    model_config = ConfigDict(extra="allow")
+
+    additionalContext: str  # noqa: N815  # the client's spelling
+    hookSpecificOutput: HookSpecificOutput  # noqa: N815  # the client's spelling
+
+
+class Doubles:
+    """Recognizes a prompt sent twice: two hooks of one client, each configured in its own file."""
+
+    WITHIN_S: Final = 1.0
+    """Nobody types the same prompt twice in a second."""
+    KEPT: Final = 64
+    """Conversations whose last prompt is known."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def has(self, call: HookCall, now_s: float) -> bool:
+        """Whether ``call`` repeats the last one of its conversation; from now on it is that."""
+        key, said = call.session or "", hash(call.prompt)
+        before = self._last.pop(key, None)
+        self._last[key] = (said, now_s)
+        while len(self._last) > self.KEPT:
+            self._last.popitem(last=False)
+        return before is not None and before[0] == said and now_s - before[1] < self.WITHIN_S
+
+
+router = APIRouter()
+
+
+@router.post(
+    "/hook",
+    responses=documented(HookReply, 400, 404, 503)
+    | {204: {"description": "Nothing to add to the prompt."}},
+    openapi_extra=HOOK_INPUT,
+)
+async def hook(request: Request) -> Response:
+    """Answer the prompt hook of Claude Code or Copilot: what to add to the user's prompt."""
+    served = served_workspace(request, None)
+    call = read_hook(await request.body())
+    doubles: Doubles = request.app.state.doubles
+    if not call.for_routing or (not call.probe and doubles.has(call, time.monotonic())):
+        return Response(status_code=204)
+    if len(call.prompt) > MESSAGE_LIMIT:
+        raise TooLargeError(
+            f"the prompt is longer than {MESSAGE_LIMIT:,} characters", where="prompt"
+        )
+    chosen = _settings(served.workspace)
+    turn = await router_worker(request).run(
+        lambda: served.route(
+            call.prompt,
+            history=read_transcript(call.transcript, prompt=call.prompt) if call.transcript else (),
+            conversation=call.session,
+            join=True,
+            inherit=goes_on(call.prompt) or chosen.conversation.join,
+            log=not call.probe,
+            rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
+        )
+    )
+    with suppress(OSError):
+        ServiceAddress(served.workspace.brain).hung_path.unlink()
+    mode = "agent" if call.probe else chosen.hook.mode  # `kds doctor` waits for some answer
+    output = hook_output(turn, mode=mode, planning=call.planning)
+    return Response(status_code=204) if output is None else JSONResponse(output)
+
+
+def _settings(workspace: Workspace) -> Settings:
+    """The user's settings; the defaults where a file is wrong, which `kds doctor` tells."""
+    try:
+        return load_settings(workspace)
+    except ConfigError:
+        return Settings()

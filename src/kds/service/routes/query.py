@@ -1,0 +1,141 @@
+"""`POST /query`: rewriting, retrieval, and an answer where a model is there to give one.
+
+Rewriting and retrieval run on the router's thread, behind whatever a hook or a command asks;
+a model takes its time elsewhere, and never longer than it has.
+"""
+
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BeforeValidator, ConfigDict, Field, RootModel
+from starlette.responses import JSONResponse, Response
+
+from kds.brain.message import MESSAGE_LIMIT
+from kds.brain.sessions.session_table import ID_LIMIT
+from kds.query.understood import Understood
+from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
+from kds.service.models import EXAMPLES, PATH_LIMIT, WORKSPACE, RequestBody, whole
+from kds.service.operation import documented, router_worker, served_workspace
+from kds.service.workspaces import ServedWorkspace
+from kds.transit.history import Message
+
+MOST_MESSAGES: Final = 1000
+"""Messages of a context. Ten turns count; a client that sends its whole history is not refused."""
+
+
+class ContextMessage(RequestBody):
+    """Something that was said before the question."""
+
+    role: Literal["user", "assistant"]
+    content: str = Field(max_length=MESSAGE_LIMIT)
+
+
+class QueryRequest(RequestBody):
+    """A question. Only ``query`` is needed."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES["query"]})
+
+    query: str = Field(
+        min_length=1,
+        max_length=MESSAGE_LIMIT,
+        description="The question, as the user wrote it.",
+        examples=["And what happens if it falls on a weekend?"],
+    )
+    conversation_context: list[ContextMessage] | None = Field(
+        default=None,
+        max_length=MOST_MESSAGES,
+        description="What was said before, oldest first. The last ten turns count, of each reply "
+        "its first 500 characters, of all of it 2,000 tokens.",
+    )
+    session_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=ID_LIMIT,
+        description="A stored session, begun when there is none: what was said in it stands in "
+        "for a context that is not sent, and the question is remembered there.",
+        examples=["maple-street"],
+    )
+    source_path: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=PATH_LIMIT,
+        description="The document that the user looks at: its passages count 15 % more.",
+        examples=["contracts/servicing-agreement.md"],
+    )
+    scope: Scope = Field(
+        default="all",
+        description="`documents`: every document; `document`: that of `source_path` alone; "
+        "`memory`: remembered conversations; `conversation`: that of `session_id` alone; "
+        "`all`: documents, and conversations at the end of the list.",
+    )
+    limit: Annotated[int, BeforeValidator(whole)] = Field(
+        default=DEFAULT_LIMIT, ge=1, le=MOST_CHUNKS, description="Most passages."
+    )
+    answer: bool = Field(
+        default=True, description="Let a model answer from the passages, where one is configured."
+    )
+    workspace: str | None = WORKSPACE
+
+    def query_value(self) -> Query:
+        """The question as the service takes it."""
+        sent = self.conversation_context
+        context = None if sent is None else tuple(Message(one.role, one.content) for one in sent)
+        return Query(
+            text=self.query,
+            context=context,
+            session=self.session_id,
+            source=self.source_path,
+            scope=self.scope,
+            limit=self.limit,
+            answer=self.answer,
+        )
+
+
+class QueryReplyBody(RootModel[QueryReply]):
+    """What a question comes to. Every key is there in every reply."""
+
+    model_config = ConfigDict(
+        use_attribute_docstrings=True, json_schema_serialization_defaults_required=True
+    )
+
+
+router = APIRouter(tags=["query"])
+
+
+@router.post("/query", responses=documented(QueryReplyBody, 400, 404, 422, 503) | {
+    200: {
+        "description": "Done.",
+        "model": QueryReplyBody,
+        "content": {"application/json": {"example": EXAMPLES["query_reply"]}},
+    }
+})  # fmt: skip
+async def ask(request: Request, asked: QueryRequest) -> Response:
+    """Answer a question about documents and remembered conversations.
+
+    The passages come back whether or not a model answers. A session is remembered; without
+    `session_id` nothing is stored, whatever is sent.
+    """
+    served = served_workspace(request, asked.workspace)
+    reply = await answered(request, served, asked.query_value())
+    return JSONResponse(reply.as_dict())
+
+
+async def answered(request: Request, served: ServedWorkspace, query: Query) -> QueryReply:
+    """Do all that is to be done for a question; a model holds up nobody but who asks it.
+
+    Raises MessageError, as `QueryService.ask` does.
+    """
+    worker, service = router_worker(request), served.queries
+    found = await worker.run(lambda: _found(served, query), patient=True)
+    if found.may_be_rewritten:
+        read = await service.arewrite(found)
+        found = await worker.run(lambda: service.search(read), patient=True)
+    spoken = await service.aanswer(found)
+    return await worker.run(lambda: service.finish(found, spoken), patient=True)
+
+
+def _found(served: ServedWorkspace, query: Query) -> Understood:
+    """What was found; only understood, when a model is to be asked what the question means."""
+    served.look_at_all()
+    read = served.queries.understand(query)
+    return read if read.may_be_rewritten else served.queries.search(read)

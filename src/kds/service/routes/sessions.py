@@ -1,0 +1,340 @@
+"""Sessions over HTTP: begun, listed, read, changed, written out, erased."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import AfterValidator, AwareDatetime, Field
+from starlette.responses import Response
+
+from kds.api.session_names import session_page
+from kds.brain.database.instant import within_reach
+from kds.brain.errors import StoreError
+from kds.brain.passages.values import Message, Role
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.portable import ArchiveFile, archive, to_json, to_markdown
+from kds.brain.sessions.session_table import ID_LIMIT, TITLE_LIMIT
+from kds.brain.sessions.session_values import Session
+from kds.query.recollection import checked_id, checked_session
+from kds.service.errors import ConflictError, NotServedError
+from kds.service.models import (
+    MESSAGE_LIMIT,
+    PATH_LIMIT,
+    TEXT_LIMIT,
+    WORKSPACE,
+    Reply,
+    RequestBody,
+)
+from kds.service.operation import WorkspaceQuery, archive_worker, documented, served_workspace
+from kds.service.workspaces import ServedWorkspace
+
+MOST: Final = 200
+"""Sessions or messages of one page."""
+
+ExportFormat = Literal["json", "markdown"]
+
+SessionPath = Annotated[
+    str,
+    Path(max_length=ID_LIMIT, description="Id of a session.", examples=["export-20251103"]),
+]
+LimitQuery = Annotated[int, Query(ge=1, le=MOST, description="Most entries of a page.")]
+OffsetQuery = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]
+
+_TITLE = Field(
+    default=None,
+    min_length=1,
+    max_length=TITLE_LIMIT,
+    description="Without one the beginning of the first question serves.",
+    examples=["Closing of the Maple Street deal"],
+)
+_DOCUMENT = Field(
+    default=None,
+    max_length=PATH_LIMIT,
+    description="Path of the document that the session is about; null: none.",
+    examples=["contracts/servicing-agreement.md"],
+)
+
+
+class NewSession(RequestBody):
+    """A session to begin."""
+
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=ID_LIMIT,
+        description="Printable characters, no blanks at the ends, nor `/export` or `/messages`"
+        " at the end; null: a random one.",
+        examples=["export-20251103"],
+    )
+    title: str | None = _TITLE
+    document: str | None = _DOCUMENT
+    workspace: str | None = WORKSPACE
+
+
+class SessionChange(RequestBody):
+    """What is to change of a session; what is left out stays."""
+
+    title: str | None = _TITLE
+    document: str | None = _DOCUMENT
+    workspace: str | None = WORKSPACE
+
+
+class NewMessage(RequestBody):
+    """A message to store."""
+
+    role: Role = Field(examples=["user"])
+    content: str = Field(
+        min_length=1, max_length=MESSAGE_LIMIT, examples=["What is the Determination Date?"]
+    )
+    speaker: str | None = Field(
+        default=None, min_length=1, max_length=TEXT_LIMIT, description="Who of several it was."
+    )
+    at: Annotated[AwareDatetime, AfterValidator(within_reach)] | None = Field(
+        default=None, strict=False, description="When it was said, year 2 to 9998; null: now."
+    )
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=ID_LIMIT,
+        description="With an id of yours a message that is sent twice is stored once.",
+    )
+    workspace: str | None = WORKSPACE
+
+
+class SessionReply(Reply):
+    """A session, without what was said in it."""
+
+    id: str
+    title: str
+    document: str | None = Field(validation_alias="document_context")
+    created_at: datetime
+    updated_at: datetime
+    messages: int = Field(validation_alias="message_count")
+    tokens: int = Field(validation_alias="token_count")
+
+
+class SavedSession(SessionReply):
+    """A session that was begun or changed."""
+
+    warnings: tuple[str, ...] = ()
+    """Such as: the document is not in the store."""
+
+
+class SessionsReply(Reply):
+    """Sessions, the one changed last first."""
+
+    sessions: list[SessionReply]
+    next_offset: int | None
+    """Where the next page begins; null: that is all."""
+
+
+class MessageReply(Reply):
+    """A message as it was stored: secrets are replaced by marks."""
+
+    id: str
+    seq: int
+    """Position in the session, from 1."""
+    role: Role
+    speaker: str | None
+    content: str
+    at: datetime
+    tokens: int
+
+
+class SessionPage(SessionReply):
+    """A session with a page of its messages, oldest first."""
+
+    page: tuple[MessageReply, ...] = ()
+    next_offset: int | None = None
+    """Where the next page begins; null: that is all."""
+
+
+class DeletedReply(Reply):
+    """What is gone, with its bytes in the file."""
+
+    deleted: str
+
+
+router = APIRouter(prefix="/sessions", tags=["sessions"])
+
+_ONE = "/{session:path}"
+"""An id may hold a slash: a hook's conversation is named by its client."""
+
+
+@router.post("", status_code=201, responses=documented(
+    SavedSession, 400, 404, 409, 422, 503, success=201))  # fmt: skip
+async def create_session(request: Request, asked: NewSession) -> Response:
+    """Begin a session."""
+    served = served_workspace(request, asked.workspace)
+    chosen = None if asked.id is None else checked_session(asked.id)
+
+    def create() -> Session:
+        store = served.memory_for_writing()
+        if chosen is not None and store.find_session(chosen) is not None:
+            raise ConflictError(
+                "there is a session with this id already",
+                where="id",
+                hint="go on with it, or choose another id",
+            )
+        return store.create_session(
+            title=asked.title, document_context=asked.document, session_id=chosen
+        )
+
+    return await _saved(request, served, create, document=asked.document, status=201)
+
+
+@router.get("", responses=documented(SessionsReply, 404, 422, 503))
+async def list_sessions(
+    request: Request,
+    limit: LimitQuery = 50,
+    offset: OffsetQuery = 0,
+    workspace: WorkspaceQuery = None,
+) -> Response:
+    """List sessions, the one changed last first."""
+    served = served_workspace(request, workspace)
+
+    def read() -> SessionsReply:
+        sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
+        return SessionsReply.model_validate({"sessions": sessions, "next_offset": following})
+
+    return (await archive_worker(request).run(read)).response()
+
+
+@router.get(f"{_ONE}/export", responses=documented(ArchiveFile, 404, 422, 503) | {
+    200: {
+        "description": "The session: JSON that can be imported again, or Markdown to read.",
+        "model": ArchiveFile,
+        "content": {"text/markdown": {"schema": {"type": "string"}}},
+    }
+})  # fmt: skip
+async def export_session(
+    request: Request,
+    session: SessionPath,
+    format: ExportFormat = "json",
+    workspace: WorkspaceQuery = None,
+) -> Response:
+    """Write a session out whole."""
+    served = served_workspace(request, workspace)
+    found = await archive_worker(request).run(lambda: archive(_store_of(served, session), session))
+    if format == "markdown":
+        return Response(to_markdown(found), media_type="text/markdown")
+    return Response(to_json([found]), media_type="application/json")
+
+
+@router.get(_ONE, responses=documented(SessionPage, 404, 422, 503))
+async def show_session(
+    request: Request,
+    session: SessionPath,
+    limit: LimitQuery = 50,
+    offset: OffsetQuery = 0,
+    workspace: WorkspaceQuery = None,
+) -> Response:
+    """Return a session with a page of its messages, oldest first."""
+    served = served_workspace(request, workspace)
+
+    def read() -> tuple[Session, tuple[Message, ...]]:
+        store = _store_of(served, session)
+        found = store.session(session)
+        end = min(offset + limit, found.message_count)
+        if end <= offset:
+            return found, ()
+        return found, store.messages(session, last=end - offset, before_seq=end + 1)
+
+    found, messages = await archive_worker(request).run(read)
+    end = offset + limit
+    more = {"page": messages, "next_offset": end if end < found.message_count else None}
+    return SessionPage.model_validate(asdict(found) | more).response()
+
+
+@router.patch(_ONE, responses=documented(SavedSession, 400, 404, 409, 422, 503))
+async def change_session(request: Request, session: SessionPath, asked: SessionChange) -> Response:
+    """Give a session a title, or say which document it is about; what is left out stays."""
+    served = served_workspace(request, asked.workspace)
+
+    def change() -> Session:
+        store = _store_of(served, session, writes=True)
+        if asked.title is not None:
+            store.rename(session, asked.title)
+        if "document" in asked.model_fields_set:
+            store.set_document(session, asked.document)
+        return store.session(session)
+
+    return await _saved(request, served, change, document=asked.document)
+
+
+@router.delete(_ONE, responses=documented(DeletedReply, 404, 422, 503))
+async def delete_session(
+    request: Request, session: SessionPath, workspace: WorkspaceQuery = None
+) -> Response:
+    """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
+    served = served_workspace(request, workspace)
+
+    def delete() -> None:
+        _store_of(served, session)
+        served.memory.delete(session)
+
+    await archive_worker(request).run(delete)
+    return DeletedReply(deleted=session).response()
+
+
+@router.post(f"{_ONE}/messages", status_code=201, responses=documented(
+    MessageReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
+async def add_message(request: Request, session: SessionPath, asked: NewMessage) -> Response:
+    """Store a message at the end of a session; when this returns it is on the disk."""
+    served = served_workspace(request, asked.workspace)
+    chosen = None if asked.id is None else checked_id(asked.id)
+
+    def add() -> Message:
+        store = _store_of(served, session, writes=True)
+        try:
+            found = served.memory.add(
+                session, asked.role, asked.content,
+                speaker=asked.speaker, at=asked.at, message_id=chosen, summarise=False,
+            )  # fmt: skip
+            served.memory.catch_up_later(session)
+        except StoreError as error:
+            if chosen is not None and _holds(store, chosen):
+                raise ConflictError(error.message, where="id", hint=error.hint) from error
+            raise
+        assert found is not None  # None means that the memory is off, which `writes` refuses
+        return found
+
+    stored = await archive_worker(request).run(add)
+    return MessageReply.model_validate(stored).response(201)
+
+
+def _store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> MemoryStore:
+    """The memory that holds ``session``. Raises NotServedError when there is no such session."""
+    store = served.memory_for_writing() if writes else served.memory_if_any()
+    if store is None or store.find_session(session) is None:
+        raise NotServedError("no such session", where="session", hint="GET /sessions lists them")
+    return store
+
+
+def _holds(store: MemoryStore, message_id: str) -> bool:
+    try:
+        store.message(message_id)
+    except StoreError:
+        return False
+    return True
+
+
+async def _saved(
+    request: Request,
+    served: ServedWorkspace,
+    save: Callable[[], Session],
+    *,
+    document: str | None,
+    status: int = 200,
+) -> Response:
+    """Save a session, and say when the document it is to be about is not there."""
+
+    def work() -> tuple[Session, str | None]:
+        saved = save()
+        return saved, served.queries.library.note_on(document) if document else None
+
+    session, note = await archive_worker(request).run(work)
+    warnings = [note] if note else []
+    return SavedSession.model_validate(asdict(session) | {"warnings": warnings}).response(status)

@@ -1,0 +1,202 @@
+"""Who may ask: the door in front of every listener.
+
+A unix socket is guarded by its file mode.
+Loopback TCP is open to every user and web page of the machine, so there a bearer token is
+asked for, and `Host` and `Origin` are checked: a page that rebinds its DNS name to 127.0.0.1
+sends its own name in `Host` (DNS rebinding), and one that posts across origins sends `Origin`.
+"""
+
+import hmac
+import ipaddress
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from kds.brain.errors import StoreError
+from kds.brain.private_file import read_private
+from kds.brain.receipt import read_own, replace_own
+from kds.service.errors import error_response
+from kds.service.layers import AsgiApp, Receive, Scope, Send
+
+WORKSPACE: Final = "kds.workspace"
+"""Key of the ASGI scope: root of the workspace whose door the request came through."""
+
+PERSON: Final = "kds.person"
+"""Key of the ASGI scope: whose token a request to a shared service has."""
+
+TOKEN_BYTES: Final = 32
+"""256 bits, the default of `secrets` and beyond any guessing."""
+
+_TOKEN_LENGTH: Final = 43
+"""Characters of TOKEN_BYTES in URL-safe base64 without padding."""
+
+
+_ROOT: Final = 0
+
+_TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if sys.platform == "linux" else ()
+"""Every TCP socket of this machine with its user: proc_net_tcp of the kernel's documents."""
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether ``host`` names this machine's loopback interface, and nothing else.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
+    (True, True, True)
+    >>> is_loopback("0.0.0.0"), is_loopback("localhost.example.com")
+    (False, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def open_token(path: Path) -> str:
+    """Return the token in ``path``, made when there is none, or when others could read it.
+
+    One that this user's KDS did not make for this place is made anew: a project may have brought
+    it along, and whoever sent the project knows it.
+
+    Raises StoreError when the file can neither be read nor written.
+    """
+    content = read_own(path)
+    if content is not None and _is_private(path):
+        token = content.decode("ascii", "replace").strip()
+        if len(token) >= _TOKEN_LENGTH:
+            return token
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    written = f"{token}\n".encode()
+    try:
+        replace_own(path, written)
+    except StoreError:  # without a receipt the next service makes another
+        if read_private(path) != written:
+            raise
+    return token
+
+
+def neighbour_is_trusted(
+    client: tuple[str, int], server: tuple[str, int], *, tables: Sequence[Path] = _TABLES
+) -> bool:
+    """Tell whether the process at the other end of a loopback connection is this user's, or root's.
+
+    Other users can listen on loopback, too, and a browser sends them the cookies of every port.
+    True where the system does not say (``tables`` are Linux's).
+    """
+    ends = [_as_in_table(*client), _as_in_table(*server)]
+    for table in tables:
+        try:
+            rows = [line.split() for line in table.read_text("ascii").splitlines()[1:]]
+        except OSError:
+            continue
+        for row in rows:
+            if row[1].endswith(ends[0]) and row[2].endswith(ends[1]):
+                return int(row[7]) in (os.geteuid(), _ROOT)
+    return True
+
+
+def _as_in_table(host: str, port: int) -> str:
+    """An end of a connection as the tables spell it; an IPv6 one has a prefix before it."""
+    number = int.from_bytes(socket.inet_aton(host), sys.byteorder)
+    return f"{number:08X}:{port:04X}"
+
+
+class SocketDoor:
+    """ASGI layer of a unix socket: says whose workspace it is. The file mode keeps others out."""
+
+    def __init__(self, app: AsgiApp, root: str) -> None:
+        self._app = app
+        self._root = root
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Note the workspace and pass the request on."""
+        scope[WORKSPACE] = self._root
+        await self._app(scope, receive, send)
+
+
+class HttpDoor:
+    """ASGI layer of loopback TCP: `Host`, `Origin`, then the token of one of the workspaces."""
+
+    def __init__(self, app: AsgiApp, tokens: Mapping[str, str]) -> None:
+        self._app = app
+        self._roots = {token.encode(): root for token, root in tokens.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or note the workspace of the token and pass the request on."""
+        headers = Headers(scope=scope)
+        fault = origin_fault(headers)
+        refusal = None if fault is None else _forbidden(*fault)
+        if refusal is None:
+            root = self._root_of(bearer(headers).encode("utf-8", "replace"))
+            if root is not None:
+                scope[WORKSPACE] = root
+                await self._app(scope, receive, send)
+                return
+            refusal = error_response(
+                401,
+                "no valid token",
+                where="Authorization",
+                hint="send `Authorization: Bearer TOKEN`, the content of kds-brain/service.token",
+                headers={"WWW-Authenticate": "Bearer", "Connection": "close"},
+            )
+        await refusal(scope, receive, send)
+
+    def _root_of(self, given: bytes) -> str | None:
+        found = None
+        for token, root in self._roots.items():  # every one, so that the time tells nothing
+            if hmac.compare_digest(given, token):
+                found = root
+        return found
+
+
+def bearer(headers: Headers) -> str:
+    """Return the token of a request; "" when it has none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def origin_fault(headers: Headers) -> tuple[str, str] | None:
+    """What is wrong with where a request was sent and comes from: the header, and the way out."""
+    hosts = headers.getlist("host")
+    if len(hosts) != 1 or not is_loopback(_host_name(hosts[0])):
+        return "Host", "use http://127.0.0.1, http://[::1] or http://localhost"
+    origins = headers.getlist("origin")
+    if any(origin.lower() != f"http://{hosts[0]}".lower() for origin in origins):
+        return "Origin", "a web page from elsewhere may not ask this service"
+    return None
+
+
+def _forbidden(where: str, hint: str) -> Response:
+    return error_response(
+        403, f"refused: {where} is not this machine", where=where, hint=hint,
+        headers={"Connection": "close"},
+    )  # fmt: skip
+
+
+def _host_name(host: str) -> str:
+    """The name in a `Host` header, without port and brackets; "" when it is malformed."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port
+    except ValueError:
+        return ""
+    if parts.username is not None or parts.path or parts.query or parts.fragment:
+        return ""
+    return parts.hostname or ""
+
+
+def _is_private(path: Path) -> bool:
+    if sys.platform == "win32":  # modes mean nothing there; the profile folder's ACL does
+        return True
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise StoreError(f"cannot read it: {error.strerror}", where=str(path)) from error
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o077

@@ -1,0 +1,237 @@
+"""Asking the service of a workspace, over its unix socket or the HTTP side it names."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypedDict, Unpack
+
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.settings_variables import routing_variables
+from kds.brain.turn import Turn, Utterance
+from kds.brain.wire import from_wire
+from kds.brain.workspace import Workspace
+from kds.hooks.call import Call, connect, exchange
+from kds.hooks.trouble import Late, Trouble
+
+CONNECT_S: Final = 0.5
+"""Seconds to connect on one machine: it takes well under a millisecond, or never succeeds."""
+
+ANSWER_S: Final = 30.0
+"""Seconds to wait for an answer. A turn takes milliseconds; a queue of 256 some seconds."""
+
+ANSWER_LIMIT: Final = 2**26
+"""Bytes of an answer: 64 MiB, where a turn with its prompt has some ten thousand."""
+
+BUSY: Final = 503
+"""Status of a service whose queue is full, or that is stopping."""
+
+REPLACED: Final = "installation"
+"""``where`` of the refusal of a service whose installation was replaced: it ends."""
+
+CONFLICT: Final = 409
+"""Status of what does not go with how the service was started."""
+
+UNREADABLE: Final = 422
+"""Status of a request with fields that the service does not know: it is an older one."""
+
+SWITCHED_OFF: Final = "service.enabled"
+"""Where a service declines because the settings say that commands are not to ask: no fault."""
+
+HISTORY_LIMIT: Final = 32
+"""Utterances that go along with a message: a rewriter reads six."""
+
+SAID_LIMIT: Final = 8_000
+"""Characters of each: a rewriter reads 600, once the code is taken out."""
+
+KNOWN_LIMIT: Final = 200
+"""Terms that go along: a conversation refers to a handful."""
+
+
+LOOPBACK: Final = "127.0.0.1"
+
+_PORT_MAX: Final = 65_535
+
+
+class ServiceAddress:
+    """The files through which a service and those who ask it find each other."""
+
+    def __init__(self, brain: Path) -> None:
+        """``brain`` is the ``kds-brain`` folder of the workspace."""
+        self.brain = brain
+        self.socket_path = brain / "service.sock"
+        """The unix socket, mode 0600."""
+        self.lock_path = brain / "service.lock"
+        """Held locked by the one service of the workspace while it lives."""
+        self.state_path = brain / "service.json"
+        """What the service says of itself: pid, version, address of its HTTP side."""
+        self.token_path = brain / "service.token"
+        """The bearer token of the HTTP side, mode 0600."""
+        self.starting_path = brain / "service.starting"
+        """When a service was last started in the background, and by which process id."""
+        self.hung_path = brain / "service.hung"
+        """Which start of the service let a hook wait in vain: hooks ask it for a shorter time."""
+        self.log_path = brain / "service.log"
+        """What a service in the background has to say."""
+
+
+def host_and_port(text: str) -> tuple[str, int]:
+    """Read `[HOST:]PORT`, this machine where no host is named. Raises KdsError without a port.
+
+    >>> host_and_port("8765"), host_and_port("[::1]:0")
+    (('127.0.0.1', 8765), ('::1', 0))
+    """
+    named, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
+        raise KdsError(f"'{text}' names no port", hint="use PORT or HOST:PORT, such as 8765")
+    return named.removeprefix("[").removesuffix("]") or LOOPBACK, int(port)
+
+
+class ServiceUnavailableError(KdsError):
+    """There is no service, or it went away while it was asked."""
+
+
+class ServiceEndsError(ServiceUnavailableError):
+    """The service ends because its installation was replaced, or has just ended."""
+
+
+class ServiceDeclinedError(KdsError):
+    """The service runs, and this is not for it: it is switched off, or was started otherwise."""
+
+
+class How(TypedDict, total=False):
+    """How a message is to be routed, of what `kds.api.conversations.Conversations.route` takes."""
+
+    conversation: str | None
+    join: bool
+    origin: str | None
+    log: bool
+    history: Sequence[Utterance]
+    rewrite: bool | None
+
+
+def route_request(message: str, known: Sequence[str] | None, how: How) -> dict[str, object]:
+    """Return what `POST /route` is sent for a message: the latest of what was said and is known."""
+    said = [{"role": one.role, "content": _short(one)} for one in how.get("history", ())]
+    terms = None if known is None else list(known)[-KNOWN_LIMIT:]
+    return {**how, "message": message, "history": said[-HISTORY_LIMIT:], "known": terms}
+
+
+def _short(said: Utterance) -> str:
+    """What goes along of something said: of a reply its end, where its question stands."""
+    return said.text[-SAID_LIMIT:] if said.role == "assistant" else said.text[:SAID_LIMIT]
+
+
+class ServiceClient:
+    """Asks one service. Every call is a connection of its own, so threads may share it."""
+
+    def __init__(self, workspace: Workspace, *, timeout_s: float = ANSWER_S) -> None:
+        self._workspace = workspace
+        self._address = ServiceAddress(workspace.brain)
+        self._timeout_s = timeout_s
+
+    def route(
+        self,
+        message: str,
+        *,
+        known: Sequence[str] | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+        **how: Unpack[How],
+    ) -> Turn:
+        """Have ``message`` routed; see `kds.api.conversations.Conversations.route`.
+
+        The settings of this process's environment count. ``tell`` hears the warnings of the
+        service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when
+        the service cannot do it as it would be done here, KdsError as the service reports it.
+        """
+        place = {"variables": routing_variables(), "workspace": str(self._workspace.root)}
+        answer = self._ask("POST", "/route", {**route_request(message, known, how), **place})
+        for warning in answer.get("warnings", ()) if isinstance(answer, dict) else ():
+            tell(str(warning))
+        return from_wire(answer)
+
+    def hook(self, given: Mapping[str, object]) -> None:
+        """Have the prompt of a hook remembered. Raises what `route` raises."""
+        self._ask("POST", "/hook", given)
+
+    def web(self, port: int | None) -> tuple[str, str]:
+        """Have the web page opened; its address, and a link that lets one browser in.
+
+        Raises what `route` raises.
+        """
+        asked = {"port": port, "workspace": str(self._workspace.root)}
+        answer = self._ask("POST", "/web", asked)
+        return str(answer["url"]), str(answer["login"])
+
+    def health(self) -> Mapping[str, Any]:
+        """What the service says of itself; see the HTTP contract in docs/service.md."""
+        answer = self._ask("GET", "/healthz")
+        if not isinstance(answer, dict):
+            raise StoreError("the service's health is no object", hint="kds service stop")
+        return answer
+
+    def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
+        content = b"" if body is None else json.dumps(body).encode()
+        ends = time.monotonic() + self._timeout_s
+        try:
+            call = _connected(self._workspace)
+            try:
+                status, answer = exchange(
+                    call, f"{method} {path}", content, ends, limit=ANSWER_LIMIT
+                )
+            finally:
+                call.connection.close()
+        except (TimeoutError, Late) as error:
+            raise KdsError(
+                f"the service took longer than {self._timeout_s:g} s",
+                where=str(self._address.socket_path),
+                hint="see `kds service status`; the message may have been remembered",
+            ) from error
+        except (OSError, Trouble) as error:
+            gone = reach(self._workspace) is None
+            kind = ServiceEndsError if gone else ServiceUnavailableError
+            raise kind(
+                f"the service does not answer: {str(error) or type(error).__name__}",
+                where=str(self._address.socket_path),
+                hint="see `kds service status`",
+            ) from error
+        return _answer(status, answer)
+
+
+def reach(workspace: Workspace, *, timeout_s: float = ANSWER_S) -> ServiceClient | None:
+    """Return a client when a service of ``workspace`` accepts connections, else None."""
+    try:
+        _connected(workspace).connection.close()
+    except (OSError, Trouble):
+        return None
+    return ServiceClient(workspace, timeout_s=timeout_s)
+
+
+def _connected(workspace: Workspace) -> Call:
+    return connect(str(workspace.brain), time.monotonic() + CONNECT_S)
+
+
+def _answer(status: int, content: bytes) -> Any:
+    try:
+        answer = json.loads(content) if content else None
+    except ValueError as error:
+        raise StoreError("the service's answer is no JSON", hint="kds service stop") from error
+    if status < 400:
+        return answer
+    problem = answer.get("error") if isinstance(answer, dict) else None
+    if status == BUSY:
+        raise _busy(problem)
+    if not isinstance(problem, dict):
+        raise KdsError(f"the service answered with status {status}", hint="kds service status")
+    message, where, hint = str(problem.get("message")), problem.get("where"), problem.get("hint")
+    if status == UNREADABLE and "is not known here" in message:
+        hint = "kds service stop: the next command starts one that is"
+        raise ServiceDeclinedError("the running service is not of this version", hint=hint)
+    refusal = ServiceDeclinedError if status == CONFLICT else KdsError
+    raise refusal(message, where=where, hint=hint)
+
+
+def _busy(problem: object) -> ServiceUnavailableError:
+    replaced = isinstance(problem, dict) and problem.get("where") == REPLACED
+    kind = ServiceEndsError if replaced else ServiceUnavailableError
+    return kind("the service is busy or stopping", hint="try again")

@@ -1,0 +1,117 @@
+"""What the service reads from a hook, whichever client wrote it."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.hooks.reply import HookCall, HookInputError, goes_on, read_hook
+
+
+@pytest.mark.parametrize(
+    ("written", "call"),
+    [
+        (
+            {
+                "session_id": "f3", "transcript_path": "/t.jsonl", "cwd": "/home/me",
+                "permission_mode": "default", "hook_event_name": "UserPromptSubmit",
+                "prompt": "Make it purple",
+            },
+            HookCall("Make it purple", "/home/me", "f3", "prompt", "/t.jsonl"),
+        ),
+        (
+            {"sessionId": "f3", "timestamp": 1774281852263, "cwd": "/home/me", "prompt": "Go on"},
+            HookCall("Go on", "/home/me", "f3", "prompt"),
+        ),
+        (
+            {"sessionId": "f3", "hookEventName": "UserPromptSubmit", "prompt": "Go on"},
+            HookCall("Go on", None, "f3", "prompt"),
+        ),
+        (
+            {"sessionId": "f3", "cwd": "/home/me", "source": "new", "initialPrompt": "Go on"},
+            HookCall("", "/home/me", "f3", "start"),
+        ),
+        (
+            {"session_id": "f3", "hook_event_name": "SessionStart", "source": "resume"},
+            HookCall("", None, "f3", "start"),
+        ),
+        ({"prompt": ""}, HookCall("", None, None, "prompt")),
+        ({"hook_event_name": "Stop", "prompt": None}, HookCall("", None, None, "other")),
+    ],
+)  # fmt: skip
+def test_the_spellings_of_the_clients_are_read(written: dict[str, Any], call: HookCall) -> None:
+    assert read_hook(json.dumps(written).encode()) == call
+
+
+def test_half_a_surrogate_pair_becomes_a_mark_of_its_own() -> None:
+    assert read_hook(b'{"prompt": "caf\\udce9 \\ud83d\\ude00"}').prompt == "caf\ufffd \U0001f600"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *(b"", b"hello", b"[]", b"{}", b"\xff", b'{"prompt": 7}', b'{"prompt": ["a"]}'),
+        *(b'{"hook_event_name": "UserPromptSubmit"}', b'{"prompt": "x", "cwd": {}}', b"[" * 99_999),
+    ],
+)
+def test_anything_else_is_refused(raw: bytes) -> None:
+    with pytest.raises(HookInputError) as refused:
+        read_hook(raw)
+    assert refused.value.hint
+
+
+@given(st.binary(max_size=200) | st.dictionaries(st.text(), st.text()).map(json.dumps))
+def test_no_input_makes_it_fail_in_another_way(raw: bytes | str) -> None:
+    content = raw if isinstance(raw, bytes) else raw.encode()
+    with suppress(HookInputError):
+        assert isinstance(read_hook(content), HookCall)
+
+
+def test_only_prompts_in_a_person_s_words_are_for_routing() -> None:
+    assert HookCall("Make it purple", None, None, "prompt").for_routing
+    assert not HookCall("/compact", None, None, "prompt").for_routing
+    assert not HookCall("", None, None, "prompt").for_routing
+    assert not HookCall("Make it purple", None, None, "other").for_routing
+
+
+@pytest.mark.parametrize(("mode", "planning"), [("plan", True), ("default", False), (None, False)])
+def test_the_plan_mode_of_a_client_is_seen(mode: str | None, planning: bool) -> None:
+    call = read_hook(json.dumps({"prompt": "Go on", "permission_mode": mode}).encode())
+    assert call.planning is planning
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "as discussed, use tabs",
+        "continue with the FAB button",
+        "Continue",
+        "where were we?",
+        "lets pick up where we left off",
+        "back to the login form",
+        "same as yesterday please",
+        "we were working on the parser",
+        "in the previous session you added a menu",
+    ],
+)
+def test_a_message_that_says_so_goes_on(message: str) -> None:
+    assert goes_on(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Make it purple",
+        "still not working",
+        "Add a continue button",
+        "why does the session expire?",
+        "use the previous version of numpy",
+        "it should resume the download",
+        "run this before the tests",
+    ],
+)
+def test_a_message_that_merely_points_somewhere_does_not(message: str) -> None:
+    assert not goes_on(message)

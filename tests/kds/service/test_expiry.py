@@ -1,0 +1,33 @@
+"""Old lines of the context are gone after two hours of silence."""
+
+import subprocess
+from datetime import timedelta
+
+import pytest
+
+from kds.brain.clock import utc_now
+from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import MAX_AGE
+from kds.brain.patience import Patience
+from kds.brain.turn import ContextEntry
+from kds.brain.workspace import Workspace
+from kds.service.lifecycle import expire_later
+
+from ..conftest import said_in
+
+
+def test_lines_leave_the_disk_when_they_expire_with_no_use_at_all(place: Workspace) -> None:
+    almost = utc_now() - MAX_AGE + timedelta(seconds=2)
+    soon = ContextEntry(almost, "I want to add a FAB button", "PLAN")
+    Contexts(place).journal().log(soon)
+    assert said_in(place.root) == [soon.user_message]
+    expire_later(place)
+    assert Patience(300.0).until(lambda: said_in(place.root) == [], pause_s=0.1)
+
+
+def test_an_empty_context_leaves_no_process_behind(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    expire_later(place)
+    assert not place.context_path.exists()

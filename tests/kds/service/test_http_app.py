@@ -1,0 +1,395 @@
+"""Every endpoint, over the unix socket of a service that runs."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kds.brain.message import MESSAGE_LIMIT
+from kds.brain.wire import from_wire
+
+from ...effort import bounded
+from .conftest import problem
+
+PLAN = "I want to add a FAB button"
+
+
+def route(client: httpx.Client, message: str, **more: object) -> httpx.Response:
+    return client.post("/route", json={"message": message, **more})
+
+
+def remembered(client: httpx.Client, **query: str) -> list[str]:
+    reply = client.get("/context", params=query)
+    assert reply.status_code == 200
+    return [entry["user_message"] for entry in reply.json()["entries"]]
+
+
+def test_a_message_is_routed_in_the_light_of_the_one_before(client: httpx.Client) -> None:
+    assert route(client, PLAN).json()["intent"] == "PLAN"
+    reply = route(client, "Make it purple").json()
+    turn = from_wire(reply)
+    assert (turn.expanded, turn.context_ref) == ("Make the FAB button purple", "FAB button")
+    assert turn.context[0].user_message == PLAN
+    assert turn.prompt
+    assert [record.step for record in turn.records][-1] == "log"
+    assert reply["warnings"] == []
+
+
+def test_without_log_nothing_is_remembered(client: httpx.Client) -> None:
+    route(client, PLAN, log=False)
+    assert remembered(client) == []
+
+
+def test_conversations_do_not_see_each_other(client: httpx.Client) -> None:
+    route(client, PLAN, conversation="one")
+    alone = route(client, "Make it purple", conversation="two").json()
+    assert alone["expanded"] == "Make it purple"
+    assert remembered(client) == []
+    assert remembered(client, conversation="one") == [PLAN]
+    assert client.delete("/context", params={"conversation": "one"}).json() == {"cleared": 1}
+
+
+def test_a_joined_conversation_begins_where_the_workspace_stands(client: httpx.Client) -> None:
+    route(client, PLAN)
+    reply = route(client, "Make it purple", conversation="joined", join=True).json()
+    assert reply["expanded"] == "Make the FAB button purple"
+    assert remembered(client) == [PLAN, "Make it purple"]
+
+
+def test_two_workspaces_have_two_contexts_and_two_sockets(service: Any) -> None:
+    with service.client(0) as first, service.client(1) as second:
+        route(first, PLAN)
+        assert remembered(second) == []
+        root = str(service.workspaces[1].root)
+        assert route(first, "Fix the login form", workspace=root).status_code == 200
+        assert remembered(second) == ["Fix the login form"]
+        assert remembered(first) == [PLAN]
+
+
+def test_a_workspace_is_known_by_any_spelling_of_its_folder(service: Any) -> None:
+    root = service.workspaces[1].root
+    with service.client() as client:
+        for spelled in (f"{root}/", f"{root}/kds-brain", str(root / "x" / "..")):
+            assert client.get("/prompts", params={"workspace": spelled}).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["/", "/nowhere", "a\0b", "../..", "~"])
+def test_a_workspace_that_is_not_served_is_not_found(client: httpx.Client, name: str) -> None:
+    status, message = problem(route(client, PLAN, workspace=name))
+    assert (status, message) == (404, "this workspace is not served here")
+
+
+def test_a_message_can_be_remembered_as_it_stands(client: httpx.Client) -> None:
+    said = {"message": "Make it purple", "intent": "execute", "context_ref": "FAB button"}
+    reply = client.post("/context", json=said)
+    assert reply.status_code == 200
+    (entry,) = reply.json()["entries"]
+    assert entry["intent"] == "EXECUTE"
+    assert entry["context_ref"] == "FAB button"
+    assert entry["session_id"] is None
+
+
+def test_an_unknown_intent_is_not_remembered(client: httpx.Client) -> None:
+    reply = client.post("/context", json={"message": "hello", "intent": "EXECUT"})
+    assert problem(reply) == (400, "unknown intent 'EXECUT'")
+    assert reply.json()["error"]["hint"] == "did you mean EXECUTE?"
+    assert remembered(client) == []
+
+
+def test_prompts_are_listed_and_shown(client: httpx.Client) -> None:
+    listed = client.get("/prompts").json()
+    names = [prompt["name"] for prompt in listed]
+    assert "work-planner" in names
+    shown = client.get("/prompts/work-planner").json()
+    assert shown["intent"] == "PLAN"
+    assert {key: shown[key] for key in listed[0]} in listed
+    assert "{% include" in shown["body"]
+    assert (shown["ask"], shown["handoffs"]) == ("plan something new", ["EXECUTE", "TEST"])
+    assert (shown["confirm"], shown["tools"]) == (False, [])
+
+
+def test_an_unknown_prompt_names_the_nearest(client: httpx.Client) -> None:
+    reply = client.get("/prompts/work-plannr")
+    assert reply.status_code == 404
+    assert reply.json()["error"]["hint"] == "did you mean 'work-planner'?"
+
+
+def test_the_health_tells_of_process_and_workspaces(service: Any, client: httpx.Client) -> None:
+    before = client.get("/healthz").json()
+    route(client, PLAN, log=False)
+    health = client.get("/healthz").json()
+    assert health["status"] == "ok"
+    assert health["turns"] == before["turns"] + 1
+    assert health["uptime_s"] > 0
+    assert health["rss_bytes"] is None or health["rss_bytes"] > 2**20
+    assert [one["root"] for one in health["workspaces"]] == [
+        str(w.root) for w in service.workspaces
+    ]
+    assert health["workspaces"][0]["reload"] == {"count": 0, "at": None, "error": None}
+
+
+@pytest.mark.parametrize("session", ["session_id", "sessionId"])
+def test_the_hook_answers_in_either_spelling(client: httpx.Client, session: str) -> None:
+    client.post("/hook", json={session: session, "cwd": "/x", "prompt": PLAN})
+    reply = client.post("/hook", json={session: session, "cwd": "/x", "prompt": "Make it purple"})
+    assert reply.status_code == 200
+    text = reply.json()["additionalContext"]
+    assert text == 'KDS: "it" probably means "the FAB button".'
+    assert reply.json()["hookSpecificOutput"]["additionalContext"] == text
+
+
+def test_a_new_chat_of_a_hook_inherits_nothing_unless_it_says_that_it_goes_on(
+    client: httpx.Client,
+) -> None:
+    route(client, PLAN)
+    for name, prompt, status in (
+        ("new", "Make it purple", 204),
+        ("going-on", "as discussed, make it purple", 200),
+    ):
+        reply = client.post("/hook", json={"session_id": name, "cwd": "/x", "prompt": prompt})
+        assert reply.status_code == status
+        assert ("the FAB button" in reply.text) == (status == 200)
+        route(client, PLAN)
+
+
+def test_a_prompt_that_two_hooks_of_a_client_send_is_remembered_once(client: httpx.Client) -> None:
+    for _ in range(2):
+        client.post("/hook", json={"session_id": "both", "cwd": "/x", "prompt": PLAN})
+    assert remembered(client, conversation="both") == [PLAN]
+
+
+def test_a_user_may_have_the_prompts_of_the_agents(client: httpx.Client, service: Any) -> None:
+    settings = service.workspaces[0].settings_path
+    settings.write_text("hook: {mode: agent}\n")
+    call = {"session_id": "agents", "cwd": "/x", "prompt": PLAN}
+    text = client.post("/hook", json=call).json()["additionalContext"]
+    planning = {**call, "prompt": "Add a chart", "permission_mode": "plan"}
+    told = client.post("/hook", json=planning)
+    settings.unlink()
+    assert text.startswith("# Work planner")
+    assert PLAN not in text
+    assert told.status_code == 204
+
+
+def test_an_answered_hook_takes_away_the_note_of_a_hang(client: httpx.Client, service: Any) -> None:
+    mark = service.workspaces[0].brain / "service.hung"
+    mark.write_text("1 2\n")
+    client.post("/hook", json={"session_id": "hung", "cwd": "/x", "prompt": PLAN})
+    assert not mark.exists()
+
+
+def test_the_hook_says_nothing_to_a_slash_command(client: httpx.Client) -> None:
+    reply = client.post("/hook", json={"session_id": "s", "prompt": "/help"})
+    assert (reply.status_code, reply.content) == (204, b"")
+    assert remembered(client) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"no json", b"[]", b"{}", b"[" * 100_000])
+def test_the_hook_refuses_what_no_client_writes(client: httpx.Client, content: bytes) -> None:
+    assert problem(client.post("/hook", content=content))[0] == 400
+
+
+def test_the_hook_refuses_a_prompt_beyond_the_limit(client: httpx.Client) -> None:
+    reply = client.post("/hook", json={"session_id": "s", "prompt": "a " * MESSAGE_LIMIT})
+    assert problem(reply)[0] == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"message": 3},
+        {"message": "x" * (MESSAGE_LIMIT + 1)},
+        {"message": "x", "conversation": ""},
+        {"message": "x", "join": "yes"},
+        ["x"],
+    ],
+)
+def test_a_body_that_is_not_of_the_schema_is_refused(client: httpx.Client, body: Any) -> None:
+    assert problem(client.post("/route", json=body))[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "hint"),
+    [
+        ({"message": ""}, "must not be empty", "write something"),
+        ({"message": "x", "conversation": "c" * 129}, "longer than 128 characters", "shorten"),
+        ({}, "is missing", "send it"),
+        ({"message": "x", "colour": "red"}, "is not known here", "leave it out"),
+    ],
+)
+def test_a_refusal_says_once_what_is_wrong_and_what_to_do(
+    client: httpx.Client, body: Any, message: str, hint: str
+) -> None:
+    reply = client.post("/route", json=body)
+    told = reply.json()["error"]
+    assert reply.status_code == 422
+    assert told["message"].startswith(message) or told["message"].endswith(message)
+    assert told["where"].startswith("body.")
+    assert "body" not in told["message"]
+    assert hint in told["hint"]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}])
+def test_a_body_of_another_type_is_refused_with_the_header_to_send(
+    client: httpx.Client, headers: dict[str, str]
+) -> None:
+    """A form of a web page needs no leave to be sent across origins; JSON does."""
+    reply = client.post("/route", content=json.dumps({"message": PLAN}), headers=headers)
+    assert reply.status_code == 422
+    assert "Content-Type: application/json" in reply.json()["error"]["hint"]
+
+
+def test_a_lone_surrogate_is_refused_and_the_service_goes_on(client: httpx.Client) -> None:
+    reply = client.post("/context", content=b'{"message": "x", "intent": "\\ud800"}',
+                        headers={"Content-Type": "application/json"})  # fmt: skip
+    assert problem(reply)[0] in (400, 422)
+    assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("message", [" \n ", "\x00", "#file:KDS/prompts/shared/_style.md hello"])
+def test_a_message_that_cannot_be_routed_is_bad_input(client: httpx.Client, message: str) -> None:
+    assert problem(route(client, message))[0] == 400
+
+
+def test_a_body_that_is_no_json_is_bad_input(client: httpx.Client) -> None:
+    headers = {"Content-Type": "application/json"}
+    reply = client.post("/route", content=b'{"message', headers=headers)
+    assert problem(reply) == (400, "invalid JSON")
+
+
+def test_an_unknown_path_and_method_have_the_one_form_of_error(client: httpx.Client) -> None:
+    assert problem(client.get("/nothing"))[0] == 404
+    reply = client.put("/route")
+    assert problem(reply)[0] == 405
+    assert reply.headers["Allow"] == "POST"
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/docs/oauth2-redirect"])
+def test_no_page_loads_scripts_from_a_content_network(client: httpx.Client, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_every_error_of_the_schema_has_the_one_form(client: httpx.Client) -> None:
+    schema = client.get("/openapi.json").json()
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            assert operation["description"], (path, method)
+            for status, reply in operation["responses"].items():
+                if int(status) >= 400:
+                    ref = reply["content"]["application/json"]["schema"]["$ref"]
+                    assert ref.endswith("/ErrorReply"), (path, method, status)
+
+
+def test_a_chunked_body_beyond_the_limit_is_refused(client: httpx.Client) -> None:
+    chunks = (b"a" * 100_000 for _ in range(20))
+    reply = client.post("/route", content=chunks, headers={"Content-Type": "application/json"})
+    assert problem(reply)[0] == 413
+    assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "a" + " " * (MESSAGE_LIMIT - 2) + "b",
+        "a" + " " * 3_000 + "b",
+        "```\n" * (MESSAGE_LIMIT // 4),
+        "ABc" + "Dd" * 900 + "/",
+        "(" * MESSAGE_LIMIT,
+    ],
+    ids=["spaces", "fewer spaces", "fences", "base64", "brackets"],
+)
+def test_no_message_within_the_limit_holds_the_service_up(
+    client: httpx.Client, message: str
+) -> None:
+    """Each took from 18 s to for ever before; now 0.6 s of CPU at most."""
+    with bounded(cpu_s=15):
+        assert route(client, message, log=False).status_code == 200
+
+
+def test_eight_conversations_at_once_are_not_mixed_up(service: Any) -> None:
+    things = ["FAB button", "login form", "search bar", "progress bar", "settings page",
+              "user table", "price chart", "help menu"]  # fmt: skip
+
+    def talk(thing: str) -> list[str]:
+        with service.client() as client:
+            replies = [
+                route(client, message, conversation=thing).json()["expanded"]
+                for message in (f"I want to add a {thing}", "Make it purple", "Make it bigger") * 2
+            ]
+            assert len(remembered(client, conversation=thing)) == 6
+            return replies
+
+    with ThreadPoolExecutor(len(things)) as pool:
+        for thing, replies in zip(things, pool.map(talk, things), strict=True):
+            assert replies[1] == f"Make the {thing} purple"
+            assert replies[5] == f"Make the {thing} bigger"
+
+
+def test_no_message_is_written_to_the_log(service: Any, client: httpx.Client) -> None:
+    route(client, "Rename the zebra widget")
+    route(client, " ")
+    client.post("/hook", content=b"zebra")
+    assert not [line for line in service.lines if "zebra" in line]
+
+
+def test_what_the_service_leaves_in_the_workspace_is_private(service: Any) -> None:
+    for path in Path(service.address.brain).rglob("service*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_the_hook_knows_the_assistants_reply_from_the_transcript_and_keeps_nothing_of_it(
+    client: httpx.Client, service: Any, tmp_path: Path
+) -> None:
+    settings = service.workspaces[0].settings_path
+    settings.write_text("hook: {mode: agent}\n")
+    said = [
+        {"type": "user", "message": {"content": "Add a chart to the page"}},
+        {"type": "assistant", "message": {"content": "Shall I use bars or lines?"}},
+    ]
+    path = tmp_path / "transcript.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in said))
+    call = {"session_id": "told", "prompt": "still not working", "transcript_path": str(path)}
+    text = client.post("/hook", json=call).json()["additionalContext"]
+    settings.unlink()
+    assert text.startswith(("# Debugger", "# Error corrector"))
+    assert remembered(client, conversation="told") == ["still not working"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "hint"),
+    [
+        ("Login form added.", '"it" probably means "the login form"'),
+        ("Login form added. I left the old SignIn component in place.", ""),
+    ],
+)
+def test_the_hook_names_nothing_where_the_reply_brings_up_something_newer(
+    client: httpx.Client, service: Any, tmp_path: Path, reply: str, hint: str
+) -> None:
+    said = (("user", "Add a login form"), ("assistant", reply))
+    path = tmp_path / "transcript.jsonl"
+    lines = [json.dumps({"type": role, "message": {"content": text}}) for role, text in said]
+    path.write_text("\n".join(lines) + "\n")
+    call = {"session_id": f"newer-{len(reply)}", "transcript_path": str(path)}
+    client.post("/hook", json=call | {"prompt": "Add a login form", "transcript_path": ""})
+    told = client.post("/hook", json=call | {"prompt": "Make it wider"})
+    text = told.json()["additionalContext"] if told.content else ""
+    assert hint in text
+    assert bool(text) == bool(hint)
+
+
+@pytest.mark.parametrize("key", ["content", "text"])
+def test_yes_answers_the_reply_of_the_history(client: httpx.Client, key: str) -> None:
+    history = [{"role": "assistant", key: "Should I raise the memory limit to 512Mi?"}]
+    turn = route(client, "yes, do it", history=history).json()
+    assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
+
+
+@pytest.mark.parametrize("place", ["message", "history"])
+def test_half_an_emoji_is_routed(client: httpx.Client, place: str) -> None:
+    more = {"history": [{"role": "user", "content": "Hi \ud83d"}]} if place == "history" else {}
+    body = json.dumps({"message": "Make it \ud83d purple", **more})
+    reply = client.post("/route", content=body, headers={"content-type": "application/json"})
+    assert reply.json()["message"] == "Make it \ufffd purple"

@@ -1,0 +1,117 @@
+"""The lock, the socket and the state file of a service."""
+
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from kds.brain.workspace import Workspace
+from kds.hooks.call import at_short
+from kds.service.errors import AlreadyServedError, ServiceError
+from kds.service.lifecycle import Instance, bind_private
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets here")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path, tmp_path / "kds-brain")
+
+
+def connects(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            at_short(str(path), connection.connect)
+        except OSError:
+            return False
+        return True
+
+
+def test_a_workspace_is_claimed_once_and_a_refused_claim_leaves_the_other_service_alone(
+    place: Workspace,
+) -> None:
+    first = Instance.claim(place)
+    first.announce({"pid": 4711})
+    with first.bind():
+        with pytest.raises(AlreadyServedError, match="process 4711 serves this workspace already"):
+            Instance.claim(place)
+        assert connects(first.address.socket_path)
+        assert first.address.state_path.exists()
+    first.release()
+    Instance.claim(place).release()
+
+
+def test_a_state_file_that_is_damaged_does_not_hide_that_it_is_served(place: Workspace) -> None:
+    first = Instance.claim(place)
+    first.address.state_path.write_text("{")
+    with pytest.raises(AlreadyServedError, match="another process"):
+        Instance.claim(place)
+    first.release()
+
+
+def test_what_a_killed_service_left_is_taken_over(place: Workspace) -> None:
+    place.ensure()
+    bind_private(place.brain / "service.sock").close()  # nobody removes it
+    (place.brain / "service.json").write_text('{"pid": 1}')
+    (place.brain / ".service.sock.0123.tmp").mkdir()
+    instance = Instance.claim(place)
+    assert {path.name for path in place.brain.iterdir()} == {".gitignore", "service.lock"}
+    with instance.bind():
+        assert connects(instance.address.socket_path)
+    instance.release()
+
+
+def test_a_socket_replaces_a_stale_one_in_one_step(tmp_path: Path) -> None:
+    path = tmp_path / "service.sock"
+    bind_private(path).close()
+    assert not connects(path)
+    with bind_private(path):
+        assert connects(path)
+
+
+def test_the_socket_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    path = tmp_path / "service.sock"
+    before = os.umask(0)
+    try:
+        listener = bind_private(path)
+    finally:
+        os.umask(before)
+    with listener:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert list(tmp_path.iterdir()) == [path]
+
+
+def test_without_proc_a_long_path_goes_by_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.hooks.call._DESCRIPTORS", str(tmp_path / "none"))
+    folder = tmp_path / ("d" * 120)
+    folder.mkdir()
+    here = Path.cwd()
+    with bind_private(folder / "service.sock"):
+        assert Path.cwd() == here
+        assert connects(folder / "service.sock")
+
+
+def test_a_socket_that_cannot_be_made_names_the_way_out(place: Workspace) -> None:
+    instance = Instance.claim(place)
+    instance.address.socket_path.mkdir()
+    (instance.address.socket_path / "file").touch()
+    with pytest.raises(ServiceError, match="cannot make the socket") as caught:
+        instance.bind()
+    assert "--no-socket" in str(caught.value.hint)
+    instance.release()
+
+
+def test_the_state_file_is_private_and_goes_with_the_service(place: Workspace) -> None:
+    instance = Instance.claim(place)
+    instance.announce({"pid": 1, "http": None})
+    path = instance.address.state_path
+    assert json.loads(path.read_bytes()) == {"pid": 1, "http": None}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    instance.withdraw()
+    assert not path.exists()
+    instance.release()

@@ -1,0 +1,156 @@
+"""An installation is replaced while its service answers: no request is lost, and none is wrong."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from kds.brain import installation
+from kds.brain.patience import Patience
+from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
+from kds.service import background
+from kds.service.desk import Desk
+from kds.service.replaced import Installation
+
+from ..conftest import said_in
+
+ROOT = Path(installation.__file__).parent.parent
+SLOW_S = 300.0
+
+
+def wheel(folder: Path, version: str) -> Path:
+    """Build a wheel of the KDS that is tested, under another version."""
+    path = folder / f"kds_router-{version}-py3-none-any.whl"
+    info = f"kds_router-{version}.dist-info"
+    told = f"Metadata-Version: 2.1\nName: kds-router\nVersion: {version}\n"
+    scripts = "[console_scripts]\nkds = kds.cli:main\nkds-hook = kds.hooks.client:main\n"
+    form = "Wheel-Version: 1.0\nGenerator: kds tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    records = []
+    with zipfile.ZipFile(path, "w") as made:
+        for folder, inner, names in os.walk(ROOT, followlinks=True):
+            inner[:] = [one for one in inner if one != "__pycache__"]
+            for found in (Path(folder, one) for one in names):
+                name = Path("kds", found.relative_to(ROOT))
+                made.write(found, name)
+                records.append(f"{name},,\n")
+        extra = {"METADATA": told, "WHEEL": form, "entry_points.txt": scripts}
+        for name_, text in extra.items():
+            made.writestr(f"{info}/{name_}", text)
+        listed = "".join((*records, *(f"{info}/{one},,\n" for one in (*extra, "RECORD"))))
+        made.writestr(f"{info}/RECORD", listed)
+    return path
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    """A Python of its own that sees the libraries of this one."""
+    folder = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    found = folder / "bin" / "python"
+    where = [one for one in sys.path if one.endswith("site-packages")]
+    own = next(folder.glob("lib/python*/site-packages"))
+    (own / "beside.pth").write_text("".join(f"{one}\n" for one in where))
+    return found
+
+
+def install(python: Path, package: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index",
+         "--no-deps", "--force-reinstall", "--disable-pip-version-check", package],
+        check=True, env={**os.environ, "PIP_NO_CACHE_DIR": "1"},
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="services of POSIX")
+def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
+    python: Path, place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distribution("pip")  # a virtual environment without it cannot run this
+    install(python, wheel(tmp_path, "0.0.1"))
+    monkeypatch.setattr(background, "COMMAND", (str(python), "-P", "-m", "kds"))
+    first = background.start(place, idle_minutes=5, timeout_s=SLOW_S)
+    done = threading.Event()
+    turns: dict[str, list[Turn]] = {"one": [], "other": []}
+    told: list[str] = []
+    faults: list[Exception] = []
+
+    def talk(context: str) -> None:
+        desk = Desk(place, tell=told.append)
+        try:
+            number = 0
+            while not done.is_set() or number < 5:
+                number += 1
+                talk = f"{context}-{number}"
+                desk.route("I want to add a FAB button", conversation=talk)
+                message = f"Make it {number} pixels wide"
+                turns[context].append(desk.route(message, conversation=talk))
+        except Exception as error:  # noqa: BLE001  # the test looks at it
+            faults.append(error)
+
+    talks = [threading.Thread(target=talk, args=(context,)) for context in turns]
+    try:
+        for one in talks:
+            one.start()
+        install(python, wheel(tmp_path, "0.0.2"))
+        assert Patience(SLOW_S).until(lambda: not background.is_running(place), pause_s=0.05)
+    finally:
+        done.set()
+        for one in talks:
+            one.join()
+        background.stop(place, force=True)
+    assert faults == []
+    assert told == [], "the user hears nothing of it"
+    for heard in turns.values():
+        assert [turn.expanded for turn in heard] == [
+            f"Make the FAB button {number + 1} pixels wide" for number in range(len(heard))
+        ]
+    again = background.start(place, idle_minutes=5, timeout_s=SLOW_S)
+    assert (first["version"], again["version"]) == ("0.0.1", "0.0.2")
+    assert background.stop(place) == "stopped"
+    log = (place.brain / "service.log").read_text()
+    assert "stopped: the installation was replaced" in log
+    assert said_in(place.root) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="services of POSIX")
+def test_a_hooks_prompt_reaches_the_next_service_although_the_last_start_is_recent(
+    python: Path, place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(python, wheel(tmp_path, "0.0.1"))
+    monkeypatch.setattr(background, "COMMAND", (str(python), "-P", "-m", "kds"))
+    background.start(place, idle_minutes=5, timeout_s=SLOW_S)
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
+    try:
+        install(python, wheel(tmp_path, "0.0.2"))
+        given = {"session_id": "s", "cwd": str(place.root), "prompt": "I want to add a FAB button"}
+        hook = python.with_name("kds-hook")
+        done = subprocess.run(
+            [hook], input=json.dumps(given).encode(), capture_output=True, check=True
+        )
+        assert (done.stdout, done.stderr) == (b"", b"")
+        assert Patience(60.0).until(lambda: said_in(place.root), pause_s=0.1)
+        assert background.standing_of(place).state == "running"
+        assert said_in(place.root) == [given["prompt"]]
+    finally:
+        background.stop(place, force=True)
+
+
+def test_an_edited_file_is_a_change_and_a_missing_one_a_replacement(tmp_path: Path) -> None:
+    root = tmp_path / "kds"
+    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns("__pycache__"))
+    found = Installation(root)
+    assert not found.is_replaced()
+    assert not found.is_changed()
+    (root / "router" / "log.py").write_text("edited")
+    assert found.is_changed()
+    assert not found.is_replaced()
+    shutil.rmtree(root)
+    assert found.is_replaced()

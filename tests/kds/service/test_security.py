@@ -1,0 +1,181 @@
+"""Who is let in: tokens, `Host`, `Origin`, and the peer of a unix socket."""
+
+import json
+import os
+import secrets
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kds.service.lifecycle import bind_private
+from kds.service.security import is_loopback, open_token
+
+from ...effort import PATIENCE_S
+
+NOBODY = 65_534
+ELSEWHERE = (
+    "example.com", "127.0.0.1.example.com", "localhost.example.com", "10.0.0.1", "[::2]", "",
+    "127.0.0.1@example.com", "example.com/127.0.0.1", "127.0.0.1:x", "localhost:80:80", "0.0.0.0",
+)  # fmt: skip
+
+
+@pytest.fixture
+def web(service: Any) -> Iterator[httpx.Client]:
+    """A client of the HTTP side that knows the token."""
+    state = json.loads(service.address.state_path.read_bytes())
+    token = service.address.token_path.read_text().strip()
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=state["http"]["url"], headers=headers, timeout=PATIENCE_S) as client:
+        yield client
+
+
+def test_the_token_opens_the_door(web: httpx.Client) -> None:
+    assert web.get("/healthz").status_code == 200
+    assert web.post("/route", json={"message": "hello"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/context", "/prompts", "/openapi.json", "/nothing"])
+def test_without_the_token_every_path_is_closed(web: httpx.Client, path: str) -> None:
+    reply = httpx.get(web.base_url.join(path))
+    assert reply.status_code == 401
+    assert reply.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "given", ["", "Bearer", "Bearer x", "Basic {token}", "{token}", "Bearer {token}x",
+              "Bearer x{token}", "Bearer caf\u00e9"],
+)  # fmt: skip
+def test_a_wrong_token_is_refused(web: httpx.Client, given: str) -> None:
+    token = web.headers["Authorization"].removeprefix("Bearer ")
+    value = given.format(token=token).encode("utf-8")
+    assert web.get("/healthz", headers=[(b"Authorization", value)]).status_code == 401
+
+
+@pytest.mark.parametrize("host", ELSEWHERE)
+def test_a_host_from_elsewhere_is_refused_even_with_the_token(web: httpx.Client, host: str) -> None:
+    reply = web.get("/healthz", headers={"Host": host})
+    assert reply.status_code in (400, 403)  # what is no host at all is refused by the HTTP parser
+    assert reply.status_code == 400 or reply.json()["error"]["where"] == "Host"
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9", "127.0.0.1", "127.8.8.8", "[::1]:80"])
+def test_every_name_of_this_machine_is_taken(web: httpx.Client, host: str) -> None:
+    assert web.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://example.com", "null", "http://localhost:3000", "", "*"])
+def test_a_page_from_elsewhere_is_refused_even_with_the_token(
+    web: httpx.Client, origin: str
+) -> None:
+    reply = web.get("/healthz", headers={"Origin": origin})
+    assert reply.status_code == 403
+    assert reply.json()["error"]["where"] == "Origin"
+    assert "access-control-allow-origin" not in reply.headers
+
+
+def test_a_page_of_the_service_itself_is_let_in(web: httpx.Client) -> None:
+    origin = str(web.base_url).rstrip("/")
+    assert web.get("/healthz", headers={"Origin": origin}).status_code == 200
+
+
+def test_a_token_belongs_to_its_workspace(service: Any, web: httpx.Client) -> None:
+    second = service.workspaces[1]
+    token = (second.brain / "service.token").read_text().strip()
+    headers = {"Authorization": f"Bearer {token}"}
+    web.post("/route", json={"message": "Fix the login form"}, headers=headers)
+    assert web.get("/context").json()["entries"] == []
+    assert len(web.get("/context", headers=headers).json()["entries"]) == 1
+
+
+def test_the_socket_asks_for_no_token(service: Any) -> None:
+    with service.client() as client:
+        assert client.get("/healthz", headers={"Host": "example.com"}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.1", "::", "example.com", "", "127.1"])
+def test_only_loopback_is_loopback(host: str) -> None:
+    assert not is_loopback(host)
+
+
+def test_a_token_is_made_once_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "service.token"
+    token = open_token(path)
+    assert len(token) >= 43
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert open_token(path) == token
+
+
+def test_a_token_that_came_with_the_project_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "service.token"
+    brought = secrets.token_urlsafe(32)
+    path.write_text(brought)
+    path.chmod(0o600)
+    token = open_token(path)
+    assert token != brought
+    other = tmp_path / "copy" / "service.token"
+    other.parent.mkdir()
+    other.write_text(token)
+    other.chmod(0o600)
+    assert open_token(other) != token
+    assert open_token(path) == token
+
+
+@pytest.mark.parametrize("content", ["", "short", "\n"])
+def test_a_token_that_is_none_is_made_anew(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "service.token"
+    path.write_text(content)
+    path.chmod(0o600)
+    assert len(open_token(path)) >= 43
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes mean nothing there")
+def test_a_token_that_others_could_read_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "service.token"
+    token = open_token(path)
+    path.chmod(0o644)
+    assert open_token(path) != token
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def ask_as_nobody(path: Path) -> str:
+    """Connect to the socket at ``path`` as another user: what came of it."""
+    script = (
+        "import os, socket, sys\n"
+        f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+        "connection = socket.socket(socket.AF_UNIX)\n"
+        "connection.settimeout(20)\n"
+        "try:\n"
+        "    connection.connect(sys.argv[1])\n"
+        "    connection.sendall(b'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n')\n"
+        "    print(repr(connection.recv(99)))\n"
+        "except OSError as error:\n"
+        "    print(type(error).__name__)\n"
+    )
+    command = [sys.executable, "-I", "-c", script, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+as_root = pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root can become another user"
+)
+
+
+@as_root
+def test_another_user_may_not_connect_to_the_socket(open_folder: Path) -> None:
+    with bind_private(open_folder / "service.sock"):
+        assert ask_as_nobody(open_folder / "service.sock") == "PermissionError"

@@ -1,0 +1,255 @@
+"""Sessions over HTTP: begun, listed, read in pages, changed, written out, erased."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from kds.brain.sessions.portable import from_json
+
+from .conftest import problem, running
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def new_session(client: httpx.Client, **given: Any) -> dict[str, Any]:
+    reply = client.post("/sessions", json=given)
+    assert reply.status_code == 201, reply.text
+    session: dict[str, Any] = reply.json()
+    return session
+
+
+def say(client: httpx.Client, session: str, content: str, role: str = "user", **more: Any) -> Any:
+    body = {"role": role, "content": content, **more}
+    reply = client.post(f"/sessions/{session}/messages", json=body)
+    assert reply.status_code == 201, reply.text
+    return reply.json()
+
+
+def test_a_session_is_begun_and_read(client: httpx.Client) -> None:
+    begun = new_session(client, title="Closing", document="agreement.md")
+    assert begun["title"] == "Closing"
+    assert begun["document"] == "agreement.md"
+    assert begun["messages"] == 0
+    shown = client.get(f"/sessions/{begun['id']}").json()
+    assert begun.pop("warnings") == [
+        "no document 'agreement.md' is in the store: none is preferred"
+    ]
+    assert {key: shown[key] for key in begun} == begun
+    assert (shown["page"], shown["next_offset"]) == ([], None)
+
+
+def test_nothing_goes_into_a_memory_that_git_would_commit(tmp_path: Path) -> None:
+    (tmp_path / "kds-brain").mkdir()
+    with running(tmp_path) as service, service.client() as client:
+        begun = new_session(client)["id"]
+        subprocess.run(["git", "init", "-q", tmp_path], check=True)
+        (tmp_path / "kds-brain" / ".gitignore").write_text("!*\n")
+        for path, body in {
+            "/sessions": {"title": "Closing"},
+            f"/sessions/{begun}/messages": {"role": "user", "content": "Make it purple"},
+        }.items():
+            reply = client.post(path, json=body)
+            assert reply.status_code == 503
+            assert "git does not ignore" in reply.text
+        assert client.delete(f"/sessions/{begun}").status_code == 200
+
+
+def test_an_id_may_be_chosen_and_holds_one_session_only(client: httpx.Client) -> None:
+    assert new_session(client, id="team/a session")["id"] == "team/a session"
+    assert problem(client.post("/sessions", json={"id": "team/a session"}))[0] == 409
+    assert client.get("/sessions/team%2Fa%20session").json()["id"] == "team/a session"
+
+
+@pytest.mark.parametrize("name", [" ", " x", "a\nb", "\u0000"])
+def test_an_id_that_cannot_be_one_is_bad_input(client: httpx.Client, name: str) -> None:
+    assert problem(client.post("/sessions", json={"id": name}))[0] == 400
+
+
+@pytest.mark.parametrize(
+    "name", ["a/export", "a/messages", "a/b/export", "/a", "a/", "a//b", "a/../b", "..", "."]
+)
+def test_an_id_under_which_nothing_could_be_found_is_bad_input(
+    client: httpx.Client, name: str
+) -> None:
+    assert problem(client.post("/sessions", json={"id": name}))[0] == 400
+    reply = client.post("/query", json={"query": "fees", "session_id": name})
+    assert problem(reply)[0] == 400
+
+
+@pytest.mark.parametrize("name", ["export", "messages", "a/exports", "export/a", "...", "a b"])
+def test_any_other_id_leads_to_its_session(client: httpx.Client, name: str) -> None:
+    new_session(client, id=name)
+    path = f"/sessions/{quote(name, safe='')}"
+    assert client.get(path).json()["id"] == name
+    assert client.get(f"{path}/export").status_code == 200
+    assert client.delete(path).json() == {"deleted": name}
+
+
+def test_a_document_that_is_not_there_is_a_warning(client: httpx.Client) -> None:
+    session = new_session(client, document="nope.md")
+    assert "no document 'nope.md'" in session["warnings"][0]
+    assert new_session(client)["warnings"] == []
+    path = f"/sessions/{session['id']}"
+    assert client.patch(path, json={"document": "no.md"}).json()["warnings"]
+    assert client.patch(path, json={"document": None}).json()["warnings"] == []
+
+
+def test_sessions_are_listed_in_pages_the_one_changed_last_first(client: httpx.Client) -> None:
+    first, second, third = (new_session(client)["id"] for _ in range(3))
+    say(client, first, "hello")
+    page = client.get("/sessions", params={"limit": 2}).json()
+    assert [one["id"] for one in page["sessions"]] == [first, third]
+    rest = client.get("/sessions", params={"limit": 1, "offset": page["next_offset"]}).json()
+    assert rest["sessions"][0]["id"] == second
+
+
+def test_messages_come_in_pages_oldest_first(client: httpx.Client) -> None:
+    session = new_session(client)["id"]
+    for number in range(5):
+        say(client, session, f"message {number}")
+    seen: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        shown = client.get(f"/sessions/{session}", params={"limit": 2, "offset": offset}).json()
+        seen += [one["content"] for one in shown["page"]]
+        offset = shown["next_offset"]
+    assert seen == [f"message {number}" for number in range(5)]
+    beyond = client.get(f"/sessions/{session}", params={"offset": 9}).json()
+    assert (beyond["page"], beyond["next_offset"]) == ([], None)
+
+
+def test_a_message_is_stored_whole_but_for_secrets(client: httpx.Client) -> None:
+    session = new_session(client)["id"]
+    stored = say(
+        client, session, f"log in with {SECRET}", speaker="Ann", at="2025-11-03T09:00:00+01:00"
+    )
+    assert SECRET not in stored["content"]
+    assert (stored["seq"], stored["speaker"]) == (1, "Ann")
+    assert stored["at"] == "2025-11-03T08:00:00Z"
+
+
+def test_a_message_that_is_sent_twice_is_stored_once(client: httpx.Client) -> None:
+    session = new_session(client)["id"]
+    first = say(client, session, "hello", id="m-1")
+    assert say(client, session, "hello", id="m-1") == first
+    other = {"role": "user", "content": "something else", "id": "m-1"}
+    assert problem(client.post(f"/sessions/{session}/messages", json=other))[0] == 409
+
+
+def test_title_and_document_change_and_what_is_left_out_stays(client: httpx.Client) -> None:
+    session = new_session(client, title="Old", document="a.md")["id"]
+    changed = client.patch(f"/sessions/{session}", json={"title": "New"}).json()
+    assert (changed["title"], changed["document"]) == ("New", "a.md")
+    changed = client.patch(f"/sessions/{session}", json={"document": None}).json()
+    assert (changed["title"], changed["document"]) == ("New", None)
+    assert problem(client.patch(f"/sessions/{session}", json={"title": " "}))[0] == 400
+
+
+def test_a_session_is_erased_with_its_bytes(client: httpx.Client, service: Any) -> None:
+    session = new_session(client)["id"]
+    say(client, session, "the quokka sleeps until noon")
+    assert client.delete(f"/sessions/{session}").json() == {"deleted": session}
+    assert problem(client.get(f"/sessions/{session}"))[0] == 404
+    for file in service.workspaces[0].brain.glob("memory.db*"):
+        assert b"quokka" not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "", None),
+        ("GET", "/export", None),
+        ("DELETE", "", None),
+        ("PATCH", "", {"title": "x"}),
+        ("POST", "/messages", {"role": "user", "content": "x"}),
+    ],
+)
+def test_a_session_that_is_not_there_is_not_found(
+    client: httpx.Client, method: str, path: str, body: Any
+) -> None:
+    assert problem(client.request(method, f"/sessions/nobody{path}", json=body)) == (
+        404,
+        "no such session",
+    )
+
+
+def test_an_export_is_json_that_can_be_imported_or_markdown(client: httpx.Client) -> None:
+    session = new_session(client, title="Closing")["id"]
+    say(client, session, "What is the Closing Date?")
+    say(client, session, "March 14.", role="assistant")
+    reply = client.get(f"/sessions/{session}/export")
+    assert reply.headers["content-type"] == "application/json"
+    (read,) = from_json(reply.text)
+    assert [message.content for message in read.messages] == [
+        "What is the Closing Date?",
+        "March 14.",
+    ]
+    text = client.get(f"/sessions/{session}/export", params={"format": "markdown"})
+    assert text.headers["content-type"].startswith("text/markdown")
+    assert text.text.startswith("# Closing\n")
+    assert problem(client.get(f"/sessions/{session}/export", params={"format": "pdf"}))[0] == 422
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"role": "owner", "content": "x"},
+        {"role": "user", "content": ""},
+        {"role": "user", "content": "x", "at": "yesterday"},
+        {"role": "user", "content": "x", "at": "2025-11-03T09:00:00"},
+        {"role": "user", "content": "x", "colour": "red"},
+    ],
+)
+def test_a_message_that_is_not_of_the_schema_is_refused(client: httpx.Client, body: Any) -> None:
+    session = new_session(client)["id"]
+    assert problem(client.post(f"/sessions/{session}/messages", json=body))[0] == 422
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_moment_that_cannot_be_read_back_is_refused(client: httpx.Client, at: str) -> None:
+    session = new_session(client)["id"]
+    body = {"role": "user", "content": "Late Fee?", "at": at}
+    status, said = problem(client.post(f"/sessions/{session}/messages", json=body))
+    assert status == 422
+    assert "years 2 to 9998" in said
+    assert client.get(f"/sessions/{session}").json()["messages"] == 0
+    assert client.get("/sessions").status_code == 200
+
+
+def test_looking_makes_no_file(folder: Path) -> None:
+    with running(folder) as service, service.client() as client:
+        before = sorted(path.name for path in (folder / "kds-brain").iterdir())
+        assert client.get("/sessions").json() == {"sessions": [], "next_offset": None}
+        assert client.get("/sessions/x").status_code == 404
+        assert client.delete("/sessions/x").status_code == 404
+        assert client.get("/api/memory/metrics").status_code == 200
+        assert client.get("/api/memory/debug/stats").status_code == 200
+        look = client.get("/api/memory/debug/retrieval", params={"q": "x", "conversationId": "y"})
+        assert look.status_code == 200
+        assert client.get("/api/memory/consent").json()["given"] is False
+        assert client.delete("/api/memory/consent").json()["given"] is False
+        assert sorted(path.name for path in (folder / "kds-brain").iterdir()) == before
+
+
+def test_a_memory_that_is_off_refuses_to_store_and_says_so(folder: Path) -> None:
+    (folder / "kds-brain" / "settings.yaml").write_text("memory: {enabled: false}\n")
+    with running(folder) as service, service.client() as client:
+        assert problem(client.post("/sessions", json={})) == (409, "the memory is switched off")
+        assert problem(client.post("/api/memory/consent", json={"purpose": "x"}))[0] == 409
+        reply = client.post("/query", json={"query": "What is it?", "session_id": "s"}).json()
+        assert reply["session"] is None
+        assert "switched off" in reply["warnings"][0]
+        assert not (folder / "kds-brain" / "memory.db").exists()
+
+
+def test_the_sessions_of_two_workspaces_are_apart(service: Any) -> None:
+    with service.client(0) as first, service.client(1) as second:
+        session = new_session(first)["id"]
+        assert second.get(f"/sessions/{session}").status_code == 404
+        root = {"workspace": str(service.workspaces[0].root)}
+        assert second.get(f"/sessions/{session}", params=root).status_code == 200

@@ -1,0 +1,335 @@
+"""A service that people share: tokens, each person's own rows, several services, outages."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kds.brain.errors import StoreError
+from kds.brain.postgres.server import Server
+from kds.brain.postgres.team import Role, Team
+from kds.learning import Learning, teach, teach_reference
+from kds.service import team_door as module
+from kds.service.listening import TeamAddress
+from kds.service.server import ServiceOptions
+from kds.service.team_door import Passes
+
+from ...effort import PATIENCE_S
+from .conftest import Running, running, wait_until
+from .talking import FAB, client_of, expanded, heard
+
+
+class Office:
+    """Services of one database, as on machines of their own, and people who ask them."""
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        new_workspace: Callable[[], Path],
+        team: Team,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        self.team = team
+        self._stack = stack
+        self._new_workspace = new_workspace
+        self._monkeypatch = monkeypatch
+
+    def start(self, folder: Path | None = None, **options: Any) -> Running:
+        """Start a service, in a folder of its own unless one is named."""
+        wanted = ServiceOptions(team=TeamAddress("127.0.0.1", 0), **options)
+        return self._stack.enter_context(running(folder or self._new_workspace(), options=wanted))
+
+    def stranger(self, service: Running, token: str = "") -> httpx.Client:
+        return self._stack.enter_context(client_of(service, token))
+
+    def client(
+        self, person: str, service: Running | None = None, role: Role = "member"
+    ) -> httpx.Client:
+        """A client of somebody; without a service, of a new one."""
+        token = self.team.make_token("acme", person, role)
+        return self.stranger(service or self.start(), token)
+
+    @contextmanager
+    def acting_as(self, person: str) -> Iterator[None]:
+        """As somebody at a machine of their own, with the database in the environment."""
+        with self._monkeypatch.context() as own:
+            own.setenv("KDS_DATABASE_ORGANISATION", "acme")
+            own.setenv("KDS_DATABASE_PERSON", person)
+            yield
+
+
+@pytest.fixture
+def office(
+    new_workspace: Callable[[], Path], url: str, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Office]:
+    monkeypatch.setenv("KDS_DATABASE", url)
+    monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    monkeypatch.setattr(module, "BELIEVED_S", 0.0)
+    with ExitStack() as stack:
+        yield Office(stack, new_workspace, team, monkeypatch)
+
+
+def test_a_conversation_goes_on_at_another_service(office: Office) -> None:
+    one, other = (office.client("ann") for _ in range(2))
+    expanded(one, FAB)
+    assert expanded(other, "Make it purple") == "Make the FAB button purple"
+    assert heard(one) == [FAB, "Make it purple"]
+    assert len(other.get("/sessions").json()["sessions"]) == 1
+
+
+def test_people_see_nothing_of_one_another(office: Office) -> None:
+    service = office.start()
+    ann, bob = office.client("ann", service), office.client("bob", service)
+    expanded(ann, FAB)
+    assert expanded(bob, "Make it purple") == "Make it purple"
+    assert [one["title"] for one in ann.get("/sessions").json()["sessions"]] != []
+    assert "FAB" not in bob.get("/sessions").text
+    assert bob.delete("/sessions/c").status_code == 200
+    assert len(ann.get("/sessions").json()["sessions"]) == 1
+
+
+def test_without_a_token_there_is_nothing_but_yes_and_no(office: Office) -> None:
+    service = office.start()
+    stranger = office.stranger(service)
+    assert stranger.get("/livez").text == "ok\n"
+    assert stranger.get("/readyz").text == "ok\n"
+    for path in ("/context", "/sessions", "/metrics", "/openapi.json", "/healthz"):
+        assert stranger.get(path).status_code == 401
+    guessed = office.team.make_token("acme", "ann") + "x"
+    assert office.stranger(service, guessed).get("/context").status_code == 401
+
+
+def test_what_cannot_be_a_token_is_not_asked_of_the_database(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(module, "person_of", lambda _, token: asked.append(token))
+    passes = Passes(server)
+    for token in ("", "x" * 10_000, "kds_guess"):
+        assert asyncio.run(passes.find(token)) is None
+    assert asked == ["kds_guess"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/sessions/a%00b"),
+        ("DELETE", "/sessions/a%00b"),
+        ("DELETE", "/context?conversation=a%00b"),
+    ],
+)
+def test_a_zero_byte_in_a_name_is_the_callers_mistake(
+    office: Office, method: str, path: str
+) -> None:
+    answer = office.client("ann").request(method, path)
+    assert answer.status_code == 400
+    assert "zero byte" in answer.text
+    assert "postgres" not in answer.text
+
+
+def test_what_reads_files_of_the_machine_is_not_there_for_others(office: Office) -> None:
+    ann = office.client("ann")
+    for method, path in (("POST", "/hook"), ("POST", "/web"), ("GET", "/api/memory/debug/stats")):
+        assert ann.request(method, path).status_code == 404
+    variables = {"KDS_MODEL_URL": "http://127.0.0.1:9"}
+    refused = ann.post("/route", json={"message": "plan it", "variables": variables})
+    assert refused.status_code == 400
+    assert "variables" in refused.text
+
+
+def test_a_revoked_token_lets_nobody_in(office: Office) -> None:
+    ann = office.client("ann")
+    assert ann.get("/context").status_code == 200
+    office.team.revoke("acme", "ann")
+    assert ann.get("/context").status_code == 401
+
+
+def test_figures_are_for_admins(office: Office) -> None:
+    service = office.start()
+    ann = office.client("ann", service)
+    expanded(ann, FAB)
+    assert ann.get("/metrics").status_code == 403
+    figures = office.client("eve", service, "admin").get("/metrics").text
+    assert 'kds_request_seconds_count{operation="route",status="200"} 1.0' in figures
+    assert "FAB" not in figures
+    assert "ann" not in figures.replace("channel", "")
+
+
+def intent(client: httpx.Client, message: str, *, log: bool = False) -> str:
+    asked = {"message": message, "conversation": "learning", "log": log}
+    reply = client.post("/route", json=asked)
+    assert reply.status_code == 200, reply.text
+    return str(reply.json()["intent"])
+
+
+DASHBOARD = "give the dashboard some love"
+
+
+def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
+    office: Office,
+) -> None:
+    services = [office.start(), office.start()]
+    place = services[0].workspaces[0]
+    anns = [office.client("ann", one) for one in services]
+    bob = office.client("bob", services[0])
+    before = intent(bob, DASHBOARD)
+    assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
+    with office.acting_as("ann"):
+        done = teach(place, DASHBOARD, "PLAN")
+        teach_reference(place, "the button", "save button")
+    for ann in anns:
+        assert intent(ann, DASHBOARD, log=True) == "PLAN"
+        assert intent(ann, "can you give the dashboard some love?") == "PLAN"
+        assert "Add" in expanded(ann, "Add a save button to the toolbar", "d")
+        assert expanded(ann, "Add a cancel button to the footer", "d")
+        assert expanded(ann, "Make the button red", "d") == "Make the save button red"
+    assert intent(bob, DASHBOARD, log=True) == before
+    for message in ("Add a save button to the toolbar", "Add a cancel button to the footer"):
+        expanded(bob, message, "d")
+    assert expanded(bob, "Make the button red", "d") == "Make the cancel button red"
+    with office.acting_as("bob"):
+        assert Learning(place).examples() == ()
+    with office.acting_as("ann"):
+        Learning(place).undo(done.example.id)
+    assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
+
+
+def test_a_correction_is_kept_for_the_person_who_made_it(office: Office) -> None:
+    service = office.start()
+    ann, bob = office.client("ann", service), office.client("bob", service)
+    before = intent(ann, DASHBOARD, log=True)
+    said = {"message": "I meant plan it", "conversation": "learning"}
+    assert ann.post("/route", json=said).json()["noted"].startswith(f"'{DASHBOARD}' as PLAN")
+    assert intent(bob, DASHBOARD) == intent(ann, DASHBOARD) == before
+    found = {}
+    for name in ("ann", "bob"):
+        with office.acting_as(name):
+            found[name] = Learning(service.workspaces[0]).corrections()
+    assert [one.text for one in found["ann"]] == [DASHBOARD]
+    assert found["bob"] == ()
+
+
+def test_what_was_learned_counts_on_while_the_database_is_away(
+    office: Office, outage: Callable[[bool], None]
+) -> None:
+    service = office.start()
+    ann = office.client("ann", service)
+    with office.acting_as("ann"):
+        done = teach(service.workspaces[0], DASHBOARD, "PLAN")
+    assert intent(ann, DASHBOARD) == "PLAN"
+    outage(True)
+    assert intent(ann, DASHBOARD, log=True) == "PLAN"
+    said = {"message": "I meant test it", "conversation": "learning"}
+    assert ann.post("/route", json=said).json()["noted"] is None
+    outage(False)
+    assert intent(ann, DASHBOARD, log=True) == "PLAN"
+    with office.acting_as("ann"):
+        Learning(service.workspaces[0]).undo(done.example.id)
+    assert intent(ann, DASHBOARD) != "PLAN"
+
+
+def test_two_services_share_a_folder_and_see_what_is_edited_at_the_next_message(
+    office: Office, folder: Path
+) -> None:
+    services = [office.start(folder, unix_socket=False) for _ in range(2)]
+    anns = [office.client("ann", service) for service in services]
+    for ann in anns:
+        assert expanded(ann, "Open the usual suspects") == "Open the usual suspects"
+    rules = folder / "kds-brain" / "rules"
+    rules.mkdir()
+    text = begun_rule("suspects")
+    for rendered in ("the three old tests", "the new tests"):
+        (rules / "suspects.yaml").write_text(text.format(rendered=rendered))
+        for ann in anns:
+            said = expanded(ann, "Open the usual suspects")
+            assert said == f"Open {rendered}"
+    prompts = folder / "prompts" / "user"
+    prompts.mkdir(parents=True)
+    (prompts / "waterer.md").write_text(WATERER)
+    for ann in anns:
+        assert intent(ann, "water the plants") == "WATER"
+    (prompts / "waterer.md").write_text("---\nname: [")
+    for ann, service in zip(anns, services, strict=True):
+        assert intent(ann, "water the plants") == "WATER"
+        assert "the last good set stays" in service.lines[-1]
+
+
+WATERER = """\
+---
+name: waterer
+description: Waters the plants.
+intent: WATER
+patterns:
+  - {literal: water the plants, exact: true, weight: 0.9}
+examples: [water the plants]
+---
+Go.
+"""
+
+
+def begun_rule(name: str) -> str:
+    return (
+        f"rules:\n  - id: my.{name}\n    description: what the usual {name} are\n"
+        f"    signal:\n      kind: pattern\n      cues: ['\\bthe usual {name}\\b']\n"
+        "    render: {{text: {rendered}}}\n    tests:\n"
+        f"      - {{{{in: Open the usual {name}, out: 'Open {{rendered}}'}}}}\n"
+        "      - {{in: Open the settings page, out: unchanged}}\n"
+    )
+
+
+def test_an_outage_is_said_and_got_over(office: Office, outage: Callable[[bool], None]) -> None:
+    ann = office.client("ann")
+    expanded(ann, FAB)
+    outage(True)
+    reply = ann.post("/route", json={"message": "Make it purple", "conversation": "c"}).json()
+    assert reply["expanded"] == "Make the FAB button purple"
+    assert "cannot be reached" in str(reply)
+    assert ann.get("/readyz").status_code == 503
+    assert ann.get("/sessions").status_code == 503
+    outage(False)
+    assert ann.get("/readyz").status_code == 200
+    expanded(ann, "Add tests for that")
+    assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
+
+
+def test_after_an_outage_another_service_soon_knows_what_one_heard_meanwhile(
+    office: Office, outage: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.service.jobs.CATCH_UP_S", 0.01)
+    one, other = (office.client("ann") for _ in range(2))
+    expanded(one, FAB)
+    outage(True)
+    expanded(one, "Make it purple")
+    outage(False)
+    wait_until(lambda: heard(other) == [FAB, "Make it purple"])
+
+
+def test_the_log_has_who_asked_what_and_no_text(office: Office) -> None:
+    told: list[Mapping[str, object]] = []
+    expanded(office.client("ann", office.start(tell=told.append)), FAB)
+    (line,) = wait_until(lambda: told)  # a line is told behind the answer
+    assert (line["operation"], line["status"], line["person"]) == ("route", 200, "ann")
+    assert "FAB" not in str(line)
+
+
+def test_a_shared_service_needs_a_database(folder: Path) -> None:
+    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0))
+    with pytest.raises(StoreError, match="none is named"):
+        running(folder, options=options).__enter__()
+
+
+def test_a_service_that_drains_answers_on_and_says_that_it_is_not_ready(
+    office: Office,
+) -> None:
+    service = office.start(drain_s=10 * PATIENCE_S)
+    ann = office.client("ann", service)
+    assert "connection" not in ann.get("/readyz").headers
+    service.service.stop("SIGTERM")
+    assert ann.get("/readyz").status_code == 503
+    reply = ann.post("/route", json={"message": FAB})
+    assert (reply.status_code, reply.headers["connection"]) == (200, "close")
