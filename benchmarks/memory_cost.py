@@ -73,7 +73,7 @@ class Writer(Words):
             Message("", "", n, roles[n % 2], self.text(roles[n % 2]), at + timedelta(minutes=n), 0)
             for n in range(SESSION_MESSAGES)
         )
-        return Archive(Session(f"s{number}", 0, "", at, at, None, SESSION_MESSAGES, 0), messages)
+        return Archive(Session(id=f"s{number}", created_at=at, updated_at=at), messages)
 
 
 class RandomEmbedder:

@@ -78,9 +78,7 @@ class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
 def _insert(connection: Connection, session: Session) -> tuple[str, int]:
     """Add the row of a session, under another id when its own is taken; returns id and number."""
     session_id = session.id if _is_free(connection, "session", session.id) else new_id()
-    times = (to_micros(session.created_at), to_micros(session.updated_at))
-    kept = (session.title, session.document_context)
-    return session_id, insert_session(connection, session_id, *kept, *times)
+    return session_id, insert_session(connection, replace(session, id=session_id))
 
 
 def _with_free_id(connection: Connection, draft: Draft) -> Draft:

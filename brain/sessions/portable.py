@@ -12,15 +12,25 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import MISSING
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, TextIO
+from typing import Annotated, Any, Final, Literal, TextIO, get_type_hints
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+)
 
 from kds.brain.clock import minute
 from kds.brain.database.instant import within_reach
 from kds.brain.errors import StoreError
 from kds.brain.passages.values import Message, Role, Summary, SummaryKind
+from kds.brain.sessions.memory_rows import EXPORTED
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import Archive, Session
@@ -58,14 +68,21 @@ class _Summary(_Part):
     kind: SummaryKind
 
 
-class _Session(_Part):
-    id: Id
-    title: str = ""
-    created_at: Moment
-    updated_at: Moment
-    document_context: str | None = None
-    messages: tuple[_Message, ...] = ()
-    summaries: tuple[_Summary, ...] = ()
+def _fields() -> Iterator[tuple[str, Any]]:
+    """The fields of a session that are exported, as pydantic takes them: type and default."""
+    kinds = get_type_hints(Session) | {"id": Id}
+    for one in EXPORTED:
+        kind = Moment if kinds[one.name] is datetime else kinds[one.name]
+        yield one.name, (kind, ... if one.default is MISSING else one.default)
+
+
+_Session: Any = create_model(
+    "_Session",
+    __base__=_Part,
+    **dict(_fields()),
+    messages=(tuple[_Message, ...], ()),
+    summaries=(tuple[_Summary, ...], ()),
+)
 
 
 class ArchiveFile(_Part):
@@ -214,16 +231,10 @@ def _data(part: type[_Part], value: object) -> dict[str, Any]:
     }
 
 
-def _archive_of(read: _Session) -> Archive:
+def _archive_of(read: Any) -> Archive:
     session = Session(
-        id=read.id,
-        num=0,
-        title=read.title,
-        created_at=read.created_at,
-        updated_at=read.updated_at,
-        document_context=read.document_context,
+        **{one.name: getattr(read, one.name) for one in EXPORTED},
         message_count=len(read.messages),
-        token_count=0,
     )
     messages = tuple(
         Message(row.id or "", read.id, seq, row.role, row.content, row.at, 0, row.speaker)

@@ -186,7 +186,13 @@ class ConversationMemory:
         """Resume a session, or begin one. With the memory off it is one that is not stored."""
         if not self.flags.enabled:
             now = self.tools.clock()
-            return Session(session or new_id(), 0, title or "", now, now, document, 0, 0)
+            return Session(
+                id=session or new_id(),
+                title=title or "",
+                created_at=now,
+                updated_at=now,
+                document_context=document,
+            )
         found = self.store.find_session(session) if session is not None else None
         if found is not None:
             return found

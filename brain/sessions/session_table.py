@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 from uuid import uuid4
@@ -13,8 +14,8 @@ from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.passages.outbox import count_vector_deletion
 from kds.brain.passages.passage_schema import range_of
-from kds.brain.passages.rows import session_number, unknown
-from kds.brain.sessions.memory_rows import SESSION_COLUMNS, session_of
+from kds.brain.passages.rows import marks, session_number, unknown
+from kds.brain.sessions.memory_rows import SESSION_COLUMNS, session_of, session_row
 from kds.brain.sessions.session_values import Cleanup, Session
 
 ID_LIMIT: Final = 128
@@ -58,7 +59,7 @@ class SessionTable:
         """Begin a session; without an id it gets a random one. An id in use is refused."""
         place = self.database.place
         chosen = checked_id(session_id, "session", place) if session_id is not None else new_id()
-        now = to_micros(self.database.clock())
+        now = self.database.clock()
         with self.database.write() as connection:
             if _row(connection, chosen) is not None:
                 raise StoreError(
@@ -66,7 +67,16 @@ class SessionTable:
                     where=place,
                     hint="resume it, or choose another id",
                 )
-            insert(connection, chosen, title, document_context, now, now)
+            insert(
+                connection,
+                Session(
+                    id=chosen,
+                    title=title or "",
+                    created_at=now,
+                    updated_at=now,
+                    document_context=document_context,
+                ),
+            )
             return _one(connection, chosen, place)
 
     def session(self, session_id: str) -> Session:
@@ -140,22 +150,16 @@ class SessionTable:
             return _one(connection, session_id, self.database.place)
 
 
-def insert(
-    connection: Connection,
-    session_id: str,
-    title: str | None,
-    document: str | None,
-    created_at: int,
-    updated_at: int,
-) -> int:
-    """Add a session row within a transaction; returns its number."""
-    text = _title(title or "")
-    row = connection.execute(
-        "INSERT INTO session(id, title, title_given, document_context, created_at, updated_at) "
-        "VALUES (?, ?, ?, ?, ?, ?) RETURNING num",
-        (session_id, text, int(bool(text)), kept_document(document), created_at, updated_at),
+def insert(connection: Connection, session: Session) -> int:
+    """Add a session within a transaction; returns its number. Its counts begin at 0."""
+    title = _title(session.title)
+    kept = replace(session, title=title, document_context=kept_document(session.document_context))
+    row = session_row(kept) | {"title_given": int(bool(title))}
+    made = connection.execute(
+        f"INSERT INTO session({', '.join(row)}) VALUES ({marks([*row])}) RETURNING num",
+        tuple(row.values()),
     ).fetchone()
-    return int(row[0])
+    return int(made[0])
 
 
 def new_id() -> str:

@@ -6,7 +6,7 @@ Times are aware datetimes in UTC. Tokens are counted by the store's counter (`to
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from kds.brain.passages.values import EmbeddingModel, Message, Summary
 
@@ -15,20 +15,29 @@ from kds.brain.passages.values import EmbeddingModel, Message, Summary
 ConsentAction = Literal["granted", "revoked", "changed", "used"]
 
 
-@dataclass(frozen=True, slots=True)
+COUNTED: Final[Mapping[str, bool]] = {"counted": True}
+"""Marks a field of `Session` that the store works out itself: no export has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One conversation. ``num`` is its number in the store, never given twice."""
+    """One conversation, and the definition of one: each field is a column of both engines.
+
+    Rows, exports, and the JSON of commands are read from these fields. To add one: a field with
+    a default, and the column in both lists of migrations (`memory_rows.added_column`).
+    """
 
     id: str
-    num: int
-    title: str
+    num: int = field(default=0, metadata=COUNTED)
+    """Its number in the store, never given twice."""
+    title: str = ""
     """Empty until somebody names the session or its first user message does."""
     created_at: datetime
     updated_at: datetime
     """When something was last added or changed: `sessions` lists the latest first."""
-    document_context: str | None
-    message_count: int
-    token_count: int
+    document_context: str | None = None
+    message_count: int = field(default=0, metadata=COUNTED)
+    token_count: int = field(default=0, metadata=COUNTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from kds.agents.summarizer import settings_summarizer
 from kds.api.session_names import LAST, NOTHING, find_session
 from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.sessions.memory_rows import EXPORTED
 from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.sessions.session_values import EntityTerm, Session
 from kds.brain.settings import load_settings
@@ -170,7 +171,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
 
 def session_dict(session: Session) -> dict[str, Any]:
     """The JSON form of a session."""
-    told = fields(session, "id title created_at updated_at document_context")
+    told = fields(session, " ".join(one.name for one in EXPORTED))
     return told | {"messages": session.message_count, "tokens": session.token_count}
 
 
