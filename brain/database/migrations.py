@@ -5,13 +5,14 @@ copied; a newer file is refused.
 """
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kds.brain.errors import StoreError
 
-Migration = Callable[[sqlite3.Connection], None]
+Migration = str
+"""The SQL of one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> 
     for number in range(version_of(connection), len(migrations)):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            migrations[number](connection)
+            for statement in statements(migrations[number]):
+                connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number + 1}")
             connection.execute("COMMIT")
         except BaseException:

@@ -11,11 +11,10 @@ The view `session` shows documents as the memory's searches know conversations: 
 and full-text search of the memory work on this file too.
 """
 
-import sqlite3
 from pathlib import Path
 from typing import Final
 
-from kds.brain.database.migrations import FileKind, read_script, statements
+from kds.brain.database.migrations import FileKind, read_script
 from kds.brain.passages.passage_schema import (
     CHUNK_INDEX,
     CHUNK_WORDS,
@@ -40,14 +39,10 @@ AFTER_CHARACTERS: Final = 150
 """How much of what stands before and behind a passage in its section goes into the index."""
 
 
-def begin(connection: sqlite3.Connection) -> None:
-    """Version 1: all tables (issue 6)."""
-    path = Path(__file__).with_name("tables.sql")
-    tables = read_script(path, before=BEFORE_CHARACTERS, after=AFTER_CHARACTERS)
-    for statement in statements(f"{tables}{INDEX_TABLES}{VECTOR_TABLES}{STATE_TABLE}"):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
+TABLES: Final = read_script(
+    Path(__file__).with_name("tables.sql"), before=BEFORE_CHARACTERS, after=AFTER_CHARACTERS
+) + (f"{INDEX_TABLES}{VECTOR_TABLES}{STATE_TABLE}\nPRAGMA application_id = {APPLICATION_ID};")
+"""Version 1."""
 
 CONTRADICTIONS: Final = {
     "documents count their sections wrong": (
@@ -76,6 +71,6 @@ DOCUMENTS: Final = FileKind(
     {"chunk_fts": CHUNK_INDEX},
     vocabularies={"chunk_word": CHUNK_WORDS},
     rebuild="kds docs check",
-    migrations=(begin,),
+    migrations=(TABLES,),
     contradictions=CONTRADICTIONS,
 )

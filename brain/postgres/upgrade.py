@@ -47,6 +47,7 @@ def upgrade(server: Server) -> tuple[int, int]:
             )
         if not before:
             _prepare(connection, server.place)
+        connection.execute(b"SET LOCAL search_path = kds, public")
         for step in STEPS[before:]:
             for script in step:
                 connection.execute(script.encode())

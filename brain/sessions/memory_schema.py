@@ -9,10 +9,9 @@ A session's chunks are one range of ids, so that a search in one conversation is
 range. Times are microseconds since 1970.
 """
 
-import sqlite3
 from typing import Final
 
-from kds.brain.database.migrations import FileKind, statements
+from kds.brain.database.migrations import FileKind
 from kds.brain.passages.passage_schema import (
     CHUNK_INDEX,
     CHUNK_WORDS,
@@ -153,7 +152,9 @@ CREATE TABLE metric(
 CREATE INDEX metric_by_time ON metric(at);
 
 {STATE_TABLE.strip()}
+PRAGMA application_id = {APPLICATION_ID};
 """
+"""Version 1."""
 
 ITEM_TABLES: Final = f"""
 CREATE TABLE item(
@@ -241,37 +242,12 @@ _IN_A_FILE: Final = {
 }
 
 
-def begin(connection: sqlite3.Connection) -> None:
-    """Version 1: all tables (issue 5)."""
-    for statement in statements(TABLES):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-
-def add_items(connection: sqlite3.Connection) -> None:
-    """Version 2: items of agents."""
-    for statement in statements(ITEM_TABLES):
-        connection.execute(statement)
-
-
-def slim_index(connection: sqlite3.Connection) -> None:
-    """Version 3: a search index of half the size."""
-    for statement in statements(SLIM_TABLES):
-        connection.execute(statement)
-
-
-def add_summary_vectors(connection: sqlite3.Connection) -> None:
-    """Version 4: vectors of summaries."""
-    for statement in statements(SUMMARY_VECTORS):
-        connection.execute(statement)
-
-
 MEMORY: Final = FileKind(
     "the memory",
     APPLICATION_ID,
     INDEXES,
     {"chunk_word": CHUNK_WORDS},
     rebuild="kds memory rebuild",
-    migrations=(begin, add_items, slim_index, add_summary_vectors),
+    migrations=(TABLES, ITEM_TABLES, SLIM_TABLES, SUMMARY_VECTORS),
     contradictions=CONTRADICTIONS | _IN_A_FILE,
 )

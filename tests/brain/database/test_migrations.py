@@ -15,22 +15,15 @@ from kds.brain.errors import StoreError
 from kds.brain.sessions.memory_schema import APPLICATION_ID, MEMORY
 from kds.brain.sessions.sqlite_store import SqliteStore
 
+ADD_COLOUR = "ALTER TABLE session ADD COLUMN colour TEXT NOT NULL DEFAULT 'purple';"
+FAIL_HALFWAY = "ALTER TABLE session ADD COLUMN half TEXT;\nSELECT no_such_luck();"
 
-def add_colour(connection: sqlite3.Connection) -> None:
-    connection.execute("ALTER TABLE session ADD COLUMN colour TEXT NOT NULL DEFAULT 'purple'")
-
-
-def fail_halfway(connection: sqlite3.Connection) -> None:
-    connection.execute("ALTER TABLE session ADD COLUMN half TEXT")
-    raise sqlite3.OperationalError("no such luck")
-
-
-NEXT = replace(MEMORY, migrations=(*MEMORY.migrations, add_colour))
+NEXT = replace(MEMORY, migrations=(*MEMORY.migrations, ADD_COLOUR))
 COPY = f"memory.db.backup-v{len(MEMORY.migrations)}-20251103T090000Z"
 
 
 def failing(kind: FileKind) -> FileKind:
-    return replace(kind, migrations=(*kind.migrations, fail_halfway))
+    return replace(kind, migrations=(*kind.migrations, FAIL_HALFWAY))
 
 
 @pytest.fixture
@@ -74,7 +67,7 @@ def test_a_newer_file_is_refused_and_left_alone(old_file: Path, clock: HandClock
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(old_file: Path, clock: HandClock) -> None:
-    with pytest.raises(StoreError, match="no such luck"):
+    with pytest.raises(StoreError, match="no_such_luck"):
         Database(old_file, failing(MEMORY), clock=clock)
     with SqliteStore(old_file, clock=clock) as store:
         assert "half" not in columns(store.database)
