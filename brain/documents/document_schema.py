@@ -70,7 +70,7 @@ DOCUMENTS: Final = FileKind(
     APPLICATION_ID,
     {"chunk_fts": CHUNK_INDEX},
     vocabularies={"chunk_word": CHUNK_WORDS},
-    rebuild="kds docs check",
+    rebuild="kds memory check --rebuild",
     migrations=(TABLES,),
     contradictions=CONTRADICTIONS,
 )

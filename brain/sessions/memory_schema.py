@@ -247,7 +247,7 @@ MEMORY: Final = FileKind(
     APPLICATION_ID,
     INDEXES,
     {"chunk_word": CHUNK_WORDS},
-    rebuild="kds memory rebuild",
+    rebuild="kds memory check --rebuild",
     migrations=(TABLES, ITEM_TABLES, SLIM_TABLES, SUMMARY_VECTORS),
     contradictions=CONTRADICTIONS | _IN_A_FILE,
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.cli import main
 from kds.router.intents.model import IntentModel
@@ -59,6 +60,12 @@ def jsonl(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Write a file of examples, one a line; its name."""
     Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     return name
+
+
+def begin_session(workspace: Path, title: str) -> str:
+    """Begin a session in the memory of a workspace; its id."""
+    with MemoryPlace.of(Workspace.find(workspace)).open() as store:
+        return store.create_session(title=title).id
 
 
 def said_in(workspace: Path) -> list[str]:

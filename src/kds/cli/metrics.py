@@ -14,8 +14,8 @@ from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.session_values import Stats
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
+from kds.cli.commands.memory import EMPTY
 from kds.cli.guard import Refusal
-from kds.cli.memory.memory_group import EMPTY
 from kds.cli.options import check_picture, json_option, read_span, workspace_option
 from kds.cli.output import counted, fields, mebibytes, percent, print_line, print_table, say
 from kds.cli.progress import slow

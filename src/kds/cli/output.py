@@ -21,6 +21,11 @@ from kds.router.intents.policy import ACT_MIN
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kds.brain.sessions.session_values import Session
+
+SHOWN_ID: Final = 8
+"""Characters of a session's id in tables; as many name it, as in git."""
+
 _LABEL: Final = 11
 _PIPED_WIDTH: Final = 160
 """Columns of a table that goes to a file or pipe, where no terminal sets a width."""
@@ -147,6 +152,25 @@ def _whose(origin: str | None) -> str:
     here = is_same_terminal(origin, terminal_origin())
     where = "here" if here else f"terminal {place.partition('-')[0]}"
     return where if kind == "terminal" else f"{where}, {kind}"
+
+
+def session_dict(session: "Session") -> dict[str, Any]:
+    """The JSON form of a session."""
+    from kds.brain.sessions.memory_rows import EXPORTED  # not for those that show no session
+
+    told = fields(session, " ".join(one.name for one in EXPORTED))
+    return told | {"messages": session.message_count, "tokens": session.token_count}
+
+
+def print_sessions(sessions: Iterable["Session"]) -> None:
+    """Print a table of sessions."""
+    rows = [
+        (session.id[:SHOWN_ID], session.title or "(no title)", shown(session.updated_at),
+         f"{session.message_count:,}", f"{session.token_count:,}", session.document_context or "")
+        for session in sessions
+    ]  # fmt: skip
+    columns = ("id", "title", "changed", "messages", "tokens", "document")
+    print_table(columns, rows, none="nothing is remembered")
 
 
 def counted(count: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.commands import help as help_module
 from kds.cli.main import GROUPS, app
 
-from ..conftest import BAD_INPUT, Run, data, refused
+from ..conftest import BAD_INPUT, Run, begin_session, data, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -156,7 +156,7 @@ def test_status_says_what_there_is_and_makes_nothing(
     kds_call("config", "set", "model.name", "ollama:small", "--own")
     for message in ("Make it purple", "Make it wider"):
         kds_call("context", "log", "--message", message, "--intent", "EXECUTE")
-    kds_call("memory", "new", "Dark mode")
+    begin_session(workspace, "Dark mode")
     kds_call("init", "--client", "claude")
     found = data(kds_call("status", "--json"))
     assert found["workspace"] == {"root": str(workspace), "exists": True}
@@ -237,8 +237,8 @@ def test_rules_are_listed_in_the_order_in_which_they_are_tried(kds_call: Run) ->
     assert all(rule["description"] for rule in found)
 
 
-def test_the_shell_completes_names(kds_call: Run) -> None:
-    kds_call("memory", "new", "Dark mode")
+def test_the_shell_completes_names(workspace: Path) -> None:
+    begin_session(workspace, "Dark mode")
     assert _completed("prompts", "show", "work-") == ["work-planner"]
     assert _completed("ask", "--agent", "PLA") == ["PLAN"]
     assert _completed("context", "log", "--intent", "EXE") == ["EXECUTE"]

@@ -12,7 +12,7 @@ import pytest
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 from ...postgres import driver
-from ..conftest import data, refused
+from ..conftest import begin_session, data, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -97,7 +97,7 @@ def test_a_check_says_what_the_server_is_and_warns_of_a_superuser(
 
 
 def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path) -> None:
-    kds_call("memory", "new", "Dark mode")
+    begin_session(remembered.parent.parent, "Dark mode")
     with driver().connect(named, autocommit=True) as admin:
         admin.execute("UPDATE kds.session SET token_count = token_count + 1")
     found = data(kds_call("db", "check", "--json"), TESTS_FAILED)
@@ -157,7 +157,7 @@ def test_a_role_of_its_own_makes_tables_and_works_without_a_warning(
         assert kds_call("db", "upgrade").code == 0
         checked = kds_call("db", "check")
         assert (checked.code, checked.err) == (0, "")
-        assert kds_call("memory", "new", "Hello").code == 0
+        assert begin_session(workspace, "Hello")
     finally:
         with driver().connect(empty, autocommit=True) as admin:
             admin.execute(f"REASSIGN OWNED BY kds_{name} TO current_user")

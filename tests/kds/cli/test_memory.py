@@ -1,7 +1,6 @@
 """`kds memory`: sessions, search, transfer, upkeep, profile and consent on the command line."""
 
 import json
-import re
 import stat
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -9,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from kds.brain.sessions.entities import EntitySession
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.sqlite_store import SqliteStore
-from kds.cli.guard import Refusal
-from kds.cli.options import read_span
+from kds.brain.workspace import Workspace
 
 from ..conftest import BAD_INPUT, Run, data, refused
 
@@ -52,12 +52,11 @@ def memory(kds_call: Run, staging: Session) -> Run:
     [
         ["show"],
         ["search", "port"],
-        ["stats"],
         ["check"],
-        ["rebuild"],
+        ["check", "--rebuild"],
         ["cleanup", "--older-than", "30d", "--yes"],
         ["export", "--all"],
-        ["backfill", "--off"],
+        ["check", "--backfill", "--off"],
         ["profile", "show"],
         ["profile", "clear"],
         ["consent", "show"],
@@ -92,13 +91,20 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
         (["import", "nowhere.json"], "nowhere.json", "check the file"),
         (["cleanup", "--older-than", "soon"], "no span of time", "36h, 30d or 2w"),
         (["cleanup"], "--older-than", "see kds memory cleanup --help"),
-        (["backfill"], "no embedding model", "--embeddings"),
-        (["backfill", "--embeddings", "nowhere:Model"], "nowhere", "install it"),
-        (["backfill", "--embeddings", "json:loads"], "json:loads", ""),
-        (["backfill", "--off", "--embeddings", "a:b"], "exclude each other", "one of them"),
+        (["check", "--backfill"], "no embedding model", "--embeddings"),
+        (["check", "--backfill", "--embeddings", "nowhere:Model"], "nowhere", "install it"),
+        (["check", "--backfill", "--embeddings", "json:loads"], "json:loads", ""),
+        (["check", "--off"], "--off is for vectors", "add --backfill"),
+        (
+            ["check", "--backfill", "--off", "--embeddings", "a:b"],
+            "exclude each other",
+            "one of them",
+        ),
         (["profile", "set"], "nothing to set", "--role"),
-        (["profile", "set", "--prefer", "short"], "no preference", "KEY=VALUE"),
+        (["profile", "set", "--prefer", "short"], "is not a preference", "KEY=VALUE"),
         (["profile", "set", "--name", "Ada"], "there is no consent", "consent grant"),
+        (["profile", "clear", "--name", "Ada"], "options are for set", "profile set"),
+        (["consent", "grnat"], "'grnat' is not one of", "did you mean 'grant'?"),
         (["consent", "grant", "--for", " "], "consent needs a purpose", "what the profile is for"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -138,14 +144,6 @@ def test_a_session_is_shown_with_its_messages_whole(memory: Run, staging: Sessio
     assert last["messages"][0]["content"].startswith("See\n```python\n")
 
 
-def test_a_new_session_has_the_title_and_document_given(kds_call: Run, memory_file: Path) -> None:
-    made = kds_call("memory", "new", "The lease", "--document", "lease.md")
-    assert re.fullmatch(r"[0-9a-f]{32}\n", made.out)
-    found = data(kds_call("memory", "show", made.out.strip(), "--json"))
-    assert (found["title"], found["document_context"]) == ("The lease", "lease.md")
-    assert stat.S_IMODE(memory_file.stat().st_mode) == 0o600
-
-
 def test_a_session_is_renamed_and_its_document_set(kds_call: Run, staging: Session) -> None:
     assert "is now 'Night mode'" in kds_call("memory", "rename", "Dark mode", "Night mode").out
     arguments = ("memory", "rename", "Night mode", "Night", "--document", "", "--json")
@@ -177,16 +175,11 @@ def test_cleanup_takes_only_what_is_old_and_only_when_told(memory: Run, memory_f
     assert len(titles) == 2
 
 
-@pytest.mark.parametrize("text", ["", "d", "1.5d", "-3d", "3m", "999999d", "30 days"])
-def test_what_is_no_span_of_time_is_refused(text: str) -> None:
-    with pytest.raises(Refusal):
-        read_span(text)
-
-
 def test_search_finds_and_explains(memory: Run, staging: Session) -> None:
     found = data(memory("search", "which", "port", "--json"))
     assert found["query"] == "which port"
     best = found["hits"][0]
+    assert memory("search", "zeppelin").out == "nothing was found\n"
     assert (best["session"], best["elsewhere"]) == (staging.id, False)
     assert set(best["scores"]) == {"dense", "lexical", "code"}
     assert best["why"]
@@ -204,11 +197,6 @@ def test_search_in_a_session_marks_what_is_of_another(kds_call: Run, staging: Se
     assert best["elsewhere"]
     assert "get_user_name" in best["text"]
     assert "another session" in kds_call(*arguments[:-1]).out
-
-
-def test_search_that_finds_nothing_says_so(memory: Run) -> None:
-    result = memory("search", "zeppelin")
-    assert (result.code, result.out) == (0, "nothing was found\n")
 
 
 def test_search_obeys_limit_and_settings(memory: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,42 +218,29 @@ def test_search_puts_a_context_together_within_its_budget(kds_call: Run, staging
 
 
 def test_backfill_makes_vectors_that_search_then_uses(memory: Run, embeddings: str) -> None:
-    first = data(memory("backfill", "--embeddings", embeddings, "--json"))
+    first = data(memory("check", "--backfill", "--embeddings", embeddings, "--json"))
     [model] = first["models"]
     assert first["embedded"] == model["vectors"] > 0
     assert (model["waiting"], model["state"], model["dimensions"]) == (0, "serving", 26)
-    again = memory("backfill", "--embeddings", embeddings)
+    again = memory("check", "--backfill", "--embeddings", embeddings)
     assert again.out.startswith("there was nothing to do\n")
     found = data(memory("search", "port", "--embeddings", embeddings, "--json"))
     assert found["counts"]["dense"] > 0
     assert found["hits"][0]["scores"]["dense"] is not None
 
 
-def test_the_model_of_the_settings_is_used(
-    memory: Run, embeddings: str, monkeypatch: pytest.MonkeyPatch
+def test_backfill_goes_on_after_an_outage(
+    memory: Run, embeddings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
-    assert data(memory("backfill", "--json"))["embedded"] > 0
-    assert data(memory("search", "port", "--json"))["counts"]["dense"] > 0
-
-
-def test_backfill_goes_on_after_an_outage(memory: Run, embeddings: str, tmp_path: Path) -> None:
     (tmp_path / "down").touch()
-    refused(memory("backfill", "--embeddings", embeddings), "the model is down")
+    refused(memory("check", "--backfill", "--embeddings", embeddings), "the model is down")
     searched = memory("search", "port", "--embeddings", embeddings)
     assert "Staging uses port 8443." in searched.out
     assert "words only" in searched.err
     (tmp_path / "down").unlink()
-    assert data(memory("backfill", "--embeddings", embeddings, "--json"))["embedded"]
-
-
-def test_stats_count_what_is_there(memory: Run, memory_file: Path) -> None:
-    found = data(memory("stats", "--json"))
-    assert (found["sessions"], found["messages"]) == (2, 6)
-    assert found["path"] == str(memory_file)
-    assert found["size_bytes"] >= memory_file.stat().st_size
-    assert found["profile_consent"] is False
-    assert "no consent" in memory("stats").out
+    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)  # as in the settings
+    assert data(memory("backfill", "--json"))["embedded"]
+    assert data(memory("search", "port", "--json"))["counts"]["dense"] > 0
 
 
 def test_a_damaged_index_is_reported_and_rebuilt(memory: Run, memory_file: Path) -> None:
@@ -274,8 +249,11 @@ def test_a_damaged_index_is_reported_and_rebuilt(memory: Run, memory_file: Path)
     damaged = memory("check")
     assert damaged.code == TESTS_FAILED
     assert "chunk_fts" in damaged.out
-    assert data(memory("rebuild", "--json")) == {"sound": True, "problems": []}
-    assert data(memory("check", "--json"))["sound"]
+    assert data(memory("check", "--rebuild", "--json"))["sound"]
+    found = data(memory("stats", "--json"))
+    assert (found["sessions"], found["messages"], found["profile_consent"]) == (2, 6, False)
+    assert (found["sound"], found["path"]) == (True, str(memory_file))
+    assert "no consent" in memory("check").out
 
 
 def test_an_export_comes_back_the_same(memory: Run, workspace: Path, memory_file: Path) -> None:
@@ -288,6 +266,12 @@ def test_an_export_comes_back_the_same(memory: Run, workspace: Path, memory_file
     imported = data(memory("import", "all.json", "--json"))
     assert [one["messages"] for one in imported["sessions"]] == [4, 2]
     assert memory("export", "--all").out == before
+    both = memory("export", "last", "--format", "markdown", "--json")
+    assert (both.code, "does not go with Markdown" in both.err) == (BAD_INPUT, True)
+    text = memory("export", "Dark mode", "staging", "--format", "markdown").out
+    assert text.startswith("# Dark mode\n")
+    assert "\n---\n\n# Which port" in text
+    assert "```python\ndef get_user_name(uid):" in text
 
 
 def test_an_export_does_not_overwrite_unasked(kds_call: Run, staging: Session) -> None:
@@ -298,19 +282,6 @@ def test_an_export_does_not_overwrite_unasked(kds_call: Run, staging: Session) -
     told = ("memory", "export", "--all", "--to", "all.json", "--force", "--json")
     written = data(kds_call(*told))
     assert (written["sessions"], written["messages"], written["path"]) == (2, 6, "all.json")
-
-
-def test_markdown_on_stdout_does_not_go_with_json(memory: Run) -> None:
-    result = memory("export", "last", "--format", "markdown", "--json")
-    assert result.code == BAD_INPUT
-    assert "--json does not go with Markdown on stdout" in result.out + result.err
-
-
-def test_an_export_for_reading_is_markdown(memory: Run, staging: Session) -> None:
-    text = memory("export", "Dark mode", "staging", "--format", "markdown").out
-    assert text.startswith("# Dark mode\n")
-    assert "\n---\n\n# Which port" in text
-    assert "```python\ndef get_user_name(uid):" in text
 
 
 def test_importing_what_is_here_copies_it_or_leaves_it_out(memory: Run, staging: Session) -> None:
@@ -338,16 +309,6 @@ def test_an_import_reads_a_pipe(memory: Run, kds_spawn: Run) -> None:
     result = kds_spawn("memory", "import", "-", stdin=exported.encode())
     assert (result.code, result.err) == (0, "")
     assert "imported 1 session, 2 messages" in result.out
-
-
-def test_a_file_that_is_no_database_is_set_aside_with_a_warning_or_refused(
-    kds_call: Run, memory_file: Path
-) -> None:
-    memory_file.write_bytes(b"not a database at all" * 200)
-    memory_file.chmod(0o600)
-    result = kds_call("memory", "show")
-    assert result.err.startswith("kds: ")
-    assert "Traceback" not in result.err
 
 
 def test_the_profile_needs_consent_and_every_use_is_logged(kds_call: Run, workspace: Path) -> None:
@@ -380,12 +341,73 @@ def test_revoking_wipes_the_profile_from_the_disk(
         if file.is_file():
             assert PURPLE.encode() not in file.read_bytes()
     kds_call("memory", "consent", "grant")
-    assert kds_call("memory", "profile", "show").out == "the profile is empty\n"
-
-
-def test_clearing_keeps_the_consent(kds_call: Run, workspace: Path) -> None:
-    kds_call("memory", "consent", "grant")
     kds_call("memory", "profile", "set", "--name", "Ada")
     assert data(kds_call("memory", "profile", "clear", "--json")) == {"cleared": True}
     assert kds_call("memory", "profile", "show").out == "the profile is empty\n"
     assert data(kds_call("memory", "consent", "show", "--json"))["given"]
+
+
+LINE = "The deploy of the billing service ran into a time limit again. "
+
+
+def _filled(root: Path, sessions: int, messages: int) -> None:
+    with MemoryPlace.of(Workspace(root, root / "kds-brain")).open() as store:
+        for number in range(sessions):
+            store.create_session(session_id=f"s{number}", title=f"Session {number}")
+            for each in range(messages):
+                store.append(f"s{number}", "user", f"{each} {LINE * 40}")
+
+
+def test_an_export_of_several_megabytes_is_taken_back(
+    kds_call: Run, fitted_workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _filled(fitted_workspace, 4, 300)
+    written = data(kds_call("memory", "export", "--all", "--to", "all.json", "--json"))
+    file = fitted_workspace / "all.json"
+    assert file.stat().st_size > 3_000_000
+    other = tmp_path / "other"
+    (other / "kds-brain").mkdir(parents=True)
+    back = data(kds_call("memory", "import", str(file), "-w", str(other), "--json"))["sessions"]
+    assert len(back) == written["sessions"] == 4
+    again = kds_call("memory", "export", "--all", "--to", "again.json", "-w", str(other))
+    assert again.code == 0
+    assert json.loads(file.read_text()) == json.loads(Path("again.json").read_text())
+
+
+def test_a_large_export_that_was_cut_off_stores_nothing(
+    kds_call: Run, fitted_workspace: Path, tmp_path: Path
+) -> None:
+    _filled(fitted_workspace, 2, 400)
+    kds_call("memory", "export", "--all", "--to", "all.json")
+    cut = fitted_workspace / "cut.json"
+    cut.write_text((fitted_workspace / "all.json").read_text()[:-50_000])
+    other = tmp_path / "other"
+    (other / "kds-brain").mkdir(parents=True)
+    refused(kds_call("memory", "import", str(cut), "-w", str(other)), "session 1 does not end")
+    assert not (other / "kds-brain" / "memory.db").exists()
+
+
+def test_words_are_searched_where_the_embedding_model_cannot_be_imported(
+    kds_call: Run, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _filled(fitted_workspace, 1, 1)
+    monkeypatch.setenv("RAG_EMBEDDINGS", "not_there:Model")
+    found = kds_call("memory", "search", "billing deploy", "--json")
+    assert found.code == 0
+    assert len(json.loads(found.out)["hits"]) > 0
+    assert "searching by words alone" in found.err
+    refused(kds_call("memory", "search", "billing", "--embeddings", "not_there:Model"), "not_there")
+
+
+def test_a_session_is_shown_with_its_terms_and_where_they_come_from(
+    kds_call: Run, fitted_workspace: Path
+) -> None:
+    _filled(fitted_workspace, 1, 1)
+    with MemoryPlace.of(
+        Workspace(fitted_workspace, fitted_workspace / "kds-brain")
+    ).open() as store:
+        terms = EntitySession(store.entities, "s0", timedelta(hours=4))
+        terms.remember_turn(["time limit"], answer="The time limit is 30 s. It can be raised.")
+    shown = data(kds_call("memory", "show", "s0", "--json"))["terms"]
+    assert [(one["term"], "30 s" in one["snippet"]) for one in shown] == [("time limit", True)]
+    assert "time limit: The time limit is 30 s." in kds_call("memory", "show", "s0").out

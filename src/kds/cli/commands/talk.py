@@ -27,7 +27,14 @@ from kds.cli.options import (
     start_now,
     workspace_option,
 )
-from kds.cli.output import print_entries, print_json, print_line, print_steps, print_turn
+from kds.cli.output import (
+    print_entries,
+    print_json,
+    print_line,
+    print_sessions,
+    print_steps,
+    print_turn,
+)
 from kds.cli.palette import coloured, for_people, toned
 from kds.cli.progress import slow
 from kds.cli.terminal import harmless
@@ -256,8 +263,6 @@ class _Chat:
         print_entries(conversations.journal(self.session.conversation).load().entries)
 
     def sessions(self) -> None:
-        from kds.cli.memory.session_commands import print_sessions  # `kds ask` needs none of it
-
         print_sessions(self.session.memory.sessions()[:SHOWN_SESSIONS])
 
     def clear(self) -> None:

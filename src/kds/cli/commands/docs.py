@@ -1,0 +1,311 @@
+"""`kds docs`: the documents of a workspace."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kds.api.embeddings import EmbeddingsError, embed_waiting
+from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.document_values import ALL, Document, DocumentHit, DocumentRecall, Section
+from kds.brain.documents.documents import Documents
+from kds.brain.documents.heading import number_key
+from kds.brain.errors import KdsError
+from kds.brain.workspace import Workspace
+from kds.cli.command import asked_json, command, group
+from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, pass_on
+from kds.cli.options import NamedPath, common_options
+from kds.cli.output import counted, fields, print_json, print_line, print_table, say
+from kds.cli.progress import reported, slow
+from kds.cli.stores import changing, chosen_embedder, embeddings_option, looking, search_embedder
+from kds.cli.terminal import harmless
+from kds.documents.folder import Choice
+from kds.documents.indexing import Report, State, add_documents
+
+NOTHING: Final = "no documents have been added"
+
+_TOLD: Final[tuple[State, ...]] = ("added", "replaced", "removed", "gone")
+_COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed", "gone", "failed")
+_DOCUMENT: Final = "id title path kind added_at modified size digest sections chunks pages"
+_SECTION: Final = "index number title path level page first_line last_line chunks"
+_PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
+
+
+@group(
+    "kds docs add handbook.md contracts/",
+    "kds docs search 'What is the Determination Date?'",
+    "kds docs show handbook.md",
+    closing="More: kds help documents",
+)
+def docs() -> None:
+    """Add, search, show and remove the documents of the workspace."""
+
+
+@command(
+    "kds docs add handbook.md agreement.pdf",
+    "kds docs add contracts/ --glob '*.docx' --exclude drafts",
+    "kds docs add contracts/ --prune",
+    closing="Exit code 0: all is read; 1: some files could not be read, the others are; "
+    "2: none could.",
+    of=docs,
+)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=NamedPath())
+@click.option("--glob", "globs", metavar="PATTERN", multiple=True,
+              help="Of folders take only files like this; may be given several times.")  # fmt: skip
+@click.option("--exclude", "excludes", metavar="PATTERN", multiple=True,
+              help="Of folders leave out files and folders like this.")  # fmt: skip
+@click.option("--prune", is_flag=True, help="Remove documents whose files have gone.")
+@embeddings_option
+@common_options
+def add(
+    *, paths: tuple[Path, ...], globs: tuple[str, ...], excludes: tuple[str, ...], prune: bool,
+    embeddings: str | None, workspace: Workspace,
+) -> int:  # fmt: skip
+    """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
+
+    What has not changed since it was read is passed over. With an embedding model in the
+    settings, the vectors for search by meaning are made too.
+    """
+    embedder = chosen_embedder(embeddings, workspace)
+    with changing(DocumentPlace.of(workspace)) as store:
+        with reported("reading documents") as tell:
+            choice = Choice(globs, excludes)
+            report = add_documents(store, paths, choice=choice, prune=prune, tell=tell)
+        _show_added(report)
+        if embedder is not None:
+            try:
+                with reported("embedding") as tell:
+                    embed_waiting(store, embedder, tell=tell)
+            except EmbeddingsError as error:  # words are searched without vectors
+                later = "the documents are added; later: kds memory check --backfill"
+                complain(error.message, later)
+    if not report.of("failed"):
+        return 0 if report.outcomes else BAD_INPUT
+    read = any(report.of(state) for state in ("added", "replaced", "unchanged"))
+    return TESTS_FAILED if read else BAD_INPUT
+
+
+def _show_added(report: Report) -> None:
+    for one in report.outcomes:
+        path = _shown_path(one.path)
+        if one.state == "failed" and one.error is not None:
+            complain_about(KdsError(one.error.message, where=path, hint=one.error.hint))
+        pass_on(f"{path}: {note}" for note in one.notes)
+    if asked_json():
+        print_json(_report_dict(report))
+        return
+    for one in report.outcomes:
+        if one.state in _TOLD and one.document is not None:
+            said = one.document
+            click.echo(
+                f"{one.state:<9} {_shown_path(one.path)}  '{harmless(said.title)}', "
+                f"{counted(said.sections, 'section')}, {counted(said.chunks, 'passage')}"
+            )
+    if not report.outcomes:
+        complain("there is no document in these folders", "give .md, .txt, .html, .pdf or .docx")
+        return
+    counts = (f"{len(report.of(state))} {state}" for state in _COUNTED if report.of(state))
+    click.echo(", ".join(counts))
+    if report.of("gone"):
+        click.echo("  documents whose files have gone stay until you add with --prune")
+
+
+def _report_dict(report: Report) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = []
+    for one in report.outcomes:
+        row: dict[str, Any] = {"path": str(one.path), "state": one.state}
+        if one.document is not None:
+            row["document"] = fields(one.document, _DOCUMENT)
+        if one.error is not None:
+            row["error"] = fields(one.error, "message hint")
+        if one.notes:
+            row["notes"] = list(one.notes)
+        rows.append(row)
+    return {"counts": {state: len(report.of(state)) for state in _COUNTED}, "files": rows}
+
+
+@command("kds docs list --json", of=docs, name="list")
+@common_options
+def list_(*, workspace: Workspace) -> None:
+    """List the documents of the workspace."""
+    with looking(DocumentPlace.of(workspace)) as store:
+        found = store.documents() if store else ()
+    columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
+    rows = [
+        (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
+         f"{one.sections:,}", f"{one.chunks:,}", _shown_path(one.path))
+        for one in found
+    ]  # fmt: skip
+    say(
+        {"documents": [fields(one, _DOCUMENT) for one in found]},
+        lambda: print_table(columns, rows, none=NOTHING),
+    )
+
+
+@command("kds docs show agreement.pdf", "kds docs show agreement.pdf --section 4.02", of=docs)
+@click.argument("name", metavar="DOC")
+@click.option("--section", "wanted", metavar="NUMBER|TITLE", help="Print the text of a section.")
+@common_options
+def show(*, name: str, wanted: str | None, workspace: Workspace) -> None:
+    """Show the outline of DOC (id, path, file name or title), or the text of a section."""
+    with _opened(workspace) as store:
+        document = store.document(name)
+        sections = store.sections(document.id)
+    if wanted is None:
+        outline = [fields(one, _SECTION) for one in sections]
+        say(
+            fields(document, _DOCUMENT) | {"outline": outline},
+            lambda: _print_outline(document, sections),
+        )
+        return
+    chosen = _chosen(sections, wanted)
+    if not chosen:
+        raise Refusal(
+            f"'{harmless(document.title)}' has no section '{wanted}'",
+            f"see its outline: kds docs show {document.id}",
+        )
+    texts = [fields(one, _SECTION) | {"text": one.text} for one in chosen]
+    say(
+        {"document": document.id, "title": document.title, "sections": texts},
+        "\n\n".join(map(_section_text, chosen)),
+    )
+
+
+def _chosen(sections: Sequence[Section], wanted: str) -> list[Section]:
+    """Return the section with a number or a title, and all inside it."""
+    asked = " ".join(wanted.split()).casefold()
+
+    def heading(one: Section) -> str:
+        return one.path[-1].casefold() if one.path else ""
+
+    tests = (
+        lambda one: one.number.casefold() == asked,
+        lambda one: bool(one.number) and number_key(one.number) == number_key(wanted),
+        lambda one: asked in (one.title.casefold(), heading(one)),
+        lambda one: asked in heading(one),
+    )
+    for test in tests:
+        if found := next((one for one in sections if test(one)), None):
+            depth = len(found.path)
+            return [found] + [
+                one for one in sections[found.index + 1 :]
+                if len(one.path) > depth and one.path[:depth] == found.path
+            ]  # fmt: skip
+    return []
+
+
+def _print_outline(document: Document, sections: Sequence[Section]) -> None:
+    click.echo(harmless(document.title))
+    pages = f", {counted(document.pages, 'page')}" if document.pages is not None else ""
+    print_line("file", _shown_path(document.path))
+    holds = f"{counted(document.sections, 'section')}, {counted(document.chunks, 'passage')}"
+    print_line("holds", holds + pages)
+    print_line("id", document.id)
+    click.echo()
+    for one in sections:
+        if one.path or one.chunks:
+            heading = one.path[-1] if one.path else "(before the first heading)"
+            where = f"  p. {one.page}" if one.page is not None else ""
+            click.echo(harmless(f"{'  ' * (one.level - 1)}{heading}{where}"))
+
+
+def _section_text(one: Section) -> str:
+    page = f"  (p. {one.page})" if one.page is not None else ""
+    parts = [one.path[-1] + page] if one.path else []
+    return harmless("\n\n".join([*parts, one.text] if one.text else parts))
+
+
+@command(
+    "kds docs search 'What is the Determination Date?'",
+    "kds docs search 'Section 4.02' --doc agreement.pdf",
+    "kds docs search 'notice period' --only handbook.md --why",
+    of=docs,
+)
+@click.argument("words", metavar="QUERY", nargs=-1, required=True)
+@click.option("--doc", "document", metavar="DOC", help="Prefer this document (x1.15).")
+@click.option("--only", "scope", metavar="DOC", default=ALL,
+              help="Look at this document only.  [default: all]")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=1, max=100), metavar="N", default=5,
+              help="Most passages.  [default: 5]")  # fmt: skip
+@click.option("--why", is_flag=True, help="Also say why each passage was found.")
+@embeddings_option
+@common_options
+def search(
+    *, words: tuple[str, ...], document: str | None, scope: str, limit: int, why: bool,
+    embeddings: str | None, workspace: Workspace,
+) -> None:  # fmt: skip
+    """Find the passages that answer QUERY, with document, section and page.
+
+    A question for a defined term finds its definition first; a section is found by its number.
+    """
+    query = " ".join(words).strip()
+    if not query:
+        raise Refusal("the question is empty", "say what to look for: kds docs search WORDS")
+    embedder = search_embedder(embeddings, workspace)
+    with looking(DocumentPlace.of(workspace)) as store:
+        if store is None:
+            say({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
+            return
+        with slow("searching the documents"):
+            found = store.search(
+                query, limit=limit, document=document, scope=scope, embedder=embedder
+            )
+    timings = {stage: round(ms, 3) for stage, ms in found.timings_ms.items()}
+    report = {
+        "query": found.query, "hits": list(map(_hit_dict, found.hits)),
+        "concepts": list(found.concepts), "notes": list(found.notes), "timings_ms": timings,
+    }  # fmt: skip
+    say(report, lambda: _print_hits(found, why=why))
+
+
+def _hit_dict(hit: DocumentHit) -> dict[str, Any]:
+    return {
+        "citation": hit.citation,
+        "text": hit.passage.text,
+        "score": round(hit.score, 4),
+        "scores": {name: round(value, 4) for name, value in hit.parts.items()},
+        "bias": hit.bias,
+        **fields(hit.passage, _PASSAGE),
+        "why": list(hit.why),
+    }
+
+
+def _print_hits(found: DocumentRecall, *, why: bool) -> None:
+    pass_on(map(harmless, found.notes))
+    for number, hit in enumerate(found.hits, start=1):
+        click.echo(harmless(f"{number}. {hit.score:.2f}  {hit.citation}"))
+        for line in hit.passage.text.strip().splitlines():
+            click.echo(harmless(f"   {line}"))
+        for reason in hit.why if why else ():
+            print_line("   why", harmless(reason))
+        click.echo()
+    if not found.hits:
+        click.echo("nothing was found")
+
+
+@command("kds docs remove handbook.md", "kds docs remove 3f2a9c1b77d0 agreement.pdf", of=docs)
+@click.argument("names", metavar="DOC...", nargs=-1, required=True)
+@common_options
+def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
+    """Remove documents from the store, down to their bytes; their files stay."""
+    with _opened(workspace) as store, slow("wiping the documents from the store"):
+        found = store.remove(names)
+    lines = [f"removed '{harmless(one.title)}' ({_shown_path(one.path)})" for one in found]
+    say({"removed": [fields(one, _DOCUMENT) for one in found]}, "\n".join(lines))
+
+
+@contextmanager
+def _opened(workspace: Workspace) -> Iterator[Documents]:
+    """Open the documents of a workspace. Raises Refusal when none was ever added."""
+    with looking(DocumentPlace.of(workspace)) as store:
+        if store is None:
+            raise Refusal(NOTHING, "add some: kds docs add PATH")
+        yield store
+
+
+def _shown_path(path: str | Path) -> str:
+    """A path as it is read most easily from here."""
+    whole, here = Path(path), Path.cwd()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)

@@ -1,1 +1,0 @@
-"""`kds docs`: the documents of a workspace."""

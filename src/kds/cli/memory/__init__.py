@@ -1,1 +1,0 @@
-"""`kds memory`: the conversation memory of a workspace."""
