@@ -14,7 +14,7 @@ from kds.brain.shared_database import SharedDatabase, shared_database
 from kds.brain.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kds.brain.postgres.tenant_contexts import PostgresContexts
+    from kds.brain.postgres.contexts import PostgresContexts
 
 Marks = frozenset[tuple[str, int]]
 """What tells one state of what a tenant has learned from another."""
@@ -42,9 +42,7 @@ class Contexts:
         self._workspace = workspace
         self._clock = clock
         shared = shared_database(workspace, environ=environ)
-        self._server: PostgresContexts | None = (
-            None if shared is None else _on(shared, clock, workspace.conversations_dir)
-        )
+        self._server: PostgresContexts | None = None if shared is None else _on(shared, clock)
 
     def journal(self, conversation: str | None = None, *, origin: str | None = None) -> Journal:
         """Return the context of a conversation; without a name, that of the workspace.
@@ -103,7 +101,7 @@ def conversation_path(workspace: Workspace, conversation: str) -> Path:
     return workspace.conversations_dir / f"{spelled}-{digest}.jsonl"
 
 
-def _on(shared: SharedDatabase, clock: Clock, folder: Path) -> "PostgresContexts":
-    from kds.brain.postgres.tenant_contexts import PostgresContexts
+def _on(shared: SharedDatabase, clock: Clock) -> "PostgresContexts":
+    from kds.brain.postgres.contexts import PostgresContexts
 
-    return PostgresContexts.of(shared, clock=clock, folder=folder)
+    return PostgresContexts.of(shared, clock=clock)

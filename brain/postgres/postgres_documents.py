@@ -9,9 +9,9 @@ from kds.brain.documents.documents import Documents
 from kds.brain.documents.drafting import DraftPassage
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import Row
-from kds.brain.postgres.postgres_passages import PostgresPassages, steps_taken, stored_bytes
+from kds.brain.postgres.postgres_store import PostgresPassages, steps_taken, stored_bytes
+from kds.brain.postgres.search import indexed
 from kds.brain.postgres.tenancy import Area, Tenancy
-from kds.brain.postgres.word_index import indexed
 
 DOCUMENTS: Final = Area("kds_documents", 0x4B445344)
 """With a lock of its own: who adds a long document keeps nobody from talking."""

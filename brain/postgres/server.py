@@ -6,14 +6,13 @@ transaction mode. Nothing waits longer than ``timeout_s``.
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from kds.brain.errors import KdsError, MessageError, OutageError, StoreError
 from kds.brain.installation import load_extra
-from kds.brain.postgres.limited_connection import limited
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,6 +27,9 @@ CONNECT_S: Final = 2
 RETRY_S: Final = 2.0
 """Seconds for which a server that could not be reached is not asked again: where it does not even
 refuse, half of the time at most is lost to waiting for it."""
+
+GRACE_S: Final = 0.5
+"""For the server to keep its own limit first; and then to do as it is told, and give up."""
 
 CONNECTIONS: Final = 16
 """At most, a process: more threads than that wait for one another."""
@@ -84,7 +86,7 @@ class Server:
         self._busy = (kinds.QueryCanceled, kinds.LockNotAvailable, pools.PoolTimeout)
         return pools.ConnectionPool(
             url,
-            connection_class=limited(self._driver, self.timeout_s),
+            connection_class=_limited(self._driver, self.timeout_s),
             min_size=0,
             max_size=CONNECTIONS,
             timeout=self.timeout_s,
@@ -208,6 +210,46 @@ class Server:
             if isinstance(found, OutageError) and not isinstance(error, self._busy):
                 self._retry_at = time.monotonic() + RETRY_S
             raise found from error
+
+
+def _limited(driver: Any, most_s: float) -> Any:
+    """Return the driver's class of connections, with a limit; ``limit_s`` of one may be changed.
+
+    The server's own limit (``statement_timeout``) does not hold while it stands still, while nobody
+    can tell that the line is dead, nor for a commit that waits until a standby has it. What is not
+    answered in time is cancelled; where that is not answered either, the connection is closed, and
+    ``ConnectionTimeout`` raised.
+    """
+
+    class Limited(driver.Connection):  # type: ignore[misc]  # the library is an extra
+        limit_s = most_s
+
+        def wait(self, gen: Any, *how: Any, **named: Any) -> Any:
+            """Wait for whatever goes over the connection."""
+            return super().wait(self._within_limit(gen), *how, **named)
+
+        def _within_limit(self, gen: Any) -> Generator[Any, Any, Any]:
+            """Pass on to ``gen`` what becomes ready; the driver asks ten times a second."""
+            ends, cancelled = time.monotonic() + self.limit_s + GRACE_S, False
+            try:
+                wanted = next(gen)
+                while True:
+                    ready = yield wanted
+                    if not ready and time.monotonic() > ends:
+                        self._hurry(cancelled=cancelled)
+                        ends, cancelled = time.monotonic() + GRACE_S, True
+                    wanted = gen.send(ready)
+            except StopIteration as end:
+                return end.value
+
+        def _hurry(self, *, cancelled: bool) -> None:
+            if cancelled:
+                self.close()
+                raise driver.errors.ConnectionTimeout("the server did not answer in time")
+            with suppress(driver.Error):
+                self.cancel_safe(timeout=GRACE_S)
+
+    return Limited
 
 
 def _driver() -> Any:

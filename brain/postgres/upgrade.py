@@ -1,18 +1,80 @@
-"""Making and changing the tables on a server: each step once, whoever else tries at the time.
+"""The tables on a server: made and changed step by step, and examined. Their SQL is in `sql/`.
 
-Services of the version before go on serving meanwhile: steps add, they do not take away.
+Conversations have the schema ``kds``, documents, whose tables share names with theirs, one of their
+own. They are the tables of a file (`brain/sessions/memory_schema.py`, `brain/documents/tables.sql`)
+with a tenant in every row, so that the same SQL runs on both. What keeps tenants apart:
+
+- every service transaction runs as the role `tenancy.MEMBER`, which owns nothing and obeys the row
+  policies, with the tenant's number in ``kds.tenant``; without a number no row is seen;
+- a row gets its tenant by default, and a key is unique within its tenant;
+- the functions of `sql/passages.sql` read past the policies, because an index on words cannot be
+  used under them (``@@`` is not leakproof): they name the tenant themselves, and return numbers
+  only. A lexeme "tenant:N" stands in every ``words``, so that the index itself narrows a search.
+
+Services of the version before go on serving during an upgrade: steps add, they do not take away.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from kds.brain.database.migrations import read_script
+from kds.brain.documents.document_schema import AFTER_CHARACTERS, BEFORE_CHARACTERS
 from kds.brain.errors import StoreError
+from kds.brain.postgres.search import scored
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.steps import ROLE, STEPS
-from kds.brain.postgres.tenancy import LOCK_SPACE
+from kds.brain.postgres.tenancy import LOCK_SPACE, MEMBER
 
 if TYPE_CHECKING:
     import psycopg
+
+_OWNED: Final = (
+    "tenant bigint NOT NULL DEFAULT kds.tenant() REFERENCES kds.tenant ON DELETE CASCADE"
+)
+"""The column that says whose a row is."""
+
+_RANKED: Final = scored(
+    "SELECT id, size, words FROM {schema}.chunk WHERE tenant = $7 AND words @@ $1",
+    asked="$2", idfs="$3", weights="$4", unit="$8", mean="$5", most="$6",
+)  # fmt: skip
+"""Ranks the passages of a schema. The unit of the weights is a fifth weight."""
+
+
+def _sql(name: str, **values: object) -> str:
+    return read_script(Path(__file__).parent / "sql" / f"{name}.sql", owned=_OWNED, **values)
+
+
+def _passages(schema: str) -> str:
+    """The tables and functions that every schema of passages has, whatever they are passages of."""
+    return _sql("passages", schema=schema, query=_RANKED.format(schema=schema))
+
+
+def _own_rows(schema: str) -> str:
+    """Let a member see and make rows of one tenant only, in the tables that are new."""
+    return _sql("own_rows", schema=schema)
+
+
+ROLE: Final = _sql("role")
+"""Roles are the server's, not a database's: made once for all of them. The lock of an upgrade is
+its database's, so that of another one may make the role at the same moment."""
+
+STEPS: Final[tuple[tuple[str, ...], ...]] = (
+    (_sql("conversations"), _passages("kds"), _own_rows("kds")),
+    (
+        _sql("documents", before=BEFORE_CHARACTERS, after=AFTER_CHARACTERS),
+        _passages("kds_documents"),
+        _own_rows("kds_documents"),
+    ),
+    tuple(
+        script
+        for schema in ("kds", "kds_documents")
+        for script in (_sql("common_words", schema=schema), _own_rows(schema))
+    ),
+    (_sql("kept_texts"), _own_rows("kds")),
+)
+"""Only ever added to at the end: a step that a server has had stays as it is."""
 
 UPGRADE_LOCK: Final = f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, -1)"
 
@@ -113,3 +175,71 @@ def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> N
     connection.execute(b"INSERT INTO kds.version SELECT 0 WHERE NOT EXISTS (TABLE kds.version)")
     # Whoever may read the version is a service.
     connection.execute(b"GRANT SELECT ON kds.version TO kds_member")
+
+
+_STATE: Final = b"""
+SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+  (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+  current_user, rolsuper, rolbypassrls, pg_is_in_recovery(),
+  EXISTS (SELECT 1 FROM pg_roles AS member
+    WHERE member.rolname = %s AND pg_has_role(current_user, member.oid, 'SET'))
+FROM pg_roles WHERE rolname = current_user
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """A server as it answers, and the role that it was asked in."""
+
+    number: int
+    """As ``server_version_num`` has it: 160004."""
+    version: str
+    vector: str | None
+    """pgvector's version; None where the database does not have it."""
+    steps: int
+    """The version of the tables; 0 when there are none."""
+    role: str
+    superuser: bool
+    bypasses_policies: bool
+    standby: bool
+    member: bool
+    """Whether the role may act as services do."""
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """What keeps KDS from working here, each with what to do about it."""
+        if self.number < LEAST_SERVER:
+            yield f"PostgreSQL {self.version} is too old: use {LEAST_SERVER // 10_000} or newer"
+        least = ".".join(map(str, LEAST_VECTOR))
+        if self.vector is None:
+            yield "the database has no pgvector: `kds db upgrade` adds it where it is installed"
+        elif numbers_of(self.vector) < LEAST_VECTOR:
+            yield f"pgvector {self.vector} is too old: use {least} or newer"
+        if not self.steps:
+            yield "the database has no tables of KDS: run `kds db upgrade`"
+        elif self.steps < len(STEPS):
+            yield f"the tables are of version {self.steps}, not {len(STEPS)}: run `kds db upgrade`"
+        if self.steps and not self.member:
+            yield f"the role {self.role} may not act as {MEMBER}: GRANT {MEMBER} TO {self.role}"
+        if self.standby:
+            yield "it is a standby, which takes no writes: name all hosts in KDS_DATABASE"
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """What works, and should not stay so."""
+        if self.superuser or self.bypasses_policies:
+            kind = "a superuser" if self.superuser else "exempt from row policies"
+            yield (
+                f"the role {self.role} is {kind}: who has its password reads every tenant, and "
+                "more; use a role of its own (kds help operations)"
+            )
+        if self.steps > len(STEPS):
+            yield f"a newer KDS made the tables (version {self.steps}): update this one soon"
+
+
+def state_of(server: Server) -> ServerState:
+    """Ask a server what it is. Raises StoreError when it cannot be reached."""
+    with server.transaction(server.begin) as connection:
+        number, named, vector, *role = cast("Any", connection.execute(_STATE, (MEMBER,)).fetchone())
+        steps = steps_of(connection)
+    return ServerState(number, named.partition(" ")[0], vector, steps, *role)

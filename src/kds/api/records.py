@@ -30,7 +30,7 @@ from kds.router.prompts.library import PromptLibrary
 
 _OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.waiting)?(?:\.lock|\.bad)?")
 """Names that `kds.brain.context.conversations` makes, what a journal keeps beside them, and what
-waits for a server (`kds.brain.postgres.waiting`)."""
+earlier versions left for a server."""
 
 
 class Records:

@@ -26,12 +26,12 @@ from kds.brain.errors import StoreError
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.query import read_question
 from kds.brain.passages.values import Scored
+from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
-from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.postgres.texts import PostgresText
 from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.metrics import MetricTable

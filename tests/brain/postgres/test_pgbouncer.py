@@ -26,7 +26,7 @@ from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.upgrade import upgrade
 
 from ...postgres import of_database  # what makes databases for all
-from .test_tenant_contexts import open_contexts as open_contexts
+from .test_contexts import open_contexts as open_contexts
 
 PROGRAM = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
 START_S = 10

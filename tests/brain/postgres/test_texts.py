@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.kept_text import KeptText, PrivateText
 from kds.brain.learning.learned_file import FILE_NAME
+from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
-from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.postgres.texts import PostgresText
 
 Act = Callable[[KeptText, bytes], object]

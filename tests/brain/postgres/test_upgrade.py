@@ -18,14 +18,13 @@ from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
 from kds.brain.patience import Patience
 from kds.brain.postgres import upgrade as upgrading
+from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.steps import STEPS
 from kds.brain.postgres.team import Team, person_of
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
-from kds.brain.postgres.tenant_contexts import PostgresContexts
-from kds.brain.postgres.upgrade import require, upgrade
+from kds.brain.postgres.upgrade import STEPS, require, upgrade
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive
 from kds.brain.sessions.session_values import Profile

@@ -9,12 +9,10 @@ from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.event_log import EventLog
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.learning.learned_file import LearnedFile
-from kds.brain.postgres.inspection import ServerState, state_of
 from kds.brain.postgres.postgres_store import PostgresStore
-from kds.brain.postgres.steps import STEPS
 from kds.brain.postgres.texts import PostgresText
+from kds.brain.postgres.upgrade import STEPS, ServerState, state_of, version
 from kds.brain.postgres.upgrade import upgrade as upgrade_tables
-from kds.brain.postgres.upgrade import version
 from kds.brain.shared_database import SharedDatabase
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group

@@ -1,15 +1,20 @@
-"""The context of one conversation on a server, as one process has it (`Journal`).
+"""The conversation contexts of one tenant on a server, for any number of services.
 
-A turn holds its conversation. While the server is away the context is what this process knows.
+A turn holds its conversation: whoever else has a message of it waits, so messages are answered in
+order, each with what was said before it. While the server is away the context is what this process
+knows, and every such answer says so; what could not be stored is stored with the next message.
 """
 
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
 from uuid import uuid4
 
+from kds.brain.clock import Clock, utc_now
+from kds.brain.context.conversations import Marks
 from kds.brain.context.entry_line import decode_lines, encode
 from kds.brain.context.journal import (
     FUTURE_TOLERANCE,
@@ -24,13 +29,17 @@ from kds.brain.context.origin import within_reach
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.errors import OutageError, StoreError
+from kds.brain.learning.learned_file import FILE_NAME
 from kds.brain.passages.rows import insert
-from kds.brain.postgres.waiting import Named, Waiting
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
+from kds.brain.shared_database import SharedDatabase
 from kds.brain.turn import ContextEntry
 
-if TYPE_CHECKING:
-    from kds.brain.postgres.tenant_contexts import PostgresContexts
+REMEMBERED: Final = 1000
+"""Conversations whose entries the process keeps for an outage, the latest used."""
 
+_MARKS: Final = "SELECT name, mark FROM kept_text WHERE name = ANY(?)"
+_LEARNED: Final = [FILE_NAME]
 _ROWS: Final = (
     "SELECT id, line FROM context_entry WHERE conversation = ? AND at >= ? "
     "ORDER BY num DESC LIMIT ?"
@@ -40,13 +49,109 @@ Row = tuple[str, str]
 """An entry's id, and its line as `entry_line` writes it."""
 
 
+Named = tuple[str, ContextEntry]
+"""An entry with its id: the server knows again what it has, so nothing is stored twice."""
+
+
 @dataclass(slots=True)
 class Known:
     """What the process knows of a conversation."""
 
-    waiting: Waiting
-    """Not stored yet."""
     entries: tuple[ContextEntry, ...] = ()
+    waiting: dict[str, ContextEntry] = field(default_factory=dict)
+    """By id: not stored yet. They end with the process."""
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Forget those that were stored, or that nobody wants any more."""
+        for one in ids:
+            self.waiting.pop(one, None)
+
+
+class PostgresContexts:
+    """The contexts of all conversations of a tenant."""
+
+    def __init__(
+        self,
+        tenancy: Callable[[], Tenancy],
+        *,
+        clock: Clock = utc_now,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``tenancy`` finds the tenant; it raises StoreError as long as the server is away."""
+        self._close = close
+        self.clock = clock
+        self._find = tenancy
+        self._tenancy: Tenancy | None = None
+        self._marks: Marks | None = None
+        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._lock = threading.Lock()
+        self.late: set[str] = set()
+        """Conversations of which this process could not store something."""
+
+    @classmethod
+    def of(cls, shared: SharedDatabase, *, clock: Clock = utc_now) -> "PostgresContexts":
+        """Return the contexts of a workspace on its server; that is asked later."""
+        server = shared.server()
+
+        def tenancy() -> Tenancy:
+            return Tenancy(server, tenant_number(server, shared.tenant), clock=clock)
+
+        return cls(tenancy, clock=clock, close=server.close)
+
+    def close(self) -> None:
+        """Let go of the server. Closing twice is fine."""
+        close, self._close = self._close, lambda: None
+        close()
+
+    def journal(self, conversation: str, *, origin: str | None = None) -> Journal:
+        """The context of a conversation, by the name that its file would have."""
+        return PostgresJournal(self, conversation, origin=origin)
+
+    def catch_up(self) -> None:
+        """Store what waits, of all conversations. Raises OutageError while that cannot be."""
+        for conversation in tuple(self.late):
+            PostgresJournal(self, conversation).catch_up()
+            self.late.discard(conversation)
+
+    def known(self, conversation: str) -> Known:
+        """What the process knows of a conversation; the least used one that was stored goes."""
+        with self._lock:
+            found = self._known.setdefault(conversation, Known())
+            self._known.move_to_end(conversation)
+            if len(self._known) > REMEMBERED:
+                stored = (name for name, one in self._known.items() if not one.waiting)
+                self._known.pop(next(stored, conversation), None)
+            return found
+
+    def marks(self, *, look: bool) -> Marks | None:
+        """What the last turn saw of what was learned; with ``look`` it is asked for now."""
+        if look:
+            with suppress(OutageError), self.reading() as connection:
+                self.note_marks(connection)
+        return self._marks
+
+    def note_marks(self, connection: Connection) -> None:
+        """See whether anybody has learned something."""
+        self._marks = frozenset(connection.execute(_MARKS, [_LEARNED]).fetchall())
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Lend a connection to read with. Raises OutageError without asking for a while."""
+        return self._asked().read()
+
+    @contextmanager
+    def writing(self, conversation: str) -> Iterator[Connection]:
+        """Lend a connection that no other writer of the conversation has meanwhile.
+
+        Whoever has it knows what others have learned.
+        """
+        with self._asked().write(lock=conversation) as connection:
+            self.note_marks(connection)
+            yield connection
+
+    def _asked(self) -> Tenancy:
+        if self._tenancy is None:
+            self._tenancy = self._find()
+        return self._tenancy
 
 
 class PostgresJournal(Journal):
@@ -87,10 +192,10 @@ class PostgresJournal(Journal):
             try:
                 writing.__exit__(None, None, None)
             except OutageError:  # perhaps it was stored: its id tells, with the next message
-                known.waiting.put_first(logged)
+                known.waiting = dict([*logged, *known.waiting.items()])
                 self._contexts.late.add(self._conversation)
             else:
-                known.waiting.drop(_ids(logged))
+                known.drop(_ids(logged))
         finally:
             self._held.connection = None
 
@@ -124,13 +229,14 @@ class PostgresJournal(Journal):
                 kept = self._out_of_reach(waiting, stored.origin) if fresh else waiting
                 loaded = self._store(connection, [*kept, new], fresh=fresh)
         except OutageError as error:
-            known.waiting.add([new], fresh=fresh)
+            earlier = [] if fresh else known.waiting.items()
+            known.waiting = dict([*earlier, new][-LIMIT:])
             self._contexts.late.add(self._conversation)
             near = within_reach(known.entries, stored.origin) if fresh else ()
             known.entries = (*(one for one in known.entries if one not in near), stored)
             return self._without(known, error)
         if self._held_connection() is None:
-            known.waiting.drop(_ids(waiting))
+            known.drop(_ids(waiting))
         else:
             self._held.logged += [*waiting, new]
         known.entries = loaded.entries
@@ -142,7 +248,7 @@ class PostgresJournal(Journal):
         if waiting := self._due(known):
             with self._contexts.writing(self._conversation) as connection:
                 self._store(connection, waiting, fresh=False)
-            known.waiting.drop(_ids(waiting))
+            known.drop(_ids(waiting))
 
     def clear(self) -> int:
         """Forget the conversation; returns the number of entries that were dropped."""
@@ -151,7 +257,7 @@ class PostgresJournal(Journal):
             self._forget(connection)
         known = self._contexts.known(self._conversation)
         known.entries = ()
-        known.waiting.drop(_ids(known.waiting.entries()))
+        known.waiting.clear()
         return count
 
     def _held_connection(self) -> Connection | None:
@@ -216,9 +322,8 @@ class PostgresJournal(Journal):
     def _due(self, known: Known) -> list[Named]:
         """Those that wait and hold now: what is too old goes, what is dated ahead waits on."""
         now = self._contexts.clock()
-        every = known.waiting.entries()
-        if expired := [one for one in every if now - one[1].timestamp > MAX_AGE]:
-            known.waiting.drop(_ids(expired))
+        every = list(known.waiting.items())
+        known.drop(one for one, entry in every if now - entry.timestamp > MAX_AGE)
         return [one for one in every if -FUTURE_TOLERANCE <= now - one[1].timestamp <= MAX_AGE]
 
     def _oldest(self) -> int:
@@ -226,12 +331,12 @@ class PostgresJournal(Journal):
 
     def _without(self, known: Known, error: StoreError) -> LoadedContext:
         now = self._contexts.clock()
-        # Other processes may have said something meanwhile, or this one may know nothing yet.
-        others = (one for _, one in self._due(known) if one not in known.entries)
-        every = sorted((*known.entries, *others), key=lambda one: one.timestamp)
-        known.entries = tuple(one for one in every if now - one.timestamp <= MAX_AGE)[-LIMIT:]
+        young = (one for one in known.entries if now - one.timestamp <= MAX_AGE)
+        known.entries = tuple(young)[-LIMIT:]
         note = f"{error.message}: the context is what this process knows of it"
-        return self._in_reach(LoadedContext(known.entries, (note + known.waiting.note(),)))
+        if late := len(known.waiting):
+            note += f"; {late} not stored yet, and lost when this process ends"
+        return self._in_reach(LoadedContext(known.entries, (note,)))
 
 
 def _ids(named: list[Named]) -> set[str]:
@@ -242,8 +347,3 @@ def _entries(rows: list[Row]) -> LoadedContext:
     lines = list(decode_lines("\n".join(line for _, line in rows).encode()))
     warnings = tuple(f"an entry of the context: {one.damage}" for one in lines if one.damage)
     return LoadedContext(tuple(one.entry for one in lines if one.entry), warnings)
-
-
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: type[Journal] = PostgresJournal

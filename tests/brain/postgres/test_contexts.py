@@ -3,8 +3,6 @@
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from functools import partial
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,9 +10,9 @@ from conformance import HandClock
 
 from kds.brain.errors import OutageError, StoreError
 from kds.brain.postgres import server as module
+from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
-from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.turn import ContextEntry
 
 OpenContexts = Callable[..., PostgresContexts]
@@ -22,28 +20,21 @@ OpenContexts = Callable[..., PostgresContexts]
 
 @pytest.fixture
 def open_contexts(url: str, clock: HandClock) -> Iterator[OpenContexts]:
-    """Opens the contexts of a person as a service of its own would, with a folder or without."""
+    """Opens the contexts of a person as a service of its own would."""
     servers: list[Server] = []
 
-    def open_it(person: str = "ann", *, folder: Path | None = None) -> PostgresContexts:
+    def open_it(person: str = "ann") -> PostgresContexts:
         server, tenant = Server(url), ("acme", person, "shop")
         servers.append(server)
 
         def tenancy() -> Tenancy:
             return Tenancy(server, tenant_number(server, tenant), clock=clock)
 
-        waiting = None if folder is None else (folder, f"{server.place} {tenant}")
-        return PostgresContexts(tenancy, clock=clock, waiting=waiting)
+        return PostgresContexts(tenancy, clock=clock)
 
     yield open_it
     for server in servers:
         server.close()
-
-
-@pytest.fixture
-def processes(open_contexts: OpenContexts, tmp_path: Path) -> OpenContexts:
-    """Opens the contexts as one process of a workspace after the other would."""
-    return partial(open_contexts, folder=tmp_path / "conversations")
 
 
 def said(clock: HandClock, text: str) -> ContextEntry:
@@ -222,116 +213,37 @@ def test_who_waits_too_long_for_a_turn_keeps_nobody_else_waiting(
     other.close()
 
 
-def _left(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("conversations/*.waiting*"))
-
-
-def test_what_a_process_could_not_store_is_stored_by_the_next(
-    processes: OpenContexts,
-    clock: HandClock,
-    outage: Callable[[bool], None],
-    tmp_path: Path,
-) -> None:
-    processes().journal("c").log(said(clock, "before"))
-    outage(True)
-    for number in (1, 2):
-        clock.move(minutes=1)
-        loaded = processes().journal("c").log(said(clock, f"during {number}"))
-        assert f"{number} not stored yet, and kept on this machine" in loaded.warnings[0]
-    assert [one.user_message for one in loaded.entries] == ["during 1", "during 2"]
-    (path,) = (tmp_path / "conversations").glob("*.waiting")
-    assert path.stat().st_mode & 0o777 == 0o600
-    outage(False)
-    assert texts(processes("bob")) == []
-    last = processes()
-    assert texts(last) == ["before", "during 1", "during 2"]
-    assert last.journal("c").log(said(clock, "after")).warnings == ()
-    assert texts(processes()) == ["before", "during 1", "during 2", "after"]
-    assert [name for name in _left(tmp_path) if not name.endswith(".lock")] == []
-
-
 def test_what_was_stored_although_nobody_could_tell_is_not_stored_twice(
-    processes: OpenContexts,
-    clock: HandClock,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    open_contexts: OpenContexts, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def commit(server: Server, connection: psycopg.Connection[object]) -> None:
         connection.execute(b"COMMIT")
         raise OutageError("the answer was lost")
 
-    journal = processes().journal("c")
+    one = open_contexts()
+    journal = one.journal("c")
     with monkeypatch.context() as patched:
         patched.setattr(Server, "_commit", commit)
         with journal.alone():
             journal.log(said(clock, "once"))
-    assert len(_left(tmp_path)) == 2
+    assert one.late == {"c"}
+    one.catch_up()
     with journal.alone():
         journal.log(said(clock, "then"))
-    assert texts(processes()) == ["once", "then"]
+    assert texts(open_contexts()) == ["once", "then"]
 
 
-def test_what_waits_and_cannot_be_read_is_set_aside(
-    processes: OpenContexts,
-    clock: HandClock,
-    outage: Callable[[bool], None],
-    tmp_path: Path,
+def test_what_waits_goes_after_two_hours_and_with_its_conversation(
+    open_contexts: OpenContexts, clock: HandClock, outage: Callable[[bool], None]
 ) -> None:
+    one = open_contexts()
     outage(True)
-    processes().journal("c").log(said(clock, "whole"))
-    (path,) = (tmp_path / "conversations").glob("*.waiting")
-    path.write_bytes(b"half a l\n\nblank  \n" + path.read_bytes() + b"\xff")
-    processes().journal("c").log(said(clock, "more"))
+    one.journal("c").log(said(clock, "old"))
+    one.journal("d").log(said(clock, "unwanted"))
+    clock.move(hours=3)
+    one.journal("c").log(said(clock, "now"))
     outage(False)
-    assert texts(processes()) == ["whole", "more"]
-    assert path.with_name(f"{path.name}.bad").read_bytes() == b"half a l\nblank  \n\xff \n"
-
-
-def test_what_waits_goes_after_two_hours_and_what_is_dated_ahead_is_not_believed(
-    processes: OpenContexts,
-    clock: HandClock,
-    outage: Callable[[bool], None],
-    tmp_path: Path,
-) -> None:
-    outage(True)
-    processes().journal("c").log(said(clock, "old"))
-    clock.move(days=400)
-    processes().journal("c").log(said(clock, "of a clock that was wrong"))
-    clock.move(days=-399)
-    processes().journal("c").log(said(clock, "now"))
-    (path,) = (tmp_path / "conversations").glob("*.waiting")
-    assert b'"old"' not in path.read_bytes()
-    outage(False)
-    assert texts(processes()) == ["now"]
-    processes().journal("c").log(said(clock, "then"))
-    assert texts(processes()) == ["now", "then"]
-    assert b"of a clock that was wrong" in path.read_bytes()
-
-
-def test_without_a_place_for_it_the_warning_says_that_it_is_lost_with_the_process(
-    processes: OpenContexts,
-    clock: HandClock,
-    outage: Callable[[bool], None],
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "conversations").write_text("a file stands in the way")
-    outage(True)
-    process = processes()
-    loaded = process.journal("c").log(said(clock, "said"))
-    assert "1 not stored yet, and lost when this process ends" in loaded.warnings[0]
-    assert texts(process) == ["said"]
-    outage(False)
-    assert process.journal("c").log(said(clock, "after")).warnings == ()
-    assert texts(processes()) == ["said", "after"]
-
-
-def test_who_forgets_a_conversation_forgets_what_waits(
-    processes: OpenContexts,
-    clock: HandClock,
-    outage: Callable[[bool], None],
-) -> None:
-    outage(True)
-    processes().journal("c").log(said(clock, "said"))
-    outage(False)
-    assert processes().journal("c").clear() == 1
-    assert texts(processes()) == []
+    one.journal("d").clear()
+    one.catch_up()
+    assert texts(open_contexts()) == ["now"]
+    assert texts(open_contexts(), "d") == []

@@ -1,12 +1,13 @@
-"""Full text on a server: BM25 as SQLite's FTS5 ranks it, over `word_index`'s terms.
+"""Full text on a server: BM25 as SQLite's FTS5 ranks it, over terms that KDS cuts itself.
 
-In one session the ranking is exact, but for the weights of `common_words` in a large memory. Over
-everything it is exact as long as the words of a question stand in at most DRIVING passages
-together; beyond that only passages with one of the rarer words are ranked (by all words): "the"
-alone decides nothing. Where every word is as common as that, the newest conversations are ranked.
+The server's own parsers and dictionaries differ by version and locale; with the terms of
+`WordForms` both engines find the same words, and rank them alike. Over everything the ranking is
+exact as long as the words of a question stand in at most DRIVING passages together; beyond that
+only passages with one of the rarer words are ranked (by all words). Where every word is as common
+as that, the newest conversations are ranked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil, log, log2
@@ -16,12 +17,71 @@ from kds.brain.database.engine import Connection
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Weights
-from kds.brain.passages.text_search import IDENTIFIER_WEIGHTS, WordForms
+from kds.brain.passages.text_search import COMMON, IDENTIFIER_WEIGHTS, WordForms
 from kds.brain.passages.values import Scored
-from kds.brain.postgres.common_words import CommonWords
 from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.word_index import any_of, question
 from kds.brain.words.identifiers import joined_forms
+
+LONGEST_TERM: Final = 500
+"""Characters: PostgreSQL takes 2,046 bytes, and no word is that long."""
+
+LAST_PLACE: Final = 16_383
+"""The last place that a tsvector tells apart from those behind it."""
+
+GAP: Final = 8
+"""Places between two columns, so that no phrase goes from one to the other."""
+
+LABELS: Final = "ABCD"
+"""Of the columns header, body, context and idents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What the index holds of a passage: a tsvector as text, and how many words it has."""
+
+    words: str
+    size: int
+
+
+def indexed(forms: WordForms, columns: Sequence[str], *, tenant: int | None = None) -> Indexed:
+    """Return the columns of a passage, in the order of LABELS, as the index takes them.
+
+    >>> indexed(WordForms(), ["", "Services here, services there"])
+    Indexed(words="'servic':9B,11B 'here':10B 'there':12B", size=4)
+    """
+    places: dict[str, list[str]] = {}
+    at = size = 0
+    for label, text in zip(LABELS, columns, strict=False):
+        for term in forms.of_text(text):
+            at += 1
+            size += 1
+            places.setdefault(term[:LONGEST_TERM], []).append(f"{min(at, LAST_PLACE)}{label}")
+        at += GAP
+    parts = [f"{quoted(term)}:{','.join(where)}" for term, where in places.items()]
+    if tenant is not None:
+        parts.append(f"'tenant:{tenant}'")
+    return Indexed(" ".join(parts), size)
+
+
+def question(terms: Sequence[str], labels: str = "") -> str:
+    """Return the tsquery for a word or phrase: its terms in a row.
+
+    >>> question(("user", "name"), "D")
+    "'user':D <-> 'name':D"
+    """
+    suffix = f":{labels}" if labels else ""
+    return " <-> ".join(f"{quoted(term[:LONGEST_TERM])}{suffix}" for term in terms)
+
+
+def any_of(questions: Iterable[str]) -> str:
+    """Return the tsquery for whatever answers one of several."""
+    return " | ".join(f"({one})" for one in questions)
+
+
+def quoted(term: str) -> str:
+    """Return a term as a tsquery or tsvector takes it, whatever is in it."""
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
+
 
 DRIVING: Final = 4000
 """Passages that are ranked for one question over everything: some 15 ms of the server's time."""
@@ -96,14 +156,14 @@ class Asked:
     """Even the rarest stands in more passages than can be ranked."""
 
 
-class PostgresText:
+class PostgresSearch:
     """Finding passages by their words and names."""
 
     database: Tenancy
 
     def __init__(self) -> None:
         self._forms = WordForms()
-        self.common_words = CommonWords()
+        self._common: dict[str, int] = {}
 
     def search_words(
         self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
@@ -150,16 +210,16 @@ class PostgresText:
         return [question(terms, labels) for terms in cut if terms]
 
     def _frequencies(self, connection: Connection, queries: Sequence[str]) -> dict[str, int]:
-        found = self.common_words.known(connection, queries)
-        asked = [one for one in dict.fromkeys(queries) if one not in found]
+        """Count the passages; counts of common words are kept, as they are for a file."""
+        asked = [one for one in dict.fromkeys(queries) if one not in self._common]
+        counts: dict[str, int] = {}
         if asked:
             rows = connection.execute(
                 "SELECT passages FROM frequencies(CAST(? AS tsquery[]))", (asked,)
             )
             counts = {one: int(row[0]) for one, row in zip(asked, rows, strict=True)}
-            self.common_words.counted(counts)
-            found |= counts
-        return found
+            self._common |= {one: count for one, count in counts.items() if count >= COMMON}
+        return counts | self._common
 
     def _match(
         self, queries: list[str], within: str | None, *, limit: int, weights: Weights
