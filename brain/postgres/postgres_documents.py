@@ -9,7 +9,7 @@ from kds.brain.documents.documents import Documents
 from kds.brain.documents.drafting import DraftPassage
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import Row
-from kds.brain.postgres.postgres_store import PostgresPassages, steps_taken, stored_bytes
+from kds.brain.postgres.postgres_passages import PostgresPassages, steps_taken, stored_bytes
 from kds.brain.postgres.search import indexed
 from kds.brain.postgres.tenancy import Area, Tenancy
 
