@@ -57,7 +57,8 @@ def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
     introduced = _introduced(analysis, phrase)
     if introduced is not None:
         return phrase is introduced
-    if clause.mood != "question" or clause.subordinate or phrase.determiner in cc.WH:
+    asked = clause.mood == "question" and not clause.subordinate
+    if not (asked or _is_asked_condition(analysis, phrase)) or phrase.determiner in cc.WH:
         return False
     rivals = [
         p for p in analysis.phrases if p.clause == phrase.clause and p.determiner not in cc.WH
@@ -69,6 +70,16 @@ def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
     order: tuple[Role, ...] = ("subj", "obj", "pobj")
     best = next((role for role in order if any(p.role == role for p in rivals)), None)
     return phrase.role == best and phrase == next(p for p in rivals if p.role == best)
+
+
+def _is_asked_condition(analysis: Analysis, phrase: Phrase) -> bool:
+    """ "What happens if the date falls on a Sunday?" asks about the date."""
+    clause = analysis.clauses[phrase.clause]
+    opening = [w.lower for w in analysis.words[: clause.start + 1] if w.pos != "PUNCT"]
+    while opening and opening[0] in {"and", "but", "so", "ok", "okay"}:
+        opening.pop(0)
+    asked = opening[:2] in (["what", "happens"], ["what", "if"])
+    return asked and len(opening) <= 3 and clause.subordinate
 
 
 def _introduced(analysis: Analysis, phrase: Phrase) -> Phrase | None:

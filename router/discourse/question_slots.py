@@ -65,7 +65,12 @@ def asked_slot(
         for slot in _slots(question, fragment)
     ]
     if oblique:
-        pool = [replace(s, likeness=s.likeness + 0.5 * (s.outer < s.start)) for s in pool]
+        asked = question.words[question.wh[1] - 1].end if question.wh[1] else 0
+        pool = [
+            replace(s, likeness=s.likeness + 0.5 * (s.outer < s.start))
+            for s in pool
+            if s.outer == s.start or s.start >= asked  # not in "how many days of leave"
+        ]
     best = max(pool, key=lambda slot: (slot.likeness, slot.start), default=None)
     return best if best is not None and best.likeness >= ENOUGH + NARROWED * narrowed else None
 

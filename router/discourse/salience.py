@@ -227,7 +227,7 @@ def _is_light(mention: Mention) -> bool:
 
 
 def _place(mention: Mention) -> float:
-    weight = SUBORDINATE if mention.subordinate else 1.0
+    weight = SUBORDINATE if mention.subordinate and not mention.topic else 1.0
     if mention.role == "obj" and mention.beside_subject:
         weight *= BESIDE_SUBJECT
     if mention.result:

@@ -162,6 +162,10 @@ def _force_after(s: Sentence, i: int) -> None:
         first += 1
     bare = s.pos(first) == "PRON" and s.lower(first) not in {"all", "both"}
     earliest = first + 1 if bare or s.pos(first) not in {"DET"} else first + 2
+    if s.lower(i + 1) == "either" and (after := s.at(i + 2)) is not None:
+        if after.base and not after.reading.noun:
+            after.forced = "VERB"  # "does either survive a drop"
+            return
     candidates: list[int] = []
     for j in range(earliest, len(s.drafts)):
         token = s.drafts[j]
@@ -173,9 +177,9 @@ def _force_after(s: Sentence, i: int) -> None:
         if token.pos == "DET" and candidates and candidates[-1] == j - 1:
             s.drafts[j - 1].forced = "VERB"  # "must the bank release a file": an object begins
             return
-        if (
-            token.base and not token.pos and s.pos(j - 1) not in {"DET", "ADP", "NUM"}
-        ) or token.pos == "VERB":
+        named = token.text[:1].isupper() and s.drafts[j - 1].text[:1].isupper()
+        open_class = token.base and not token.pos and not named  # "the Battery Pack"
+        if (open_class and s.pos(j - 1) not in {"DET", "ADP", "NUM"}) or token.pos == "VERB":
             candidates.append(j)
         if bare and token.pos not in {"ADV", "PART", "DET", ""}:
             break
@@ -183,6 +187,7 @@ def _force_after(s: Sentence, i: int) -> None:
         s.drafts[_best_verb(s, candidates, bare)].forced = "VERB"
 
 
+_SPANS: Final = frozenset({"long", "often", "far", "fast", "soon"})
 _NEEDING_NO_OBJECT: Final = words("verbs", "needing_no_object")
 
 
@@ -190,8 +195,9 @@ def _best_verb(s: Sentence, candidates: list[int], bare: bool) -> int:
     if bare:
         return candidates[0]
     last = candidates[-1]
-    ends = s.pos(last + 1) in {"", "PUNCT", "ADP"} and last - 1 in candidates
-    if ends and s.lower(last) in _NEEDING_NO_OBJECT:
+    ends = s.pos(last + 1) in {"", "PUNCT", "ADP", "SCONJ"} and last - 1 in candidates
+    timed = s.lower(0) == "how" and s.lower(1) in _SPANS  # "how long does an update take"
+    if ends and (timed or s.lower(last) in _NEEDING_NO_OBJECT):
         return last
     for group in (
         [j for j in candidates if _rather_verb(s.drafts[j])],

@@ -8,6 +8,7 @@ from kds.router.discourse.inquiry import last_question, questions
 from kds.router.discourse.mention import Mention
 from kds.router.discourse.question import Question
 from kds.router.language import closed_class as cc
+from kds.router.language.inflection import gerund
 from kds.router.language.lexicon import singular
 from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
@@ -16,7 +17,7 @@ from kds.router.references.scene import SETTLED, Found, Scene, cued
 
 def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Can they do that on Tuesdays?", "who decides in that case?": what was asked about."""
-    question = _last_deed(scene)
+    question = _last_deed(scene) if rule.render.text != "topic" else last_question(scene.discourse)
     match = cued(rule, scene.analysis.text)
     if question is None or match is None or not _is_question(scene):
         return
@@ -97,6 +98,8 @@ def _meant(scene: Scene, question: Question, at: int, kind: str) -> str:
         return _as_condition(question)
     if kind == "of":
         return _as_matter(scene, question, at)
+    if kind == "topic":
+        return _as_topic(question)
     if kind == "some":
         return _as_quantity(scene, at)
     return _as_action(scene, question, at, kind)
@@ -108,6 +111,17 @@ def _as_matter(scene: Scene, question: Question, at: int) -> str:
     known = any(m.head == singular(noun.lower) for m in scene.discourse.mentions())
     doing = question.doing() if question.is_agentive else ""
     return f"the {noun.text} for {doing}" if doing and not known else ""
+
+
+def _as_topic(question: Question) -> str:
+    """ "given the above": what was asked about, a deed or a thing."""
+    if question.is_agentive:
+        return question.doing()
+    if question.verb is not None and question.verb.lemma == "happen":
+        return _as_failure(question)
+    named = (m for m in question.mentions if m.topic and not m.parts)
+    topic = next(named, None)
+    return definite(topic) if topic is not None else ""
 
 
 def _as_quantity(scene: Scene, at: int) -> str:
@@ -146,8 +160,17 @@ def _as_condition(question: Question) -> str:
 def _as_action(scene: Scene, question: Question, at: int, kind: str) -> str:
     """ "do that" -> "work from home", "for that" -> "for working from home"."""
     verb = question.verb
+    if verb is not None and verb.lemma == "happen" and kind == "ing":
+        doing = _as_failure(question)
+        return f"{scene.words[at].text} {doing}" if doing else ""
     if verb is None or not question.action or verb.lemma in {"be", "do", "happen", "mean", "apply"}:
         return ""
+    if kind == "subject":
+        able = question.is_polar or question.span(question.wh).lower() == "how"
+        return question.doing() if able and question.is_agentive and verb.lemma != "have" else ""
+    if kind == "ing" and scene.words[at].lower in {"of", "about"}:
+        doing = question.doing() if question.is_agentive and verb.lemma != "have" else ""
+        return f"{scene.words[at].text} {question.subject_text} {doing}" if doing else ""
     if kind == "ing":
         doing = question.doing() if question.is_agentive and verb.lemma != "have" else ""
         preposition = scene.words[at].text
@@ -160,6 +183,23 @@ def _as_action(scene: Scene, question: Question, at: int, kind: str) -> str:
     if done == "does":
         return question.finite()
     return question.doing() if done == "doing" else question.action
+
+
+def _as_failure(question: Question) -> str:
+    """What happens, of "What happens if the Servicer fails to report?": the Servicer failing to
+    report; "" where the condition has no plain verb.
+    """
+    first, stop = question.condition
+    words = [w for w in question.words[first + 1 : stop] if w.pos in {"VERB", "AUX"}]
+    if not words or words[0].i == first + 1:
+        return ""
+    verb, subject = words[0], question.span((first + 1, words[0].i))
+    denied = verb.lower in cc.DO and question.words[verb.i + 1].lower in cc.NEGATIONS | {"n't"}
+    verb = words[1] if denied and len(words) > 1 else verb
+    if verb.pos == "AUX" or verb.tag not in {"VB", "VBZ"}:
+        return ""
+    doing = f"{'not ' * denied}{gerund(verb.lemma)}"
+    return f"{subject} {doing} {question.span((verb.i + 1, stop))}".strip()
 
 
 def _is_question(scene: Scene) -> bool:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from kds.router.discourse.inquiry import difference, questions
-from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mention import Mention, acts, is_time
 from kds.router.discourse.question import Question, Span
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_plural
@@ -45,8 +45,17 @@ def _of_two(scene: Scene, i: int) -> str:
     if lower == "both":
         return "" if _quantifies(scene, i) else lower
     if lower == "between":
-        return lower if follows in {"them", "these", "those", "both"} else ""
+        told = _lists_two(scene, i)
+        return lower if follows in {"them", "these", "those", "both"} and not told else ""
     return lower if lower == "either" and stands_for_one_of_two(scene, i) else ""
+
+
+def _lists_two(scene: Scene, i: int) -> bool:
+    """ "can the two parents split it between them": the message says itself who they are."""
+    return any(
+        m.end <= i and (m.parts or (m.role == "subj" and m.number == "pl" and acts(m)))
+        for m in scene.mentions
+    )
 
 
 def stands_for_one_of_two(scene: Scene, i: int) -> bool:

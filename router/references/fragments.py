@@ -37,6 +37,8 @@ _DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:
 _VERSION: Final = re.compile(r"^v?\d+\.\d+")
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _OF_OWN_VALUE: Final = words("verbs", "of_own_value")
+_LATER: Final = frozenset({"afterwards", "afterward", "after", "later", "thereafter"})
+_LATER_THAN: Final = re.compile(r"\b(?:before|until|up to|prior to) ")
 _DIGIT: Final = re.compile(r"\d")
 _COMMANDS: Final = frozenset({"imperative", "statement"})
 
@@ -88,8 +90,11 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
     """The last question with the fragment in it; "" when it has no place for it."""
     tail = SAME_TAIL.search(scene.analysis.text)
     same = "same" in prefix.lower() or (tail is not None and "same" in tail.group().lower())
-    if tail is not None and "rule" in tail.group().lower() and _defines(question):
+    of_rule = tail is not None and "rule" in tail.group().lower()
+    if (of_rule or "the above" in prefix.lower()) and _defines(question):
         return ""  # "What is the Closing Date?" asks for no rule
+    if fragment.mention is None and fragment.text.lower() in _LATER:
+        return _LATER_THAN.sub("after ", f"{question.text}?")
     if fragment.label == HEADLESS:
         return asked_of_another(question, fragment)
     if _DOING.match(prefix) and fragment.prep == _FOR:

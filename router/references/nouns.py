@@ -160,6 +160,9 @@ def _pick(parts: tuple[Mention, ...], modifiers: list[str]) -> Mention | None:
 def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
     if [w.lower for w in scene.words[start:i]] == ["the", "other"]:
         return None  # of one thing there is no other
+    the_one = [w.lower for w in scene.words[start:i]] == ["the"]
+    if the_one and any(m.determiner == "which" and m.end <= start for m in scene.mentions):
+        return None  # "which account is it, the one at the bank?"
     base = rule.antecedent.model_copy(update={"number": "any"})
     need = scene.need_at(i, base=base)
     others = {m.head for m in scene.mentions}

@@ -117,15 +117,21 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need) -> list[Candidate]:
         among=lambda m: (
             not _said_here(scene, m, i)
             and not (thing and is_somebody(m))
-            and not (rule.antecedent.person and _is_plain_thing(m))
+            and not (rule.antecedent.person and _is_plain_thing(scene, m))
         ),
     )
     return _several_first(scene, pool) if need.number == "pl" else pool
 
 
-def _is_plain_thing(mention: Mention) -> bool:
-    """ "May the Landlord enter the Premises?": "he" is not the Premises."""
-    return bool(mention.determiner) and mention.role != "subj" and not acts(mention)
+def _is_plain_thing(scene: Scene, mention: Mention) -> bool:
+    """ "May the Landlord enter the Premises?": "he" is not the Premises, nor, behind "What is the
+    Warranty Period?", the period.
+    """
+    if not mention.determiner or acts(mention):
+        return False
+    asked = scene.discourse.moments[mention.turn].analysis.words[:1]
+    defined = mention.verb == "be" and any(w.lower in {"what", "when", "which"} for w in asked)
+    return mention.role != "subj" or defined
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
