@@ -229,7 +229,8 @@ def _end_of_verbs(words: Sequence[Word], wh: Span, first: int, stop: int) -> int
 
 def _names_doing(words: Sequence[Word], wh: Span, first: int) -> bool:
     """ "Does restarting it ...", "Does PUT ..."; not "Who is restarting it?"."""
-    asked = {w.lower for w in words[wh[0] : wh[1]]}
+    at = wh[0] < wh[1] and words[wh[0]].pos == "ADP"  # "at what point does charging stop"
+    asked = set() if at else {w.lower for w in words[wh[0] : wh[1]]}
     doing = words[first].tag == "VBG" and asked.isdisjoint({"who", "what", "which", "whose"})
     return words[first].pos == "VERB" and (doing or words[first].in_capitals)
 

@@ -171,7 +171,7 @@ def _parallel(mention: Mention, need: Need) -> float:
     if need.role in {"subj", "obj"} and need.role == mention.role:
         weight *= PARALLEL
         verb = need.verb.split()[0] if need.verb else ""
-        if need.role == "subj" and verb and verb == mention.verb:
+        if need.role == "subj" and verb not in {"", "be", "do"} and verb == mention.verb:
             weight *= SAME_VERB
     if need.role == "obj" and mention.label in _PEOPLE and need.mood == "imperative":
         weight *= PEOPLE

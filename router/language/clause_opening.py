@@ -162,10 +162,9 @@ def _force_after(s: Sentence, i: int) -> None:
         first += 1
     bare = s.pos(first) == "PRON" and s.lower(first) not in {"all", "both"}
     earliest = first + 1 if bare or s.pos(first) not in {"DET"} else first + 2
-    if s.lower(i + 1) == "either" and (after := s.at(i + 2)) is not None:
-        if after.base and not after.reading.noun:
-            after.forced = "VERB"  # "does either survive a drop"
-            return
+    if s.lower(i + 1) == "either" and _is_base_verb(s.at(i + 2)):
+        s.drafts[i + 2].forced = "VERB"  # "does either survive a drop"
+        return
     candidates: list[int] = []
     for j in range(earliest, len(s.drafts)):
         token = s.drafts[j]
@@ -177,14 +176,25 @@ def _force_after(s: Sentence, i: int) -> None:
         if token.pos == "DET" and candidates and candidates[-1] == j - 1:
             s.drafts[j - 1].forced = "VERB"  # "must the bank release a file": an object begins
             return
-        named = token.text[:1].isupper() and s.drafts[j - 1].text[:1].isupper()
-        open_class = token.base and not token.pos and not named  # "the Battery Pack"
-        if (open_class and s.pos(j - 1) not in {"DET", "ADP", "NUM"}) or token.pos == "VERB":
+        if token.pos == "VERB" or _may_be_forced(s, j, first=not candidates):
             candidates.append(j)
         if bare and token.pos not in {"ADV", "PART", "DET", ""}:
             break
     if candidates:
         s.drafts[_best_verb(s, candidates, bare)].forced = "VERB"
+
+
+def _may_be_forced(s: Sentence, j: int, *, first: bool) -> bool:
+    """Whether an open-class word may be the verb; not "Pack" of "the Battery Pack"."""
+    token, before = s.drafts[j], s.drafts[j - 1]
+    named = token.text[:1].isupper() and before.text[:1].isupper()
+    ends = first and s.pos(j + 1) == "PUNCT"  # "what do 402 and 409 mean"
+    inside = {"DET", "ADP"} if ends else {"DET", "ADP", "NUM"}
+    return token.base and not token.pos and not named and before.pos not in inside
+
+
+def _is_base_verb(token: Draft | None) -> bool:
+    return token is not None and token.base and not token.reading.noun
 
 
 _SPANS: Final = frozenset({"long", "often", "far", "fast", "soon"})

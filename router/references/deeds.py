@@ -10,6 +10,7 @@ from kds.router.discourse.question import Question
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import gerund
 from kds.router.language.lexicon import singular
+from kds.router.language.words import Word
 from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
 from kds.router.references.scene import SETTLED, Found, Scene, cued
@@ -166,8 +167,7 @@ def _as_action(scene: Scene, question: Question, at: int, kind: str) -> str:
     if verb is None or not question.action or verb.lemma in {"be", "do", "happen", "mean", "apply"}:
         return ""
     if kind == "subject":
-        able = question.is_polar or question.span(question.wh).lower() == "how"
-        return question.doing() if able and question.is_agentive and verb.lemma != "have" else ""
+        return _as_subject(question, verb)
     if kind == "ing" and scene.words[at].lower in {"of", "about"}:
         doing = question.doing() if question.is_agentive and verb.lemma != "have" else ""
         return f"{scene.words[at].text} {question.subject_text} {doing}" if doing else ""
@@ -183,6 +183,15 @@ def _as_action(scene: Scene, question: Question, at: int, kind: str) -> str:
     if done == "does":
         return question.finite()
     return question.doing() if done == "doing" else question.action
+
+
+def _as_subject(question: Question, verb: Word) -> str:
+    """ "Can I cancel a plan?", "Who approves travel?": cancelling a plan, approving travel."""
+    asked = question.span(question.wh).lower()
+    if asked == "who" and not question.subject_text and verb.tag == "VBZ":
+        return question.action.replace(verb.text, gerund(verb.lemma), 1)
+    able = (question.is_polar or asked == "how") and question.is_agentive
+    return question.doing() if able and verb.lemma != "have" else ""
 
 
 def _as_failure(question: Question) -> str:

@@ -17,7 +17,7 @@ from kds.router.discourse.question import Question, Span
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Word
-from kds.router.references.rendering import bare_text
+from kds.router.references.rendering import bare_text, definite
 from kds.router.references.rule import Rule
 from kds.router.references.scene import SETTLED, Found, Scene, cued, rewritten
 
@@ -219,6 +219,11 @@ def find_comparisons(scene: Scene, rule: Rule) -> Iterator[Found]:
     match = cued(rule, text, at_start=True)
     if match is None or " or " in text.lower():
         return
+    if alike := match.groupdict().get("alike"):
+        if other := _likened(scene, alike.strip()):
+            whole = f"{text.rstrip(_ENDINGS)} as {definite(other)}?"
+            yield rewritten(scene, rule, whole, other.text)
+        return
     said = match["said"].strip().rstrip(" ?.!")
     which = match.groupdict().get("which")
     written, about = _alternatives(scene, which, said) if which else _compared(scene, said)
@@ -284,6 +289,16 @@ def _compared(scene: Scene, said: str) -> tuple[str, str]:
         said = _OTHER.sub(lambda other: _other(scene) or other[0], said)
         return f"{_be(question)} {question.subject_text} {said}", question.about
     return f"{question.text}, and is that {said}" if _is_quantity(question) else "", question.about
+
+
+def _likened(scene: Scene, named: str) -> Mention | None:
+    """What the thing ``named`` is the same as: a thing of its kind that was asked about."""
+    question = last_question(scene.discourse)
+    other = question.subject_mention if question is not None and question.copular else None
+    mine = next((m for m in scene.mentions if named.endswith(m.text)), None)
+    if other is None or mine is None or mine.head != other.head or mine.same_thing(other):
+        return None
+    return other
 
 
 def _other(scene: Scene) -> str:

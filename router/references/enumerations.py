@@ -33,7 +33,7 @@ def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
         if said != "between" and behind[:1] == ["of"] and set(behind[1:]) <= _OF_THEM:
             end = i + 3
         elif said == "between":
-            end = i + 2
+            end = i + 3 if behind[:1] == ["the"] else i + 2
         text = f" {'or' if said == 'either' else 'and'} ".join(definite(part) for part in pair)
         span = (word.start, scene.words[end - 1].end)
         yield replaced(scene, rule, span, f"{word.text.lower()} {text}", bare_text(text))
@@ -45,9 +45,18 @@ def _of_two(scene: Scene, i: int) -> str:
     if lower == "both":
         return "" if _quantifies(scene, i) else lower
     if lower == "between":
+        if follows == "the" and not _the_two(scene, i + 1):
+            return ""
         told = _lists_two(scene, i)
-        return lower if follows in {"them", "these", "those", "both"} and not told else ""
+        return lower if follows in {"them", "these", "those", "both", "the"} and not told else ""
     return lower if lower == "either" and stands_for_one_of_two(scene, i) else ""
+
+
+def _the_two(scene: Scene, i: int) -> bool:
+    """ "between the two"; not "between the two dates"."""
+    follows = scene.word(i + 2)
+    named = follows is not None and follows.pos in {"NOUN", "PROPN", "ADJ", "NUM"}
+    return scene.lower(i + 1) == "two" and not named
 
 
 def _lists_two(scene: Scene, i: int) -> bool:
@@ -149,8 +158,8 @@ def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
         group = next((m for m in reversed(moment.mentions) if _are_things(m.parts)), None)
         if group is not None:
             return group.parts[0], group.parts[1]
-        if max_age and moment is scene.discourse.last and (varied := _varied(scene)):
-            return varied
+        if max_age and moment is scene.discourse.last and (pair := varied(scene)):
+            return pair
         main = _main(moment.mentions)
         if main is not None and not any(main.same_thing(known) for known in mains):
             mains.append(main)
@@ -159,7 +168,7 @@ def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
     return None
 
 
-def _varied(scene: Scene) -> tuple[Mention, Mention] | None:
+def varied(scene: Scene) -> tuple[Mention, Mention] | None:
     """What the last two questions differ in, when that is a whole thing in each."""
     newer, older = [*islice(questions(scene.discourse), 2), None, None][:2]
     found = difference(older, newer) if older is not None and newer is not None else None

@@ -6,6 +6,7 @@ from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.fitness import Slot
+from kds.router.discourse.inquiry import last_question
 from kds.router.discourse.mention import Mention, acts, is_individual, is_somebody, is_time
 from kds.router.discourse.salience import Candidate, Need
 from kds.router.language import closed_class as cc
@@ -13,9 +14,26 @@ from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
 from kds.router.references.caution import reservation
-from kds.router.references.rendering import bare, definite, in_place_of, in_plural, possessive
+from kds.router.references.enumerations import varied
+from kds.router.references.rendering import (
+    bare,
+    bare_text,
+    definite,
+    in_place_of,
+    in_plural,
+    possessive,
+)
 from kds.router.references.rule import AntecedentNeed, Rule
-from kds.router.references.scene import Choice, Found, Scene, abstained, choose, covered, explain
+from kds.router.references.scene import (
+    Choice,
+    Found,
+    Scene,
+    abstained,
+    choose,
+    covered,
+    explain,
+    replaced,
+)
 
 _POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
 _FAMILIES: Final = (
@@ -84,18 +102,49 @@ def _is_clause_marker(scene: Scene, i: int) -> bool:
 def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     """The reference at word ``i``; when nothing is good enough, a Found that only says so."""
     word, need = scene.words[i], _need(scene, rule, i)
+    if need.number == "pl" and need.role == "subj" and _asks_who_acts(scene):
+        return Found((), (), f"'{word.text}' is left: nobody said who ({rule.id})", left=word.text)
+    if need.role == "subj" and (doing := _doing(scene, rule)):
+        return replaced(scene, rule, (word.start, word.end), doing, doing)
     pool = _pool(scene, rule, i, need)
     choice = choose(scene, pool, rule.antecedent)
     if choice is None or not _agrees(choice.mention, rule):
         choice = _fallback(scene, rule, i)
     if need.number == "pl" and not _is_several(choice):
         choice = _of_the_kind(scene) or choice
+    if choice is None and need.number == "pl" and (pair := varied(scene)):
+        both = " and ".join(definite(part) for part in pair)
+        return replaced(scene, rule, (word.start, word.end), both, bare_text(both))
     if choice is None:
         return Found((), (), abstained(scene, word.text, pool, rule), left=word.text)
     if against := reservation(scene, i, choice, plural=need.number == "pl"):
         note = f"'{word.text}' is left: {against} ({rule.id})"
         return Found((), (), note, left=word.text)
     return _taken(scene, rule, i, choice)
+
+
+def _asks_who_acts(scene: Scene) -> bool:
+    """ "Who may remove the Trustee?": "they" are those, who have no name yet."""
+    question = last_question(scene.discourse)
+    if question is None or question.analysis is not scene.discourse.last.analysis:
+        return False
+    recent = (m for m in scene.discourse.mentions() if scene.discourse.age(m) <= _KINDS_LAST)
+    if any(m.number == "pl" and acts(m) for m in recent):
+        return False
+    who = question.span(question.wh).lower() == "who"
+    acting = question.verb is not None and question.verb.lemma != "be"
+    return who and acting and not question.subject_text
+
+
+def _doing(scene: Scene, rule: Rule) -> str:
+    """ "charging", of "When does charging stop?": "it" behind that has no noun to stand for."""
+    question = last_question(scene.discourse)
+    if question is None or rule.antecedent.number != "sg" or rule.antecedent.person is not False:
+        return ""
+    first, stop = question.subject
+    named = stop - first == 1 and question.words[first].tag == "VBG"
+    said = question.analysis is scene.discourse.last.analysis
+    return question.subject_text if named and said and question.subject_mention is None else ""
 
 
 def _need(scene: Scene, rule: Rule, i: int) -> Need:
@@ -129,9 +178,15 @@ def _is_plain_thing(scene: Scene, mention: Mention) -> bool:
     """
     if not mention.determiner or acts(mention):
         return False
-    asked = scene.discourse.moments[mention.turn].analysis.words[:1]
-    defined = mention.verb == "be" and any(w.lower in {"what", "when", "which"} for w in asked)
-    return mention.role != "subj" or defined
+    return mention.role != "subj" or any(
+        one.verb == "be" and one.same_thing(mention) and _asks_what(scene, one)
+        for one in scene.discourse.mentions()
+    )
+
+
+def _asks_what(scene: Scene, mention: Mention) -> bool:
+    opening = scene.discourse.moments[mention.turn].analysis.words[:1]
+    return any(w.lower in {"what", "when", "which"} for w in opening)
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:

@@ -285,6 +285,8 @@ class Resolver:
                     continue
                 if found.whole and not settled:
                     return [found]
+                if rule.signal.kind == "demonstrative" and _again(found, taken, deeds):
+                    continue  # "does it log that": two words, two things
                 if not any(_overlap(found, other) for other in taken):
                     taken.append(found)
         return sorted(taken, key=lambda f: f.edits[0].start if f.edits else -1)
@@ -298,6 +300,12 @@ class Resolver:
 def _serves_first(rule: Rule) -> bool:
     answers = rule.signal.kind in {"agreement", "option"}
     return answers or (rule.signal.kind == "pattern" and bool(rule.render.text))
+
+
+def _again(found: Found, taken: Sequence[Found], deeds: frozenset[str]) -> bool:
+    """Whether another word of the message is taken for the same thing already."""
+    used = used_by(taken, but=deeds)
+    return any(reference.target in used for reference in found.references)
 
 
 def _overlap(a: Found, b: Found) -> bool:

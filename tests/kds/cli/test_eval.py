@@ -298,3 +298,12 @@ def test_a_wrong_file_is_refused_with_every_problem(
     assert problem in [f"{one['where']}: {one['message']}"[: len(problem)] for one in told]
     assert problem in result.err
     assert ("x.jsonl:1: " in result.err) == bool(content)
+
+
+@pytest.mark.usefixtures("fitted_workspace")
+def test_follow_ups_that_no_rule_was_written_for_are_mostly_right(kds_call: Run) -> None:
+    """Over an agreement, an API guide, a handbook and a product specification."""
+    found = data(kds_call("eval", "follow-ups", str(DOCUMENTS / "fresh_follow_ups.yaml"), "--json"))
+    assert found["follow_ups"] == 79
+    assert found["resolved"] >= 0.85
+    assert found["kept"] == 1.0
