@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+import anyio
 import click
 import pytest
 
 from kds.brain.settings import Settings
 from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
 from kds.cli.main import GROUPS, app
+from kds.mcp.mcp_server import KdsServer
 from kds.router.prompts.library import PromptLibrary
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -154,8 +157,8 @@ def test_the_intents_page_lists_the_intents_that_ship() -> None:
 
 
 def test_the_page_of_mcp_lists_the_tools() -> None:
-    greeting = json.loads((ROOT / "src/kds/mcp/greeting.json").read_text(encoding="utf-8"))
-    tools = [tool["name"] for tool in greeting["tools"]["tools"]]
+    server = KdsServer(Workspace.find(ROOT / "docs"))
+    tools = [tool.name for tool in anyio.run(server.list_tools)]
     assert sorted(_first_cells(_between("mcp.md", "## Tools", "[The"))) == sorted([*tools, "tool"])
 
 

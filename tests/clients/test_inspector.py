@@ -66,7 +66,7 @@ def test_a_tool_is_called(inspect: Inspect) -> None:
         "message=I want to add a FAB button", "log=false",
     )  # fmt: skip
     assert result["structuredContent"]["intent"] == "PLAN"
-    assert result["content"][0]["text"].startswith("I want to add a FAB button\nroute: PLAN")
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
 
 
 def test_a_prompt_is_rendered(inspect: Inspect) -> None:

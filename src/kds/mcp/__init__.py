@@ -1,1 +1,1 @@
-"""KDS as an MCP server: tools, prompts and resources for any client of that protocol (DESIGN 7)."""
+"""KDS as an MCP server: tools, prompts and resources for any client of that protocol."""

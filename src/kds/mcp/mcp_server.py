@@ -1,14 +1,14 @@
-"""The MCP server itself: what it offers, put together, and how changes are announced."""
+"""The MCP server: what it offers, put together, over stdio or HTTP."""
 
 import inspect
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
-from typing import IO, Any, Final, cast
+import os
+import threading
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import anyio
 import anyio.to_thread
-from mcp import InitializeResult, ServerSession
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
@@ -20,58 +20,44 @@ from mcp.server.mcpserver.exceptions import (
     UnexpectedToolError,
 )
 from mcp.server.stdio import stdio_server
-from mcp.server.subscriptions import (
-    InMemorySubscriptionBus,
-    PromptsListChanged,
-    ResourcesListChanged,
-)
-from mcp_types import (
-    CallToolResult,
-    GetPromptResult,
-    InputRequiredResult,
-    Prompt,
-    Resource,
-)
+from mcp_types import CallToolResult, GetPromptResult, InputRequiredResult, Prompt, Resource
 from pydantic import AnyUrl
 
 from kds.brain.document import nearest
 from kds.brain.errors import DispatchError, KdsError
 from kds.brain.installation import kds_version
+from kds.brain.message import well_formed_json
 from kds.brain.workspace import Workspace
-from kds.mcp import resources, slash_prompts
-from kds.mcp.argument_completion import add_completion
-from kds.mcp.arguments import check_arguments
-from kds.mcp.clarification import ANSWER_S
-from kds.mcp.doorstep import Lines, Wire
-from kds.mcp.memory_tools import add_memory_tools
-from kds.mcp.tools import add_tools
-from kds.mcp.workplace import Workplace
+from kds.mcp import resources
+from kds.mcp.tools import ANSWER_S, add_tools, check_arguments
+
+if TYPE_CHECKING:
+    from kds.mcp.workplace import Workplace
 
 INSTRUCTIONS: Final = (
-    "KDS knows what was said in this workspace. When a message of the user points to something "
-    "that you cannot see, or the user asks for KDS or one of its agents, call route_message with "
-    "the message, word for word: it comes back with its references filled in and the instructions "
-    "of the agent it is for. Other messages need no call."
+    "KDS knows what was said in this workspace. When a message points to something you cannot see, "
+    "or the user asks for KDS or one of its agents, call route_message with the message word for "
+    "word: it comes back with its references filled in and the instructions of the agent it is "
+    "for. Else do not."
 )
 
-WATCH_S: Final = 2.0
-"""Seconds between two looks at the prompt and rule files: some stat calls. A list that is asked
-for is always read afresh; this only announces changes."""
+PATH: Final = "/mcp"
+"""The path that the SDKs and the clients' documentation use."""
 
-SESSIONS_KEPT: Final = 64
-"""Clients that are told of changes. Telling one that has gone does no harm."""
+GRACE_S: Final = 2
+"""Seconds that open streams get to end when the server is stopped: clients hold one for as long
+as they live."""
+
+_WARM_UP: Final = "hello"
+"""Any message will do: routing one loads all that routing needs."""
 
 
 class KdsServer(MCPServer[None]):
     """An MCPServer whose prompts are those of the workspace at the time of asking."""
 
-    def __init__(
-        self, workspace: Workspace, *, answer_s: float = ANSWER_S, watch_s: float = WATCH_S
-    ) -> None:
-        self.workplace = Workplace(workspace)
-        self._watch_s = watch_s
-        self._sessions: deque[ServerSession] = deque(maxlen=SESSIONS_KEPT)
-        self._bus = InMemorySubscriptionBus()
+    def __init__(self, workspace: Workspace, *, answer_s: float = ANSWER_S) -> None:
+        self.workspace = workspace
+        self._loading = threading.Lock()
         self._warmed = False
         super().__init__(
             "kds",
@@ -80,16 +66,14 @@ class KdsServer(MCPServer[None]):
             instructions=INSTRUCTIONS,
             version=kds_version(),
             log_level="WARNING",
-            lifespan=self._watching,
-            subscriptions=self._bus,
-            middleware=[self._observe],
+            middleware=[self._warming],
         )
-        add_tools(self, self.workplace, answer_s=answer_s)
-        add_memory_tools(self, workspace)
-        resources.add_resources(self, self.workplace)
-        add_completion(self, self.workplace)
+        workplace = cache(self._load)
+        self.workplace: Callable[[], Workplace] = workplace
+        add_tools(self, workplace, answer_s=answer_s)
+        resources.add_resources(self, workplace)
 
-    def add_tool(  # type: ignore[override]  # the others go on as they are
+    def add_tool(  # type: ignore[override]  # the other arguments are passed on
         self, fn: Callable[..., Any], **more: Any
     ) -> None:
         """Register a tool, described by its docstring without the indentation of the code."""
@@ -98,8 +82,8 @@ class KdsServer(MCPServer[None]):
 
     async def list_prompts(self) -> list[Prompt]:
         """List the entrance and the agents, the workspace's own included."""
-        with slash_prompts.refusing():
-            return await anyio.to_thread.run_sync(slash_prompts.list_prompts, self.workplace)
+        with resources.refusing():
+            return await anyio.to_thread.run_sync(lambda: resources.list_prompts(self.workplace()))
 
     async def get_prompt(
         self,
@@ -108,30 +92,32 @@ class KdsServer(MCPServer[None]):
         context: Context[None, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
         """Render a prompt for a message; nothing is remembered."""
-        with slash_prompts.refusing():
+        with resources.refusing():
             return await anyio.to_thread.run_sync(
-                slash_prompts.get_prompt, self.workplace, name, arguments
+                lambda: resources.get_prompt(self.workplace(), name, arguments)
             )
 
     async def list_resources(self) -> list[Resource]:
         """List the fixed resources, then every prompt file."""
-        with slash_prompts.refusing():
-            files = await anyio.to_thread.run_sync(resources.list_prompt_resources, self.workplace)
+        with resources.refusing():
+            files = await anyio.to_thread.run_sync(
+                lambda: resources.prompt_resources(self.workplace())
+            )
         return [*await super().list_resources(), *files]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[None, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
-        """Read a resource; an unknown one is refused with those that there are."""
+        """Read a resource; an unknown one is refused with a list of the known ones."""
         try:
             return await super().read_resource(uri, context)
         except UnexpectedResourceError as error:
             if not isinstance(cause := error.__cause__, KdsError):
                 raise
             kind = ResourceNotFoundError if isinstance(cause, DispatchError) else ResourceError
-            raise kind(str(cause)) from error  # it says itself what is near
+            raise kind(str(cause)) from error
         except ResourceNotFoundError as error:
-            if error.__cause__ is not None:  # refused for what it looks like
+            if error.__cause__ is not None:  # refused by the checks of the SDK
                 raise
             raise ResourceNotFoundError(
                 f"{error}\n  fix: use one of {', '.join(resources.KNOWN)}"
@@ -158,56 +144,93 @@ class KdsServer(MCPServer[None]):
                 raise ToolError(f"{error}: {error.__cause__}") from error
             raise
 
-    async def run_lines(self, lines: Lines, wire: Wire) -> None:
-        """Serve over what was claimed of stdin and stdout; see `kds.mcp.doorstep`."""
-        stdin, stdout = (anyio.wrap_file(cast(IO[str], file)) for file in (lines, wire))
-        async with stdio_server(stdin, stdout) as (reads, writes):
-            options = self._lowlevel_server.create_initialization_options()
-            await self._lowlevel_server.run(reads, writes, options)
+    def _load(self) -> "Workplace":
+        with self._loading:
+            from kds.mcp.workplace import Workplace  # 0.4 s of CPU, after the first answer
 
-    async def announce_changes(self) -> None:
-        """Tell every client that the lists of prompts and resources are to be read again."""
-        await self._bus.publish(PromptsListChanged())
-        await self._bus.publish(ResourcesListChanged())
-        for session in tuple(self._sessions):
-            await session.send_prompt_list_changed()
-            await session.send_resource_list_changed()
+            return Workplace(self.workspace)
 
-    @asynccontextmanager
-    async def _watching(self, server: MCPServer[None]) -> AsyncIterator[None]:
-        """Look after the files of the workspace for as long as the server runs."""
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._watch)
-            yield
-            tasks.cancel_scope.cancel()
-
-    async def _watch(self) -> None:
-        announced = 0
-        while True:
-            await anyio.sleep(self._watch_s)
-            edition = await anyio.to_thread.run_sync(self.workplace.refresh)
-            if edition != announced:
-                announced = edition
-                await self.announce_changes()
-
-    async def _observe(
+    async def _warming(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Remember who to tell of changes, promise to do so, and load the router meanwhile."""
+        """Load the router in the background once the tools are listed.
+
+        Not in a folder without `kds-brain`: loading would make one, and a client may start
+        servers anywhere.
+        """
         result = await call_next(ctx)
-        if ctx.method == "initialize":
-            return _promise_changes(InitializeResult.model_validate(result))
-        if ctx.method == "notifications/initialized":
-            self._sessions.append(ctx.session)
-        if not self._warmed and ctx.method in ("notifications/initialized", "tools/list"):
+        if ctx.method == "tools/list" and not self._warmed and self.workspace.brain.is_dir():
             self._warmed = True
-            self.workplace.warm()
+            threading.Thread(target=self._warm, name="kds-warm-up", daemon=True).start()
         return result
 
+    def _warm(self) -> None:
+        try:
+            self.workplace().route(_WARM_UP, conversation=None, log=False)
+        except KdsError:  # the first call will report it
+            return
 
-def _promise_changes(result: InitializeResult) -> InitializeResult:
-    """Say that lists change. The SDK says so only where the transport's caller asks for it."""
-    for capability in (result.capabilities.prompts, result.capabilities.resources):
-        if capability is not None:
-            capability.list_changed = True
-    return result
+
+class _Lines:
+    """Lines of stdin, with U+FFFD for half a character, which is not valid JSON to the SDK."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readline(self) -> str:
+        """Return the next line, "" at the end."""
+        return well_formed_json(self._file.readline().decode("utf-8", "replace"))
+
+
+def serve_stdio(server: KdsServer) -> None:
+    """Serve over stdin and stdout until stdin ends. Other output goes to stderr."""
+    reads = os.fdopen(os.dup(0), "rb")
+    writes = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+
+    async def run() -> None:
+        stdin = anyio.wrap_file(cast("IO[str]", _Lines(reads)))
+        async with stdio_server(stdin, anyio.wrap_file(writes)) as (messages, answers):
+            options = server._lowlevel_server.create_initialization_options()
+            await server._lowlevel_server.run(messages, answers, options)
+
+    anyio.run(run)
+
+
+def serve_http(
+    server: KdsServer, host: str, port: int, *, announce: Callable[[str], None]
+) -> None:
+    """Serve streamable HTTP on loopback, with a token, until a signal ends it.
+
+    ``announce`` is given the line that says where. Raises ServiceError when the address is not
+    loopback or is taken, WorkspaceError when the workspace cannot be used, StoreError when no
+    token can be written.
+    """
+    import uvicorn
+
+    from kds.service.layers import BODY_LIMIT
+    from kds.service.listening import HttpAddress, bind_http
+    from kds.service.security import HttpDoor, open_token
+    from kds.service.service_client import ServiceAddress
+
+    address = HttpAddress(host, port)
+    server.workspace.ensure()
+    token_path = ServiceAddress(server.workspace.brain).token_path
+    token = open_token(token_path)
+    listener, bound = bind_http(address)
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, host=bound.host, max_request_body_size=BODY_LIMIT
+    )
+    door = HttpDoor(app, {token: str(server.workspace.root)})
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        await (app if scope["type"] == "lifespan" else door)(scope, receive, send)
+
+    config = uvicorn.Config(
+        guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S
+    )
+    announce(f"kds: MCP at {bound.url}{PATH}; the token is in {token_path}")
+    uvicorn.Server(config).run(sockets=[listener])

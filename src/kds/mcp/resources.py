@@ -1,17 +1,41 @@
-"""The resources: the conversation context and the prompt files, to attach to a chat."""
+"""The resources, the agents' prompts as MCP prompts, and the completion of their arguments.
+
+A prompt is a slash command in most clients. Getting one renders it for a message, as a `#file:`
+invocation of its file would, and nothing is remembered: the client may only want to show it.
+"""
 
 import json
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from mcp import MCPError
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.resources import ResourceSecurity
-from mcp_types import Resource
+from mcp_types import (
+    INVALID_PARAMS,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    GetPromptResult,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptReference,
+    Resource,
+    ResourceTemplateReference,
+    TextContent,
+)
 
-from kds.mcp.slash_prompts import title
-from kds.mcp.tool_schemas import ContextView
-from kds.mcp.workplace import Workplace
-from kds.router.prompts.promptfile import PromptFile
+from kds.brain.document import nearest
+from kds.brain.errors import KdsError
+from kds.mcp.tools import context_view
+
+if TYPE_CHECKING:
+    from kds.mcp.workplace import Workplace
+    from kds.router.prompts.library import PromptLibrary
+    from kds.router.prompts.promptfile import PromptFile
 
 CONTEXT: Final = "kds://context"
 CONVERSATION: Final = "kds://context/{conversation}"
@@ -19,34 +43,72 @@ PROMPTS: Final = "kds://prompts"
 PROMPT: Final = "kds://prompts/{name}"
 INTENTS: Final = "kds://intents"
 INTENT: Final = "kds://intents/{intent}"
-
 KNOWN: Final = (CONTEXT, CONVERSATION, PROMPTS, PROMPT, INTENTS, INTENT)
 
-_JSON: Final = "application/json"
-_MARKDOWN: Final = "text/markdown"
+JSON: Final = "application/json"
+MARKDOWN: Final = "text/markdown"
+
+ENTRANCE: Final = "kds"
+"""The prompt that routes its message, to any agent."""
+ARGUMENT: Final = "message"
+
+COMPLETIONS: Final = 100
+"""Most values in one answer (MCP 2025-11-25, completion)."""
 
 _ANY_NAME: Final = ResourceSecurity(exempt_params={"conversation"})
 """A conversation may be called like a path: its name is hashed before it meets the disk."""
 
 
-def add_resources(server: MCPServer[Any], workplace: Workplace) -> None:
-    """Register the resources. Prompts are listed one by one by `list_prompt_resources`."""
-    shelf = _Shelf(workplace)
+def add_resources(server: MCPServer[Any], workplace: "Callable[[], Workplace]") -> None:
+    """Register the resources and the completion. Prompts are listed by `prompt_resources`."""
 
-    def add(uri: str, name: str, mime_type: str) -> Any:
+    def add(uri: str, name: str, mime_type: str) -> Callable[[Callable[..., str]], object]:
         return server.resource(
             uri, name=name, title=name.capitalize(), mime_type=mime_type, security=_ANY_NAME
         )
 
-    add(CONTEXT, "context", _JSON)(shelf.context)
-    add(CONVERSATION, "context of a conversation", _JSON)(shelf.conversation)
-    add(PROMPTS, "prompts", _JSON)(shelf.prompts)
-    add(PROMPT, "prompt file", _MARKDOWN)(shelf.prompt)
-    add(INTENTS, "intents", _JSON)(shelf.intents)
-    add(INTENT, "intent", _JSON)(shelf.intent)
+    @add(CONTEXT, "context", JSON)
+    def context() -> str:
+        """The last messages of the workspace's conversation, oldest first."""
+        return _json(context_view(workplace(), None).model_dump())
+
+    @add(CONVERSATION, "context of a conversation", JSON)
+    def of_conversation(conversation: str) -> str:
+        """The last messages of one conversation, oldest first."""
+        return _json(context_view(workplace(), conversation).model_dump())
+
+    @add(PROMPTS, "prompts", JSON)
+    def prompts() -> str:
+        """The prompt files of the workspace: name, intent, description and place."""
+        return _json(list(map(_summary, workplace().library().prompts())))
+
+    @add(PROMPT, "prompt file", MARKDOWN)
+    def prompt(name: str) -> str:
+        """The body of a prompt file, before anything is filled in."""
+        return workplace().library().get(name).body
+
+    @add(INTENTS, "intents", JSON)
+    def intents() -> str:
+        """The intents by priority, and the agent of each."""
+        return _json({agent.intent: agent.name for agent in workplace().library().agents()})
+
+    @add(INTENT, "intent", JSON)
+    def of_intent(intent: str) -> str:
+        """One intent: its agent, its description, and messages that mean it."""
+        agent = workplace().agent_of(intent)
+        return _json({**_summary(agent), "examples": list(agent.examples)})
+
+    @server.completion()  # type: ignore[no-untyped-call,untyped-decorator]  # untyped in mcp 2.3
+    async def complete(
+        ref: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
+        context: CompletionContext | None,
+    ) -> Completion:
+        with refusing():
+            return matching(argument.value, _values(ref, argument.name, workplace()))
 
 
-def list_prompt_resources(workplace: Workplace) -> list[Resource]:
+def prompt_resources(workplace: "Workplace") -> list[Resource]:
     """List the prompt files, so that they can be picked without knowing their names."""
     return [
         Resource(
@@ -54,50 +116,106 @@ def list_prompt_resources(workplace: Workplace) -> list[Resource]:
             name=prompt.name,
             title=title(prompt.name),
             description=prompt.description,
-            mime_type=_MARKDOWN,
+            mime_type=MARKDOWN,
         )
         for prompt in workplace.library().prompts()
     ]
 
 
-class _Shelf:
-    """The functions behind the resources; their docstrings are the descriptions."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
-
-    def context(self) -> str:
-        """The last messages of the workspace's conversation, oldest first."""
-        return self._context(None)
-
-    def conversation(self, conversation: str) -> str:
-        """The last messages of one conversation, oldest first."""
-        return self._context(conversation)
-
-    def prompts(self) -> str:
-        """The prompt files of the workspace: name, intent, description and place."""
-        return _json([_summary(prompt) for prompt in self._workplace.library().prompts()])
-
-    def prompt(self, name: str) -> str:
-        """The body of a prompt file, before anything is filled in."""
-        return self._workplace.library().get(name).body
-
-    def intents(self) -> str:
-        """The intents by priority, and the agent of each."""
-        agents = self._workplace.library().agents()
-        return _json({agent.intent: agent.name for agent in agents})
-
-    def intent(self, intent: str) -> str:
-        """One intent: its agent, when it is meant, and messages that mean it."""
-        agent = self._workplace.agent_of(intent)
-        return _json({**_summary(agent), "examples": list(agent.examples)})
-
-    def _context(self, conversation: str | None) -> str:
-        loaded = self._workplace.journal(conversation).load()
-        return _json(ContextView.of(loaded, conversation=conversation).model_dump())
+def offered(library: "PromptLibrary") -> "Mapping[str, PromptFile]":
+    """The prompts that take a message, by name: the entrance, then the agents by priority."""
+    others = (prompt for prompt in library.prompts() if prompt.name == ENTRANCE)
+    return {prompt.name: prompt for prompt in (*others, *library.agents())}
 
 
-def _summary(prompt: PromptFile) -> dict[str, object]:
+def list_prompts(workplace: "Workplace") -> list[Prompt]:
+    """Describe the prompts. Raises KdsError when the workspace's files do not load."""
+    argument = PromptArgument(
+        name=ARGUMENT, description="What you want, in your own words.", required=True
+    )
+    return [
+        Prompt(
+            name=prompt.name,
+            title=title(prompt.name),
+            description=prompt.description,
+            arguments=[argument],
+        )
+        for prompt in offered(workplace.library()).values()
+    ]
+
+
+def get_prompt(
+    workplace: "Workplace", name: str, arguments: Mapping[str, Any] | None
+) -> GetPromptResult:
+    """Render a prompt for its message. Raises MCPError for a wrong request, and KdsError."""
+    prompts = offered(workplace.library())
+    prompt = prompts.get(name)
+    if prompt is None:
+        near = nearest(name, list(prompts))
+        hint = f"did you mean '{near}'?" if near else f"use one of: {', '.join(prompts)}"
+        raise MCPError(INVALID_PARAMS, f"no prompt '{name}'\n  fix: {hint}")
+    message = (arguments or {}).get(ARGUMENT, "")
+    if not isinstance(message, str) or not message.strip():
+        fix = "say what you want done"
+        raise MCPError(INVALID_PARAMS, f"prompt '{name}' needs '{ARGUMENT}'\n  fix: {fix}")
+    turn = workplace.route(f"#file:{prompt.ref} {message}", conversation=None, log=False)
+    content = TextContent(type="text", text=turn.prompt)
+    return GetPromptResult(
+        description=prompt.description, messages=[PromptMessage(role="user", content=content)]
+    )
+
+
+def title(name: str) -> str:
+    """Spell a prompt's name for people.
+
+    >>> title("work-planner"), title("kds")
+    ('Work planner', 'KDS')
+    """
+    return "KDS" if name == ENTRANCE else name.replace("-", " ").capitalize()
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn KdsError into the error of the protocol for a request that cannot be met."""
+    try:
+        yield
+    except KdsError as error:
+        raise MCPError(INVALID_PARAMS, str(error)) from error
+
+
+def matching(typed: str, values: Iterable[str]) -> Completion:
+    """The values that begin with what was typed, then those that contain it; each once.
+
+    >>> matching("pl", ["work-planner", "plan", "test"]).values
+    ['plan', 'work-planner']
+    """
+    wanted = typed.casefold()
+    found = dict.fromkeys(value for value in values if wanted in value.casefold())
+    ranked = sorted(found, key=lambda value: not value.casefold().startswith(wanted))
+    return Completion(
+        values=ranked[:COMPLETIONS], total=len(ranked), has_more=len(ranked) > COMPLETIONS
+    )
+
+
+def _values(
+    ref: PromptReference | ResourceTemplateReference, argument: str, workplace: "Workplace"
+) -> Iterator[str]:
+    """The possible values of an argument; none for an unknown one."""
+    library = workplace.library()
+    if isinstance(ref, PromptReference):
+        prompt = offered(library).get(ref.name)
+        if prompt is not None and argument == ARGUMENT:
+            for source in (prompt,) if prompt.intent else library.agents():
+                yield from source.examples
+    elif (ref.uri, argument) == (PROMPT, "name"):
+        yield from (prompt.name for prompt in library.prompts())
+    elif (ref.uri, argument) == (CONVERSATION, "conversation"):
+        yield from workplace.conversations()
+    elif (ref.uri, argument) == (INTENT, "intent"):
+        yield from (agent.intent for agent in library.agents() if agent.intent)
+
+
+def _summary(prompt: "PromptFile") -> dict[str, object]:
     return {
         "name": prompt.name,
         "intent": prompt.intent,

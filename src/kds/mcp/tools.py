@@ -1,39 +1,74 @@
-"""The tools: routing, resolving, explaining, and the conversation context."""
+"""The nine tools: routing, the conversation context, the memory; what they take and return.
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any, Final
+The SDK sends each result as structured content and as JSON text. Claude Code, Codex and opencode
+hand a model the structure alone (issue 79944 of anthropics/claude-code): see ``next_step``.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import anyio.to_thread
+from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import Field
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import (
+    ClientCapabilities,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+    ToolAnnotations,
+)
+from mcp_types.version import is_version_at_least
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from kds.brain.clock import utc_now
+from kds.brain.clock import moment
 from kds.brain.context.conversations import NAME_LIMIT
-from kds.brain.message import MESSAGE_LIMIT, clean_message
-from kds.brain.turn import ContextEntry, Turn
-from kds.mcp.clarification import KEY, Answer, Question, ask, asks_by_result, can_ask
-from kds.mcp.results import (
-    ABSENT,
-    READS,
-    cleared_text,
-    context_text,
-    explained_text,
-    resolved_text,
-    result,
-    routed_text,
+from kds.brain.document import nearest
+from kds.brain.errors import KdsError
+from kds.brain.message import MESSAGE_LIMIT
+from kds.brain.turn import Action, IntentScore, Reference, StepRecord, Turn
+from kds.brain.wire import entry_to_wire
+
+if TYPE_CHECKING:
+    from kds.brain.passages.recalled import Hit
+    from kds.brain.sessions.session_values import Session
+    from kds.mcp.workplace import Workplace
+
+ANSWER_S: Final = 55.0
+"""Seconds to wait for the user's answer. The TypeScript SDK, which most clients are built with,
+gives up on a tool call after 60 s (DEFAULT_REQUEST_TIMEOUT_MSEC)."""
+
+EXPORT_CHARACTERS: Final = 40_000
+"""Of one answer: about 10,000 tokens. Claude Code warns above those and cuts off at 25,000
+(its documentation, "MCP output limits and warnings")."""
+
+KEY: Final = "intent"
+"""The one field of the clarifying form, and the name of the question between two calls."""
+
+_ASKS_BY_RESULT: Final = "2026-07-28"
+"""First version of the protocol in which a question is the result of the call."""
+_TITLED_CHOICES: Final = "2025-11-25"
+"""First version with `oneOf` choices (SEP-1330); before, titles are `enumNames`."""
+
+_SHOWN: Final = 60
+"""Characters of a wrong value that are quoted."""
+_TYPES: Final = {"string": "text", "boolean": "true or false", "integer": "a whole number"}
+
+READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+ADDS: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
-from kds.mcp.tool_schemas import (
-    Clarification,
-    ClearedContext,
-    ContextView,
-    Explanation,
-    Resolution,
-    RoutedMessage,
+CLEARS: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
-from kds.mcp.workplace import Workplace
-from kds.router.prompts.promptfile import PromptFile
+
+ABSENT: Final = BeforeValidator(lambda given: "" if given is None else given)
+"""For a plain `str` with "" for nothing: otherwise the SDK reads a text such as "null" as JSON."""
 
 Message = Annotated[
     str,
@@ -42,7 +77,6 @@ Message = Annotated[
         json_schema_extra={"maxLength": MESSAGE_LIMIT},
     ),
 ]
-
 Conversation = Annotated[
     str,
     ABSENT,
@@ -52,31 +86,170 @@ Conversation = Annotated[
         json_schema_extra={"maxLength": NAME_LIMIT},
     ),
 ]
-MaybeText = Annotated[str, ABSENT]
+SessionName = Annotated[
+    str,
+    ABSENT,
+    Field(description="A session: its id or the beginning of it, its title, or 'last'."),
+]
+Format = Literal["markdown", "json"]
 
-_ADDS: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-_CLEARS: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
+Clarification = Literal["none", "accepted", "declined", "cancelled", "unanswered", "unsupported"]
+"""The outcome of the clarifying question: there was none; the user chose, declined or closed it;
+no usable answer came in time; the client cannot ask."""
 
 
-def add_tools(server: MCPServer[Any], workplace: Workplace, *, answer_s: float) -> None:
-    """Register the six tools; a clarifying question waits ``answer_s`` seconds for its answer."""
+class _Result(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Resolution(_Result):
+    """What a message says once its references are resolved."""
+
+    message: str
+    expanded: str = Field(description="The message as it can be understood without the chat.")
+    references: list[Reference]
+    context_ref: str | None = Field(description="What the message is about, from the context.")
+    context_switch: bool = Field(description="Whether the message changes the topic.")
+
+
+class RoutedMessage(Resolution):
+    """A routed message: its intent, its agent, and the prompt to follow."""
+
+    action: Action = Field(description="route: follow `prompt`; clarify: ask `question`.")
+    next_step: str = Field(description="What to do with this result.")
+    intent: str
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    secondary_intents: list[str]
+    alternatives: list[IntentScore]
+    question: str | None
+    candidates: list[str] = Field(description="The intents that `question` offers.")
+    clarification: Clarification = Field(description="The outcome of the question, if asked.")
+    session_id: str | None
+    agent: str | None
+    prompt_file: str | None
+    prompt: str = Field(description="The agent's instructions for this message.")
+    noted: str | None = Field(description="What was noted of a corrected intent; docs/learning.md.")
+    notice: str | None = Field(description="Set for a message that KDS cannot read: not English.")
+    why: list[str]
+
+
+class RememberedMessage(_Result):
+    """One entry of the conversation context: a message of the user, and its intent."""
+
+    timestamp: str = Field(description="ISO 8601, UTC.")
+    user_message: str
+    intent: str
+    session_id: str | None
+    context_ref: str | None = None
+
+
+class ContextView(_Result):
+    """The conversation context: at most ten messages of the last two hours, oldest first."""
+
+    conversation: str | None = Field(description="null: the one that the workspace shares.")
+    entries: list[RememberedMessage]
+    warnings: list[str]
+
+
+class ClearedContext(_Result):
+    """How many messages were cleared."""
+
+    conversation: str | None
+    cleared: int
+
+
+class Explanation(_Result):
+    """How the router arrives at its decision, step by step. Nothing was remembered."""
+
+    message: str
+    expanded: str
+    intent: str
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    action: Action
+    agent: str | None
+    steps: list[StepRecord]
+
+
+class RecalledPassage(_Result):
+    """A part of a message that answers the question, and where it was said."""
+
+    text: str
+    session: str = Field(description="The id of its session, for session_export.")
+    title: str
+    message: str
+    role: str
+    speaker: str | None
+    at: str = Field(description="ISO 8601, UTC.")
+    kind: str
+    score: float
+    scores: dict[str, float | None] = Field(description="By words, names, meaning; 0 to 1.")
+    elsewhere: bool = Field(description="Of another session than the one asked about.")
+    why: list[str]
+
+
+class MemoryHits(_Result):
+    """What past conversations say about a question, the best first."""
+
+    query: str
+    hits: list[RecalledPassage] = []
+    profile: list[str] = Field(default=[], description="The user's own profile, by consent.")
+    summaries: list[str] = Field(default=[], description="Of the session asked about.")
+    notes: list[str] = Field(default=[], description="What to know about this search.")
+
+
+class ListedSession(_Result):
+    """A session: when it was held, and how long it is."""
+
+    id: str
+    title: str
+    created_at: str
+    updated_at: str
+    document_context: str | None
+    messages: int
+    tokens: int
+
+
+class SessionList(_Result):
+    """Sessions, the one changed last first."""
+
+    sessions: list[ListedSession]
+    next_offset: int | None = Field(description="Ask from there for more; null: these are all.")
+
+
+class ExportedSession(_Result):
+    """A session written out, or a part of it."""
+
+    id: str
+    title: str
+    format: Format
+    content: str
+    characters: int = Field(description="Of the whole export.")
+    next_offset: int | None = Field(description="Ask from there for the rest; null: that is all.")
+
+
+def add_tools(
+    server: MCPServer[Any], workplace: "Callable[[], Workplace]", *, answer_s: float
+) -> None:
+    """Register the tools; a clarifying question waits ``answer_s`` seconds for its answer."""
     tools = _Tools(workplace, answer_s)
-    server.add_tool(tools.route_message, title="Route a message", annotations=_ADDS)
-    server.add_tool(tools.resolve_references, title="Resolve references", annotations=READS)
-    server.add_tool(tools.context_load, title="Load the context", annotations=READS)
-    server.add_tool(tools.context_log, title="Log to the context", annotations=_ADDS)
-    server.add_tool(tools.context_clear, title="Clear the context", annotations=_CLEARS)
-    server.add_tool(tools.explain, title="Explain the routing", annotations=READS)
+    for function, title, annotations in (
+        (tools.route_message, "Route a message", ADDS),
+        (tools.resolve_references, "Resolve references", READS),
+        (tools.context_load, "Load the context", READS),
+        (tools.context_log, "Log to the context", ADDS),
+        (tools.context_clear, "Clear the context", CLEARS),
+        (tools.explain, "Explain the routing", READS),
+        (tools.memory_search, "Search the memory", READS),
+        (tools.session_list, "List the sessions", READS),
+        (tools.session_export, "Write a session out", READS),
+    ):
+        server.add_tool(function, title=title, annotations=annotations)
 
 
 class _Tools:
-    """The functions behind the tools. Their docstrings are what a model reads of them."""
+    """The functions behind the tools. Their docstrings are the descriptions that a model reads."""
 
-    def __init__(self, workplace: Workplace, answer_s: float) -> None:
+    def __init__(self, workplace: "Callable[[], Workplace]", answer_s: float) -> None:
         self._workplace = workplace
         self._answer_s = answer_s
 
@@ -88,132 +261,309 @@ class _Tools:
         log: Annotated[
             bool, Field(description="Remember the message for the ones that follow.")
         ] = True,
-    ) -> Annotated[CallToolResult, RoutedMessage] | InputRequiredResult:
-        """Route one message of the user: make it self-contained, find its intent, pick the agent.
+    ) -> RoutedMessage | InputRequiredResult:
+        """Make one message of the user self-contained, find its intent, and pick the agent for it.
 
-        Call it when the user asks for KDS, or a message needs what was said in earlier chats to
-        be understood; then do what `next_step` says: `expanded` is the request with its references
-        filled in, `prompt` are the instructions.
+        Call it when a message points to something you cannot see, or the user asks for KDS, with
+        the message word for word. Else do not. Then do what `next_step` says: `expanded` is the
+        request with its references filled in, `prompt` has the instructions.
         """
-        wanted = _Wanted(self._workplace, message, conversation or None, log)
+
+        async def route(text: str, *, log: bool) -> Turn:
+            return await anyio.to_thread.run_sync(
+                lambda: self._workplace().route(text, conversation=conversation or None, log=log)
+            )
+
         if not can_ask(ctx.client_capabilities):
-            turn = await wanted.route()
-            return self._routed(turn, "unsupported" if turn.action == "clarify" else "none")
-        turn = await wanted.route(log=False)
-        if turn.action != "clarify":
-            return self._routed(await wanted.logged(turn), "none")
-        return await self._clarify(wanted, turn, ctx)
+            turn = await route(message, log=log)
+            return _routed(turn, "unsupported" if turn.action == "clarify" else "none")
+        turn = await route(message, log=False)
+        outcome: Clarification = "none"
+        if turn.action == "clarify":
+            answer = await self._clarified(turn, ctx)
+            if isinstance(answer, InputRequiredResult):
+                return answer
+            outcome = answer.outcome
+            if answer.intent is not None:
+                agent = self._workplace().agent_of(answer.intent)
+                chosen = await route(f"#file:{agent.ref} {turn.message}", log=log)
+                if log:
+                    named = conversation or None
+                    self._workplace().learn(turn, answer.intent, conversation=named)
+                return _routed(chosen, outcome)
+        # A question that comes back as text is remembered: "the first one" still answers it.
+        return _routed(await route(message, log=True) if log else turn, outcome)
 
-    def resolve_references(
-        self, message: Message, conversation: Conversation = ""
-    ) -> Annotated[CallToolResult, Resolution]:
+    def resolve_references(self, message: Message, conversation: Conversation = "") -> Resolution:
         """Say what a message refers to ("it", "the second one"), without remembering it."""
-        turn = self._workplace.route(message, conversation=conversation or None, log=False)
-        found = Resolution.of(turn)
-        return result(resolved_text(found), found)
+        turn = self._workplace().route(message, conversation=conversation or None, log=False)
+        return Resolution.model_validate(turn.as_dict())
 
-    def context_load(
-        self, conversation: Conversation = ""
-    ) -> Annotated[CallToolResult, ContextView]:
+    def context_load(self, conversation: Conversation = "") -> ContextView:
         """Show what is remembered of the conversation: ten messages, two hours."""
-        named = conversation or None
-        view = ContextView.of(self._workplace.journal(named).load(), conversation=named)
-        return result(context_text(view), view)
+        return context_view(self._workplace(), conversation or None)
 
     def context_log(
         self,
         message: Message,
         intent: Annotated[str, Field(description="The intent of the message, such as EXECUTE.")],
-        context_ref: Annotated[MaybeText, Field(description="What it refers to.")] = "",
-        session_id: Annotated[MaybeText, Field(description="The session it belongs to.")] = "",
+        context_ref: Annotated[str, ABSENT, Field(description="What it refers to.")] = "",
+        session_id: Annotated[str, ABSENT, Field(description="The session it belongs to.")] = "",
         conversation: Conversation = "",
-    ) -> Annotated[CallToolResult, ContextView]:
+    ) -> ContextView:
         """Remember a message that was handled without route_message, secrets taken out."""
-        named = conversation or None
-        entry = ContextEntry(
-            timestamp=utc_now(),
-            user_message=clean_message(message),
-            intent=self._workplace.agent_of(intent).intent or intent,
-            session_id=clean_message(session_id) if session_id else None,
-            context_ref=clean_message(context_ref) if context_ref else None,
-        )
-        self._workplace.workspace.ensure()
-        view = ContextView.of(self._workplace.journal(named).log(entry), conversation=named)
-        return result(context_text(view), view)
+        self._workplace().log(message, intent, context_ref, session_id, conversation or None)
+        return context_view(self._workplace(), conversation or None)
 
-    def context_clear(
-        self, conversation: Conversation = ""
-    ) -> Annotated[CallToolResult, ClearedContext]:
+    def context_clear(self, conversation: Conversation = "") -> ClearedContext:
         """Forget the conversation so far. Do it only when the user asks for it."""
-        named = conversation or None
-        count = self._workplace.clear(named)
-        cleared = ClearedContext(conversation=named, cleared=count)
-        return result(cleared_text(cleared), cleared)
+        cleared = self._workplace().clear(conversation or None)
+        return ClearedContext(conversation=conversation or None, cleared=cleared)
 
-    def explain(
-        self, message: Message, conversation: Conversation = ""
-    ) -> Annotated[CallToolResult, Explanation]:
+    def explain(self, message: Message, conversation: Conversation = "") -> Explanation:
         """Show how a message would be routed, step by step, without remembering it."""
-        turn = self._workplace.route(message, conversation=conversation or None, log=False)
-        explanation = Explanation.of(turn)
-        return result(explained_text(explanation), explanation)
+        turn = self._workplace().route(message, conversation=conversation or None, log=False)
+        steps = [replace(record, cpu_ms=round(record.cpu_ms, 3)) for record in turn.records]
+        return Explanation.model_validate({**turn.as_dict(), "steps": steps})
 
-    async def _clarify(
-        self, wanted: "_Wanted", asked: Turn, ctx: Context[Any, Any]
-    ) -> CallToolResult | InputRequiredResult:
-        """Ask which of the candidates is meant, and route to the one that is chosen.
+    def memory_search(
+        self,
+        query: Annotated[str, Field(description="A question, or words and names to look for.")],
+        session: SessionName = "",
+        limit: Annotated[int, Field(ge=1, le=50, description="Most passages.")] = 5,
+    ) -> MemoryHits:
+        """Find what was said in past conversations: decisions, facts, code, and where.
 
-        Whoever was asked and chose nothing gets the question as text; it is remembered, so
-        that a later "the first one" still answers it (router/answer.py).
+        With `session` that one is searched first, the others only when it has too little.
         """
-        choices = {name: _phrase(self._workplace.agent_of(name)) for name in asked.candidates}
-        question = Question(asked.question or "What did you mean?", choices)
-        if not asks_by_result(ctx.protocol_version):
-            answer = await ask(question, ctx, timeout_s=self._answer_s)
-        elif ctx.input_responses is None:
-            return InputRequiredResult(input_requests={KEY: question.request(ctx.protocol_version)})
-        else:
-            answer = question.answer(ctx.input_responses.get(KEY))
-        return self._routed(await self._answered(wanted, asked, answer), answer.outcome)
+        recalled, sessions, profile = self._workplace().search(query, session, limit)
+        if recalled is None:
+            return MemoryHits(query=query, notes=["nothing is remembered yet"])
+        return MemoryHits(
+            query=query,
+            hits=[_passage(hit, sessions) for hit in recalled.hits],
+            profile=list(profile),
+            summaries=[summary.text for summary, _ in recalled.summaries],
+            notes=list(recalled.notes),
+        )
 
-    async def _answered(self, wanted: "_Wanted", asked: Turn, answer: Answer) -> Turn:
-        if answer.intent is None:
-            return await wanted.logged(asked)
-        agent = self._workplace.agent_of(answer.intent)
-        turn = await wanted.route(f"#file:{agent.ref} {asked.message}")
-        if wanted.log:
-            self._workplace.learn(asked, answer.intent, conversation=wanted.conversation)
-        return turn
+    def session_list(
+        self,
+        limit: Annotated[int, Field(ge=1, le=200, description="Most sessions.")] = 20,
+        offset: Annotated[int, Field(ge=0, description="Sessions to skip.")] = 0,
+    ) -> SessionList:
+        """List the remembered sessions, the one changed last first."""
+        sessions, following = self._workplace().sessions(limit, offset)
+        listed = [
+            ListedSession(
+                id=one.id,
+                title=one.title,
+                created_at=moment(one.created_at),
+                updated_at=moment(one.updated_at),
+                document_context=one.document_context,
+                messages=one.message_count,
+                tokens=one.token_count,
+            )
+            for one in sessions
+        ]
+        return SessionList(sessions=listed, next_offset=following)
 
-    def _routed(self, turn: Turn, clarification: Clarification) -> CallToolResult:
-        warnings = self._workplace.warnings
-        routed = RoutedMessage.made_of(turn, clarification=clarification, warnings=warnings)
-        return result(routed_text(routed), routed)
+    def session_export(
+        self,
+        session: SessionName,
+        format: Annotated[Format, Field(description="json can be imported again.")] = "markdown",
+        offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
+    ) -> ExportedSession:
+        """Write out a session with all its messages; a long one in several parts."""
+        found, text = self._workplace().export(session, format)
+        end = offset + EXPORT_CHARACTERS
+        return ExportedSession(
+            id=found.id,
+            title=found.title,
+            format=format,
+            content=text[offset:end],
+            characters=len(text),
+            next_offset=end if end < len(text) else None,
+        )
+
+    async def _clarified(
+        self, asked: Turn, ctx: Context[Any, Any]
+    ) -> "_Answer | InputRequiredResult":
+        """Ask which of the candidates is meant, as an MCP elicitation: a form with one choice.
+
+        Up to 2025-11-25 the server sends a request while the tool call waits; from 2026-07-28 on
+        the call returns the question, and the client calls again with the answer.
+        """
+        agents = {name: self._workplace().agent_of(name) for name in asked.candidates}
+        choices = {
+            name: agent.ask or agent.name.replace("-", " ") for name, agent in agents.items()
+        }
+        version = ctx.protocol_version
+        request = question_form(asked.question or "What did you mean?", choices, version)
+        if version is not None and is_version_at_least(version, _ASKS_BY_RESULT):
+            if ctx.input_responses is None:
+                return InputRequiredResult(input_requests={KEY: request})
+            return _answer(ctx.input_responses.get(KEY), choices)
+        try:
+            given = await ctx.session.send_request(
+                request,
+                ElicitResult,
+                request_read_timeout_seconds=self._answer_s,
+                metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
+            )
+        except (MCPError, ValidationError):  # too late, refused, not delivered, or malformed
+            return _Answer("unanswered")
+        return _answer(given, choices)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A message to be routed off the event loop, and whether it is to be remembered."""
+class _Answer:
+    """The outcome of a question, and the intent if one was chosen."""
 
-    workplace: Workplace
-    message: str
-    conversation: str | None
-    log: bool
+    outcome: Clarification
+    intent: str | None = None
 
-    async def route(self, text: str | None = None, *, log: bool | None = None) -> Turn:
-        """Route ``text`` in place of the message, or the message itself."""
-        work = partial(
-            self.workplace.route,
-            self.message if text is None else text,
-            conversation=self.conversation,
-            log=self.log if log is None else log,
+
+def can_ask(capabilities: ClientCapabilities | None) -> bool:
+    """Whether the client shows forms. `elicitation: {}` means so too: it predates modes."""
+    elicitation = capabilities.elicitation if capabilities is not None else None
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
+def question_form(text: str, choices: Mapping[str, str], version: str | None) -> ElicitRequest:
+    """The form, in the spelling of that version of the protocol."""
+    if version is None or is_version_at_least(version, _TITLED_CHOICES):
+        spelled: dict[str, Any] = {
+            "oneOf": [{"const": name, "title": title} for name, title in choices.items()]
+        }
+    else:
+        spelled = {"enum": list(choices), "enumNames": list(choices.values())}
+    choice = {"type": "string", "title": "What did you mean?", **spelled}
+    schema = {"type": "object", "properties": {KEY: choice}, "required": [KEY]}
+    return ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=schema))
+
+
+def _answer(given: object, choices: Mapping[str, str]) -> _Answer:
+    """Read what the client sent back; anything unexpected counts as no answer."""
+    if not isinstance(given, ElicitResult):
+        return _Answer("unanswered")
+    if given.action != "accept":
+        return _Answer("declined" if given.action == "decline" else "cancelled")
+    chosen = (given.content or {}).get(KEY)
+    if isinstance(chosen, str) and chosen in choices:
+        return _Answer("accepted", chosen)
+    return _Answer("unanswered")
+
+
+def context_view(workplace: "Workplace", conversation: str | None) -> ContextView:
+    """Return the context of a conversation as the tools show it."""
+    loaded = workplace.journal(conversation).load()
+    entries = [RememberedMessage.model_validate(entry_to_wire(entry)) for entry in loaded.entries]
+    return ContextView(conversation=conversation, entries=entries, warnings=list(loaded.warnings))
+
+
+def next_step(turn: Turn) -> str:
+    """Tell the assistant what to do with a routed message.
+
+    >>> from kds.brain.clock import utc_now
+    >>> next_step(Turn("hm", utc_now(), expanded="hm"))
+    'Follow `prompt`: the message was not understood.'
+    """
+    if turn.notice:
+        return f"{turn.notice}. Do what the user asks."
+    if turn.action == "route":
+        return f"Do what `prompt` says; the user's request is: {turn.expanded}"
+    if turn.action == "clarify":
+        return (
+            "Ask the user `question`, then call route_message with the answer, such as "
+            f"'{turn.candidates[0].lower().replace('_', ' ')}' or 'the first one'."
         )
-        return await anyio.to_thread.run_sync(work)
-
-    async def logged(self, turn: Turn) -> Turn:
-        """Make up for the logging of a turn that was routed silently, if it is wanted."""
-        return await self.route() if self.log else turn
+    return "Follow `prompt`: the message was not understood."
 
 
-def _phrase(agent: PromptFile) -> str:
-    return agent.ask or agent.name.replace("-", " ")
+def _routed(turn: Turn, clarification: Clarification) -> RoutedMessage:
+    extra = {"next_step": next_step(turn), "clarification": clarification}
+    return RoutedMessage.model_validate({**turn.as_dict(), **extra})
+
+
+def _passage(hit: "Hit", sessions: "Mapping[str, Session]") -> RecalledPassage:
+    passage, parts, of = hit.passage, hit.parts, sessions.get(hit.passage.session_id)
+    scores = {"dense": parts.dense, "lexical": parts.lexical, "code": parts.code}
+    return RecalledPassage(
+        text=passage.body,
+        session=passage.session_id,
+        title=of.title if of else "",
+        message=passage.message_id,
+        role=passage.role,
+        speaker=passage.speaker,
+        at=moment(passage.at),
+        kind=passage.kind,
+        score=round(hit.score, 4),
+        scores={name: None if one is None else round(one, 4) for name, one in scores.items()},
+        elsewhere=hit.elsewhere,
+        why=list(hit.why),
+    )
+
+
+def check_arguments(tool: Tool, arguments: Mapping[str, object]) -> None:
+    """Raise ToolError with everything that is wrong with the arguments of a call.
+
+    The SDK reports wrong values in the words of its validator and ignores unknown names. A model
+    corrects its call by itself when it reads what is wrong, and what to send.
+    """
+    known: Mapping[str, Mapping[str, Any]] = tool.parameters.get("properties", {})
+    problems = [*_unknown(tool.name, arguments, known), *_unfit(tool, arguments, known)]
+    if problems:
+        raise ToolError("\n".join(map(str, problems)))
+
+
+def _unknown(
+    tool: str, arguments: Mapping[str, object], known: Mapping[str, object]
+) -> Iterator[KdsError]:
+    for name in arguments:
+        if name not in known:
+            begins = [each for each in known if name and each.startswith(name)]
+            near = nearest(name, known) or (begins[0] if len(begins) == 1 else None)
+            hint = f"did you mean '{near}'?" if near else f"use: {', '.join(known)}"
+            yield KdsError(f"no argument '{_short(name)}'", where=tool, hint=hint)
+
+
+def _unfit(
+    tool: Tool, arguments: Mapping[str, object], known: Mapping[str, Mapping[str, Any]]
+) -> Iterator[KdsError]:
+    try:
+        tool.fn_metadata.validate_arguments({n: v for n, v in arguments.items() if n in known})
+    except ValidationError as error:
+        names = dict.fromkeys(str(one["loc"][0]) for one in error.errors() if one["loc"])
+    else:
+        return
+    for name in names:
+        schema = known.get(name, {})
+        fits = expected(schema)
+        purpose = f": {schema['description']}" if "description" in schema else ""
+        problem = f"the argument '{name}' is missing"
+        if name in arguments:
+            given = _short(json.dumps(arguments[name], default=str))
+            problem = f"'{name}' must be {fits}, not {given}"
+        yield KdsError(problem, where=tool.name, hint=f"send {fits}{purpose}")
+
+
+def expected(schema: Mapping[str, Any]) -> str:
+    """Say in words which values fit.
+
+    >>> expected({"type": "integer", "minimum": 1, "maximum": 50})
+    'a whole number from 1 to 50'
+    >>> expected({"type": "string", "enum": ["markdown", "json"]})
+    'markdown or json'
+    """
+    if choices := schema.get("enum"):
+        return " or ".join(str(choice) for choice in choices)
+    words = _TYPES.get(str(schema.get("type")), "of another kind")
+    lowest, highest = schema.get("minimum"), schema.get("maximum")
+    if lowest is not None:
+        words += f", {lowest} or more" if highest is None else f" from {lowest} to {highest}"
+    return words
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

@@ -1,19 +1,31 @@
-"""The workspace as the MCP server sees it: its desk, its prompts and its conversations.
+"""The workspace behind the MCP server: its router, prompts, conversations and memory.
 
-Prompts and rules are read again when their files change; a set that does not load leaves the
-one before in place, with a warning, as the resident service does.
+Importing this loads half of KDS, so the server does it after `initialize` is answered.
 """
 
-import logging
 import threading
+from dataclasses import replace
 from typing import Final
 
+from kds.api.embeddings import load_embedder
+from kds.api.session_names import NOTHING, find_session, session_page
 from kds.api.turn_log import TurnLog
+from kds.brain.clock import utc_now
 from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import Journal
-from kds.brain.errors import ConfigError, KdsError
+from kds.brain.errors import KdsError, MessageError
 from kds.brain.message import clean_message
-from kds.brain.turn import Turn
+from kds.brain.passages.assembly import assemble
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recalled import Recall, recall_settings
+from kds.brain.passages.store import Embedder
+from kds.brain.passages.values import Scope
+from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.sessions.metrics import log_recall
+from kds.brain.sessions.portable import archive, to_json, to_markdown
+from kds.brain.sessions.session_values import Session
+from kds.brain.settings import load_settings
+from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learning_log import LearningLog
 from kds.router.prompts.library import PromptLibrary
@@ -21,95 +33,78 @@ from kds.router.prompts.promptfile import PromptFile
 from kds.service.desk import Desk, open_desk
 from kds.service.fingerprint import Fingerprint, fingerprint
 
-logger = logging.getLogger(__name__)
-
-NAMES_KEPT: Final = 100
-"""Conversation names remembered for completion: as many values as one answer may hold (MCP
-2025-11-25, completion)."""
-
-_WARM_UP: Final = "hello"
-"""Any message will do: routing one loads all that routing needs."""
+SEARCHING: Final = "searched by an assistant"
+"""The entry in the audit log of the consent."""
 
 
 class Workplace:
-    """What every tool, prompt and resource of the server works on. Threads may share it."""
+    """What every tool, prompt and resource works on. Threads may share it.
+
+    Prompts and rules are read again when their files change; KdsError names what does not load.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._reading = threading.RLock()
         self._routing = threading.Lock()
         self._desk: Desk = open_desk(workspace)
-        self._proven: Desk | None = None
         self._library: PromptLibrary | None = None
-        self._trouble: ConfigError | None = None
         self._seen: Fingerprint | None = None
-        self._names: dict[str, None] = {}
         self._contexts = Contexts(workspace)
-        self.edition = 0
-        """Counts the sets of prompts and rules that took the place of another."""
+        self._embedders: dict[str, Embedder | str] = {}
+
+    def library(self) -> PromptLibrary:
+        """Return the prompts as their files are now. Raises ConfigError when they do not load."""
+        with self._reading:
+            found = fingerprint(self.workspace)
+            if self._library is None or found != self._seen:
+                self._library = None
+                self._library = PromptLibrary.load(self.workspace.prompts_dir)
+                self._desk, self._seen = open_desk(self.workspace), found
+            return self._library
 
     def route(self, message: str, *, conversation: str | None, log: bool) -> Turn:
         """Route ``message``; `kds.api.conversations.Conversations.route` says how.
 
-        Raises MessageError when it is empty or too long, or the conversation's
-        name cannot be one; ConfigError when no set of rules and prompts has loaded so far; and
-        what routing raises.
+        Raises MessageError when it is empty or too long, or the name of the conversation is
+        invalid; ConfigError when prompts or rules do not load.
         """
         clean_message(message)
         if conversation is not None:
             conversation_path(self.workspace, conversation)
         self.library()
         with self._routing:  # a desk's first call loads the router, which is to happen once
-            turn = self._route(message, conversation, log=log)
-        self._remember(conversation)
-        return turn
+            return self._desk.route(message, conversation=conversation, log=log)
 
-    def warm(self) -> None:
-        """Load what routing needs, in a thread that nobody waits for.
-
-        Not where there is no `kds-brain` yet: a client may start servers in any folder, and
-        loading makes one.
-        """
-        if not self.workspace.brain.is_dir():
-            return
-        threading.Thread(target=self._warm, name="kds-warm-up", daemon=True).start()
-
-    def library(self) -> PromptLibrary:
-        """The prompts as their files are now, or as they last loaded.
-
-        Raises ConfigError when they have never loaded.
-        """
-        with self._reading:
-            self.refresh()
-            if self._library is not None:
-                return self._library
-            raise self._trouble or RuntimeError("refresh() leaves a library or the trouble with it")
-
-    def refresh(self) -> int:
-        """Read the prompts again if a file of the set changed; returns the edition in use."""
-        with self._reading:
-            found = fingerprint(self.workspace)
-            if found != self._seen:
-                self._seen = found
-                self._reload()
-            return self.edition
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is wrong with the files of the workspace while an earlier set is in use."""
-        return () if self._trouble is None else (str(self._trouble),)
+    def agent_of(self, intent: str) -> PromptFile:
+        """Return the agent of an intent, in any case. Raises DispatchError with a near one."""
+        return self.library().agent_of(intent)
 
     def journal(self, conversation: str | None) -> Journal:
-        """The context of a conversation; without a name, that of the workspace.
+        """Return the context of a conversation; without a name, that of the workspace.
 
-        Raises MessageError when the name cannot be one.
+        Raises MessageError for an invalid name.
         """
-        if conversation is not None:
-            self._remember(conversation)
         return self._contexts.journal(conversation)
 
+    def log(
+        self, message: str, intent: str, context_ref: str, session_id: str, conversation: str | None
+    ) -> Journal:
+        """Log a message to the context of a conversation; returns the context."""
+        entry = ContextEntry(
+            timestamp=utc_now(),
+            user_message=clean_message(message),
+            intent=self.agent_of(intent).intent or intent,
+            session_id=clean_message(session_id) if session_id else None,
+            context_ref=clean_message(context_ref) if context_ref else None,
+        )
+        self.workspace.ensure()
+        journal = self.journal(conversation)
+        journal.log(entry)
+        return journal
+
     def clear(self, conversation: str | None) -> int:
-        """Forget the context of a conversation, and what it referred to; returns the entries."""
+        """Clear the context of a conversation; returns the number of entries."""
         count = self.journal(conversation).clear()
         TurnLog(self.workspace).forget(conversation)
         return count
@@ -119,68 +114,75 @@ class Workplace:
         LearningLog(self.workspace, self.library()).chosen(asked, intent, conversation)
 
     def conversations(self) -> tuple[str, ...]:
-        """The names of conversations that are known: used here, or read off their files.
+        """Return the names of conversations that can be read off their files.
 
-        A file name holds a shortened name and a hash; where the short one has the same hash,
-        it is the whole name.
+        A file name has a shortened name and a hash; where the short one has the same hash, it is
+        the whole name.
         """
-        found = dict(self._names)
-        for path in sorted(self.workspace.conversations_dir.glob("*.jsonl")):
-            name = path.stem.rpartition("-")[0]
-            if name and conversation_path(self.workspace, name) == path:
-                found[name] = None
-        return tuple(sorted(found))
+        paths = sorted(self.workspace.conversations_dir.glob("*.jsonl"))
+        names = ((path, path.stem.rpartition("-")[0]) for path in paths)
+        return tuple(
+            name for path, name in names if name and conversation_path(self.workspace, name) == path
+        )
 
-    def intents(self) -> tuple[str, ...]:
-        """Every intent that has an agent, by priority."""
-        return tuple(agent.intent for agent in self.library().agents() if agent.intent)
+    def search(
+        self, query: str, session: str, limit: int
+    ) -> tuple[Recall | None, dict[str, Session], tuple[str, ...]]:
+        """Search the memory: the recall, the sessions of its hits, the lines of the profile.
 
-    def agent_of(self, intent: str) -> PromptFile:
-        """The agent of an intent, however it is cased. Raises DispatchError with a near one."""
-        return self.library().agent_of(intent)
+        The recall is None where nothing is remembered. Raises KdsError for an unknown session.
+        """
+        if not query.strip():
+            raise MessageError("the query is empty", hint="ask something")
+        options = load_settings(self.workspace).recall
+        with MemoryPlace.of(self.workspace).if_any() as store:
+            chosen = find_session(store, session) if session else None
+            if store is None:
+                return None, {}, ()
+            embedder = self._embedder(options.embeddings)
+            found = recall(
+                store,
+                query,
+                scope=Scope(chosen.id if chosen else None),
+                limit=limit,
+                settings=recall_settings(options),
+                embedder=None if isinstance(embedder, str) else embedder,
+                now=utc_now(),
+            )
+            budget = options.token_budget
+            quoted = assemble(query, found.hits, budget_tokens=budget)
+            failed = (embedder,) if isinstance(embedder, str) else ()
+            found = replace(found, hits=quoted.used, notes=(*found.notes, *quoted.notes, *failed))
+            found = log_recall(
+                store, found, surface="mcp", budget_tokens=budget, used_tokens=quoted.tokens
+            )
+            ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
+            sessions = {one.id: one for name in ids if (one := store.find_session(name))}
+            profile = store.profile.matching(found.question, SEARCHING, vector=found.vector)
+        return found, sessions, tuple(profile)
 
-    def _reload(self) -> None:
-        replaces = self._library is not None
-        try:
-            self._library = PromptLibrary.load(self.workspace.prompts_dir)
-        except ConfigError as error:
-            self._note(error)
-            return
-        self._trouble = None
-        if replaces:
-            self.edition += 1
-            self._desk = open_desk(self.workspace)
-            if self._proven is not None:  # it has been needed, and will be again
-                self.warm()
+    def sessions(self, limit: int, offset: int) -> tuple[tuple[Session, ...], int | None]:
+        """Return remembered sessions, the newest first, and the offset of the next page."""
+        with MemoryPlace.of(self.workspace).if_any() as store:
+            return session_page(store, limit=limit, offset=offset)
 
-    def _route(self, message: str, conversation: str | None, *, log: bool) -> Turn:
-        desk = self._desk
-        try:
-            turn = desk.route(message, conversation=conversation, log=log)
-        except ConfigError as error:  # files that `refresh` does not check, or changed since
-            if self._proven is None:
-                raise
-            self._note(error)
-            self._desk = self._proven
-            return self._proven.route(message, conversation=conversation, log=log)
-        self._proven = desk
-        return turn
+    def export(self, session: str, format: str) -> tuple[Session, str]:
+        """Return a session and its text, "markdown" or "json". Raises KdsError without one."""
+        with MemoryPlace.of(self.workspace).if_any() as store:
+            found = find_session(store, session)
+            if store is None:
+                raise KdsError(NOTHING)
+            whole = archive(store, found.id)
+        return found, to_markdown(whole) if format == "markdown" else to_json([whole])
 
-    def _note(self, error: ConfigError) -> None:
-        self._trouble = error
-        kept = self._library is not None or self._proven is not None
-        state = "the prompts and rules before stay in use" if kept else "nothing can be routed yet"
-        logger.warning("%s: %s", state, error)
-
-    def _warm(self) -> None:
-        try:
-            self.route(_WARM_UP, conversation=None, log=False)
-        except KdsError as error:
-            logger.warning("not ready yet: %s", error)
-
-    def _remember(self, conversation: str | None) -> None:
-        if conversation is not None:
-            self._names.pop(conversation, None)
-            self._names[conversation] = None
-            while len(self._names) > NAMES_KEPT:
-                del self._names[next(iter(self._names))]
+    def _embedder(self, name: str | None) -> Embedder | str | None:
+        """The embedding model of the settings, loaded once; a note where it cannot be loaded."""
+        if name is None:
+            return None
+        with self._reading:
+            if name not in self._embedders:
+                try:
+                    self._embedders[name] = load_embedder(name)
+                except KdsError as error:
+                    self._embedders[name] = f"searched by words alone: {error}"
+            return self._embedders[name]

@@ -1,14 +1,16 @@
 """The server as a whole: its process, its silence on stdout, and changes of the workspace."""
 
 import json
+import os
+import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
-from mcp_types import PromptListChangedNotification
 
 from kds.brain.errors import MessageError
 from kds.brain.workspace import Workspace
@@ -36,35 +38,89 @@ Ship this: {{ expanded }}
 """
 
 
+INITIALIZED = '{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+
+
+def serve(workspace: Path, environment: dict[str, str], *lines: str) -> list[Any]:
+    """The answers of a `kds mcp` process to these lines, until it has answered the last one."""
+    with subprocess.Popen(
+        [KDS, "mcp"], cwd=workspace, env=environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answers = []
+        for line in lines:
+            print(line, file=process.stdin, flush=True)
+            if '"id"' in line:
+                answers.append(json.loads(process.stdout.readline()))
+        rest, errors = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, "Traceback" in errors) == (0, False)
+        return [*answers, *map(json.loads, rest.splitlines())]
+
+
 def add_deployer(folder: Path, text: str = DEPLOYER) -> None:
     path = folder / "prompts" / "internal" / "deployer.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
-def test_the_server_introduces_itself_and_says_that_lists_change(stdio: Talk) -> None:
+def test_the_server_introduces_itself_with_texts_that_are_not_indented(stdio: Talk) -> None:
     client = stdio.client
-    assert client.server_info.name == "kds"
-    assert client.server_info.version
+    assert (client.server_info.name, bool(client.server_info.version)) == ("kds", True)
     assert "route_message" in client.instructions
-    assert client.server_capabilities.prompts.list_changed is True
-    assert client.server_capabilities.resources.list_changed is True
     assert client.server_capabilities.completions is not None
+    tools = stdio.do("list_tools").tools
+    resources = stdio.do("list_resources").resources
+    templates = stdio.do("list_resource_templates").resource_templates
+    told = [one.description for one in (*tools, *resources, *templates)]
+    assert [text for text in told if re.search(r"^\s|\n[ \t]", text)] == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        ('"\\ud83d make it purple"', "\ufffd make it purple"),
+        ('"\\ud83d\\ude00 hi"', "\U0001f600 hi"),
+    ],
+)
+def test_half_a_character_is_answered_as_a_replacement_character(
+    workspace: Path, environment: dict[str, str], sent: str, read: str
+) -> None:
+    call = '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "context_log", '
+    call += f'"arguments": {{"message": {sent}, "intent": "PLAN"}}}}}}'
+    answer = serve(workspace, environment, json.dumps(INITIALIZE), INITIALIZED, call)[-1]
+    assert answer["id"] == 2
+    [entry] = answer["result"]["structuredContent"]["entries"]
+    assert entry["user_message"] == read
+
+
+def test_little_is_loaded_when_the_client_is_answered(
+    workspace: Path, environment: dict[str, str]
+) -> None:
+    """`kds mcp` answers within a second of CPU, most of it the MCP package."""
+    spy = (
+        "import sys, atexit, kds.cli\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+        "sys.argv = ['kds', 'mcp']\nkds.cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", spy], input=json.dumps(INITIALIZE) + "\n", cwd=workspace,
+        env=environment, capture_output=True, text=True, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["id"] == 1
+    loaded = set(done.stderr.split())
+    heavy = {"numpy", "spacy", "fastapi", "langchain_core", "kds.mcp.workplace", "kds.api.routing"}
+    assert loaded & heavy == set()
+    assert "kds.mcp.mcp_server" in loaded
 
 
 def test_only_the_protocol_is_on_stdout_and_the_end_of_stdin_ends_it(
     workspace: Path, environment: dict[str, str]
 ) -> None:
-    lines = f"{json.dumps(INITIALIZE)}\nthis is no JSON\n"
-    done = subprocess.run(
-        [KDS, "mcp"], input=lines, cwd=workspace, env=environment, capture_output=True, text=True,
-        timeout=PATIENCE_S,
-    )  # fmt: skip
-    assert done.returncode == 0
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    answers = serve(workspace, environment, json.dumps(INITIALIZE), "this is not JSON")
     assert answers[0]["result"]["serverInfo"]["name"] == "kds"
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
-    assert "Traceback" not in done.stderr
 
 
 def test_an_interrupt_ends_it_while_it_waits_for_input(
@@ -94,70 +150,26 @@ async def test_a_folder_without_a_workspace_is_left_alone_until_something_is_rou
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-async def test_a_prompt_that_is_added_is_announced_listed_and_routed_to(
+async def test_a_prompt_that_is_added_is_listed_and_routed_to(
     fitted_workspace: Path, mode: str
 ) -> None:
-    changed = anyio.Event()
-
-    async def note(message: object) -> None:
-        if isinstance(message, PromptListChangedNotification):
-            changed.set()
-
-    server = KdsServer(Workspace.find(fitted_workspace), watch_s=0.02)
-    async with Client(server, mode=mode, message_handler=note) as client:  # type: ignore[arg-type]
+    server = KdsServer(Workspace.find(fitted_workspace))
+    async with Client(server, mode=mode) as client:  # type: ignore[arg-type]
         before = {prompt.name for prompt in (await client.list_prompts()).prompts}
-        if mode == "legacy":
-            add_deployer(fitted_workspace)
-            with anyio.fail_after(20):
-                await changed.wait()
-        else:
-            async with client.listen(prompts_list_changed=True) as events:
-                add_deployer(fitted_workspace)
-                with anyio.fail_after(20):
-                    await anext(aiter(events))
-        after = {prompt.name for prompt in (await client.list_prompts()).prompts}
+        add_deployer(fitted_workspace)
+        after = {prompt.name for prompt in (await client.list_prompts(cache_mode="bypass")).prompts}
         assert after - before == {"deployer"}
         if mode == "legacy":  # once is enough: the intents are fitted anew
             found = await client.get_prompt("deployer", {"message": "ship it"})
             assert found.messages[0].content.text == "# Deployer\n\nShip this: ship it"
 
 
-async def test_a_prompt_that_breaks_leaves_the_set_before_in_use(
-    fitted_workspace: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    server = KdsServer(Workspace.find(fitted_workspace))
-    async with Client(server) as client:
-        before = await client.list_prompts()
-        await client.call_tool("route_message", {"message": "Add a header"})
-        add_deployer(fitted_workspace, "---\nno end of it")
-        assert await client.list_prompts(cache_mode="bypass") == before
-        routed = await client.call_tool("route_message", {"message": "Add a footer"})
-        assert routed.structured_content["intent"] == "PLAN"
-        [warning] = routed.structured_content["warnings"]
-        assert "deployer.md:1: has no front matter" in warning
-        (fitted_workspace / "prompts" / "internal" / "deployer.md").unlink()
-        routed = await client.call_tool("route_message", {"message": "Add a footer"})
-        assert routed.structured_content["warnings"] == []
-    assert "stay in use" in caplog.text
-
-
-def test_what_cannot_be_routed_is_refused_before_a_service_is_asked(workspace: Path) -> None:
+def test_an_invalid_message_is_refused_before_a_service_is_asked(workspace: Path) -> None:
     place = Workplace(Workspace.find(workspace))
     for message, conversation in (("", None), (" \n", "a"), ("hm", "x" * 129), ("hm", " ")):
         with pytest.raises(MessageError) as caught:
             place.route(message, conversation=conversation, log=True)
         assert caught.value.hint
-
-
-def test_prompts_that_never_loaded_are_not_said_to_stay_in_use(
-    workspace: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = workspace / "prompts" / "internal" / "deployer.md"
-    path.parent.mkdir(parents=True)
-    path.write_text("---\nname: [\n---\n", encoding="utf-8")
-    Workplace(Workspace.find(workspace)).refresh()
-    assert "nothing can be routed yet" in caplog.text
-    assert "stay in use" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -168,7 +180,7 @@ def test_prompts_that_never_loaded_are_not_said_to_stay_in_use(
         ("kds-brain/english/people.yaml", "- nonsense"),
     ],
 )
-async def test_files_that_never_loaded_are_told_where_and_how_to_mend(
+async def test_files_that_do_not_load_are_named_with_the_fix(
     fitted_workspace: Path, broken: str, text: str
 ) -> None:
     path = fitted_workspace / broken
@@ -183,3 +195,23 @@ async def test_files_that_never_loaded_are_told_where_and_how_to_mend(
         path.unlink()
         result = await client.call_tool("route_message", {"message": "Add a footer"})
         assert not result.is_error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+def test_at_a_terminal_it_says_what_it_waits_for_and_how_to_leave(
+    workspace: Path, environment: dict[str, str]
+) -> None:
+    ours, theirs = os.openpty()
+    try:
+        with subprocess.Popen(
+            [KDS, "mcp"], cwd=workspace, env=environment, text=True,
+            stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            process.terminate()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "waiting for an MCP client" in line
+    assert "Ctrl+C" in line

@@ -1,20 +1,15 @@
-"""`kds mcp`: the router for clients of the Model Context Protocol (DESIGN 7)."""
+"""`kds mcp`: the router for clients of the Model Context Protocol."""
 
 import signal
 import sys
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.options import workspace_option
-from kds.mcp.doorstep import Lines, Wire, claimed, greet
 from kds.service.service_client import host_and_port
-
-if TYPE_CHECKING:
-    from kds.mcp.mcp_server import KdsServer
 
 WAITING: Final = (
     "kds: waiting for an MCP client on stdin. Assistants start `kds mcp` themselves: "
@@ -33,34 +28,19 @@ WAITING: Final = (
 def mcp(*, address: str | None, workspace: Workspace) -> None:
     """Serve the router to MCP clients: tools, prompts and resources.
 
-    The client starts it and talks to it over stdin and stdout; what there is to say besides
-    goes to stderr. With --http a client sends the content of kds-brain/service.token as its
-    bearer token.
+    The client starts it and talks to it over stdin and stdout; everything else goes to stderr.
+    With --http a client sends the content of kds-brain/service.token as its bearer token.
     """
-    wanted = None if address is None else host_and_port(address)
-    load = partial(load_server, workspace)
-    if wanted is not None:
-        from kds.mcp.http import serve_http  # FastAPI: 0.2 s of CPU
-        from kds.service.listening import HttpAddress
-
-        place = HttpAddress(*wanted)
-        serve_http(load(), place, announce=lambda line: click.echo(line, err=True))
-        return
-    if sys.stdin.isatty():
+    place = None if address is None else host_and_port(address)
+    if place is None and sys.stdin.isatty():
         click.echo(WAITING, err=True)
+    from kds.mcp.mcp_server import KdsServer, serve_http, serve_stdio  # 0.8 s of CPU
+
+    server = KdsServer(workspace)
+    if place is not None:
+        serve_http(server, *place, announce=lambda line: click.echo(line, err=True))
+        return
     # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
-    # server. Whatever is being written is whole, before or after (private_file.py).
+    # server. A file that is being written is complete, before or after (private_file.py).
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    stdin, stdout = claimed()
-    lines, wire = Lines(stdin), Wire(stdout)
-    server = greet(lines, wire, load)
-    import anyio
-
-    anyio.run(server.run_lines, lines, wire)
-
-
-def load_server(workspace: Workspace) -> "KdsServer":
-    """The server, and the MCP package with it: over a second of CPU."""
-    from kds.mcp.mcp_server import KdsServer
-
-    return KdsServer(workspace)
+    serve_stdio(server)

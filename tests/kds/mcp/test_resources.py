@@ -119,9 +119,9 @@ def test_names_are_completed(stdio: Talk) -> None:
     assert complete(stdio, prompts, "name", "work") == ["work-planner"]
     intents = ResourceTemplateReference(uri="kds://intents/{intent}")
     assert complete(stdio, intents, "intent", "me") == ["METRICS", "RESUME"]
-    stdio.data("context_load", conversation="window seven")
+    stdio.data("route_message", message="Add a footer", conversation="window-seven")
     talks = ResourceTemplateReference(uri="kds://context/{conversation}")
-    assert complete(stdio, talks, "conversation", "window s") == ["window seven"]
+    assert complete(stdio, talks, "conversation", "window-s") == ["window-seven"]
 
 
 def test_messages_are_completed_by_the_examples_of_the_agent(stdio: Talk) -> None:
