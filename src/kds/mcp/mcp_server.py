@@ -200,9 +200,7 @@ def serve_stdio(server: KdsServer) -> None:
     anyio.run(run)
 
 
-def serve_http(
-    server: KdsServer, host: str, port: int, *, announce: Callable[[str], None]
-) -> None:
+def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[str], None]) -> None:
     """Serve streamable HTTP on loopback, with a token, until a signal ends it.
 
     ``announce`` is given the line that says where. Raises ServiceError when the address is not
