@@ -53,7 +53,7 @@ pictures:  ## what terminals show, drawn from what the commands print
 	$(BIN)/python tools/pictures.py
 
 model:  ## what ships fitted: after a change of packaged prompts or rules
-	$(BIN)/python -m kds.router.shipping router/fitted
+	$(BIN)/python tools/ship_model.py
 
 DATA ?= ../shared/data
 

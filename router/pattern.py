@@ -1,26 +1,21 @@
 """Regular expressions from files, compiled so that none of them can hang the router.
 
-Two guards: patterns whose repeats backtrack exponentially are refused when they load, and
-every search, those of the check included, has a time limit, which also bounds the merely
-slow ones on very long messages; all searches of a turn share another one.
+Every search has a time limit, and all searches of a turn share another one: a pattern that
+backtracks for ever is left out of the turn, with a note that names its line.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from math import prod
 from typing import Final
 
 import regex
 
 from kds.brain.errors import Problem
-from kds.router.hanging import OPEN_LIMIT_S, OutOfBudgetError, cut, slowness_within_budget
-from kds.router.needle import NEEDLES, needles_of, possible, shipped_needles
-from kds.router.written_out import written_out
 
 SEARCH_LIMIT_S: Final = 0.02
 """Wall time of one search. Ordinary ones take 1-5 microseconds on a ten-word message."""
@@ -32,13 +27,17 @@ HURRIED_LIMIT_S: Final = 0.001
 """Wall time of one search when that is used up: for ordinary ones it is as good as no limit."""
 
 MAX_LENGTH: Final = 4_000
-"""Characters of a pattern, its repeats written out. The longest that ships has below 1,000."""
+"""Characters of a pattern. The longest that ships has below 1,000."""
 
+MAX_REPEATS: Final = 500_000
+"""Product of the least counts of all `{n}` in a pattern: `regex` writes them out when it compiles,
+so `(?:a{9999}){9999}` would take gigabytes."""
+
+_QUOTED: Final = 200
+"""Characters of a pattern that a message shows."""
+
+_COUNT: Final = re.compile(r"(?<!\\)\{(\d+)(?:,\d*)?\}")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_NO_TIME: Final = f"those before it took {OPEN_LIMIT_S:g} s of work, all that one start may take"
-_SIMPLER: Final = (
-    "make slow patterns simpler; files in which all were checked are not checked again"
-)
 _QUOTES: Final = 'put it in single quotes: in double ones YAML reads "\\b" as a backspace'
 _left: Final[ContextVar[list[float] | None]] = ContextVar("left", default=None)
 """Seconds that are left to the turn: one number, in a list since searches take from it."""
@@ -64,10 +63,10 @@ class Pattern:
     def compile(
         cls, source: str, *, where: str, exact: bool = False, checked: bool = False
     ) -> "Pattern | Problem":
-        """A regular expression (syntax of the `regex` package), compiled when it is first used.
+        """A regular expression (syntax of the `regex` package).
 
-        Returns a Problem when it is invalid, too large, or when it backtracks exponentially. What
-        was ``checked`` before is not checked again: that costs four times what compiling does.
+        Returns a Problem when it is invalid or too large. What was ``checked`` before is compiled
+        when it is first used.
         """
         if checked:
             return cls(source, where, exact, source)
@@ -76,24 +75,15 @@ class Pattern:
         if len(source) > MAX_LENGTH:
             message = f"a regex has {len(source)} characters, and at most {MAX_LENGTH} are accepted"
             return Problem(where, message, "make several patterns of it")
-        if (size := written_out(source)) is None:
-            return Problem(
-                where, f"regex {cut(source)!r} has the flag 'x'", "write it without spaces"
-            )
-        if size > MAX_LENGTH:
-            message = f"regex {cut(source)!r} repeats too much: at most {MAX_LENGTH} are accepted"
+        shown = source if len(source) <= _QUOTED else f"{source[: _QUOTED - 1]}…"
+        if prod(max(1, int(count[:9])) for count in _COUNT.findall(source)) > MAX_REPEATS:
+            message = f"regex {shown!r} repeats too much: {MAX_REPEATS:,} times at most"
             return Problem(where, message, "repeat less, or with *")
         try:
             _compiled(source)
         except (regex.error, ValueError, RecursionError) as error:  # flags such as (?V1) clash
-            message = f"invalid regex {cut(source)!r}: {_reason(error)}"
+            message = f"invalid regex {shown!r}: {_reason(error)}"
             return Problem(where, message, "correct the regex, or use 'literal' for plain words")
-        try:
-            fault = slowness_within_budget(source)
-        except OutOfBudgetError:
-            return Problem(where, f"regex {cut(source)!r} was not checked: {_NO_TIME}", _SIMPLER)
-        if fault is not None:
-            return Problem(where, f"regex {cut(source)!r} {fault[0]}", fault[1])
         return cls(source, where, exact, source)
 
     @classmethod
@@ -108,14 +98,8 @@ class Pattern:
         words = r"\s+".join(_literal_word(word) for word in source.split())
         return cls(source, where, exact, rf"(?<!\w){words}(?!\w)")
 
-    def may_match(self, text: str) -> bool:
-        """False only when ``text``, and so any part of it, cannot have a match."""
-        return self._expression in possible(text) or self._expression not in shipped_needles()
-
     def search(self, text: str, *, notes: list[str] | None = None) -> "regex.Match[str] | None":
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
-        if not self.may_match(text):
-            return None
         expression, limit_s = _compiled(self._expression), _limit_s()
         try:
             if self.exact:
@@ -151,13 +135,6 @@ def control_problem(source: str, where: str) -> Problem | None:
     if found is None:
         return None
     return Problem(where, f"a pattern has the control character {found[0]!r}", _QUOTES)
-
-
-def write_needles(patterns: Iterable[Pattern], path: Path = NEEDLES) -> None:
-    """Work out the needles of the patterns that ship, and write them where they ship from."""
-    needles = {pattern._expression: sorted(needles_of(pattern._expression)) for pattern in patterns}
-    kept = {expression: words for expression, words in sorted(needles.items()) if words}
-    path.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @lru_cache(maxsize=4096)

@@ -214,10 +214,9 @@ def _lacks(rules: IntentRules, forms: list[tuple[str, ...]], notes: list[str] | 
 def _matches(pattern: IntentPattern, forms: list[tuple[str, ...]], notes: list[str] | None) -> bool:
     """Asked of every pattern of every intent: hence plain loops."""
     for text_readings in forms:
-        if pattern.pattern.may_match(text_readings[0]):
-            for form in text_readings if _on_all_readings(pattern) else text_readings[:1]:
-                if pattern.pattern.search(form, notes=notes) is not None:
-                    return True
+        for form in text_readings if _on_all_readings(pattern) else text_readings[:1]:
+            if pattern.pattern.search(form, notes=notes) is not None:
+                return True
     return False
 
 

@@ -11,7 +11,6 @@ from typing import Final
 from kds.brain.document import NodePath, nearest
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import DispatchError, Problem, PromptFileError
-from kds.router.hanging import one_budget
 from kds.router.prompts.examplefile import ExamplesText
 from kds.router.prompts.promptfile import PromptDraft, PromptFile, read_prompt
 from kds.router.prompts.template import TemplateSet, TemplateSource
@@ -62,8 +61,7 @@ class PromptLibrary:
 
         Raises PromptFileError.
         """
-        with one_budget():
-            return _library(gathered(roots, cache))
+        return _library(gathered(roots, cache))
 
     @classmethod
     def checked(cls, found: PromptTexts) -> "PromptLibrary":

@@ -16,7 +16,6 @@ from kds.brain.document import Document, NodePath, files_in, read_text, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, RuleFileError
 from kds.router.discourse.knowledge import Knowledge, Selection
-from kds.router.hanging import one_budget
 from kds.router.language.late_terms import EntityPattern, with_plurals
 from kds.router.pattern import Pattern
 from kds.router.references.rule import (
@@ -61,10 +60,7 @@ def load_rules(
         raise RuleFileError([own])
     files |= {path.name: path for path in own}
     ordered = sorted(files.values(), key=lambda path: (path in own, path.name))
-    with one_budget():
-        return _ruleset(
-            _RuleTexts(tuple((path, read_text(path)) for path in ordered), packaged, cache)
-        )
+    return _ruleset(_RuleTexts(tuple((path, read_text(path)) for path in ordered), packaged, cache))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,9 @@
-from itertools import count
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import Problem
-from kds.router import hanging, pattern
+from kds.router import pattern
 from kds.router.pattern import Pattern
 
 from ..effort import bounded
@@ -18,48 +16,13 @@ def compiled(source: str, *, exact: bool = False) -> Pattern:
 
 
 @pytest.mark.parametrize(
-    "source",
-    [
-        r"(a+)+$",
-        r"(a|a)*b",
-        r"(a|aa)+$",
-        r"(\w+\s?)*$",
-        r"^please (\w+\s?)*$",
-        r"(?:\w+\s*)+:",
-        r"(.*)*x",
-        r"(foo|fo+)*x",
-        r"((ab)*)*c",
-        r"(x+x+)+y",
-        r"(?:[a-z]+-?)+$",
-        r"([^]a]+)+x",
-        r"(a?){30}a{30}",
-    ],
+    "source", [r"(a+)+$", r"(a|aa)+$", r"(\w+\s?)*$", r"(x+x+)+y", "(a?){30}a{30}"]
 )
-def test_a_regex_that_backtracks_forever_is_refused(source: str) -> None:
-    made = Pattern.compile(source, where="f.md:3")
-    assert isinstance(made, Problem)
-    assert made.where == "f.md:3"
-    assert "backtracks forever" in made.message
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "(?:" + "|".join(["ab?"] * 400) + ")+c",
-        "(?:" + "|".join(["ab?"] * 99) + ")+c",
-        "(?:" + "|".join(["a"] * 99) + ")+c",
-        r"(?:b*|c*){30}d",
-        "(?:" + "a" * 40 + r"|(?:a|a|a)*b)+x",
-        r"(?:(?=.{25})(?:a|a|a)*b)+x",
-        "".join(rf"(?:\w?{letter}?\w?){{0,9}}" for letter in "abcdefghijklmnop"),
-    ],
-)
-def test_a_hostile_regex_is_refused_without_being_run_to_its_end(source: str) -> None:
+def test_a_regex_that_backtracks_for_ever_is_left_out_of_the_turn(source: str) -> None:
+    slow, notes = compiled(source), list[str]()
     with bounded():
-        made = Pattern.compile(source, where="f.md:3")
-    assert isinstance(made, Problem)
-    assert made.where == "f.md:3"
-    assert len(made.message) < 600
+        slow.search("a" * 60 + " " + "x" * 60 + "!", notes=notes)
+    assert notes in ([], ["pattern at f.md:3 ran out of time and was left out"])
 
 
 @pytest.mark.parametrize(
@@ -68,7 +31,7 @@ def test_a_hostile_regex_is_refused_without_being_run_to_its_end(source: str) ->
         "a{1000000000}",
         "(?:a{9999}){9999}",
         "(?:[)]{99}(?:x{9,}y{9}){99}){99}",
-        "(?:a)(?#nothing){99999}",
+        "(?x)(?: # )\n a{9999} ){9999}",
         r"\[(?:(?:\w{99}){99}){99}",
     ],
 )
@@ -86,39 +49,6 @@ def test_a_regex_that_fills_the_memory_is_refused_before_it_is_compiled(
 )
 def test_a_regex_that_counts_what_people_count_is_accepted(source: str) -> None:
     assert compiled(source)
-
-
-def test_the_flag_that_hides_the_parts_of_a_regex_is_refused() -> None:
-    made = Pattern.compile("(?ix)(?: # )\n a{9999} ){9999}", where="f.md:3")
-    assert isinstance(made, Problem)
-    assert "flag 'x'" in made.message
-
-
-def test_a_regex_is_not_checked_beyond_the_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time passes as it is looked at: twice for each probe, and once behind them."""
-    now = count(step=hanging.CHECK_LIMIT_S / 300)
-    monkeypatch.setattr(hanging, "thread_time", lambda: next(now))
-    with bounded():
-        made = Pattern.compile("(?:a?b)*" * 499, where="f.md:3")
-    assert isinstance(made, Problem)
-    assert "it repeats too much" in made.message
-    assert next(now) < 2 * hanging.CHECK_LIMIT_S
-
-
-def test_the_patterns_of_one_start_share_what_their_checks_may_take(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each check takes all that one pattern may: by a clock that runs as it is looked at."""
-    now = count(step=hanging.CHECK_LIMIT_S / 3)
-    monkeypatch.setattr(hanging, "thread_time", lambda: next(now))
-    sources = [rf"(?:a?b)*{number}" for number in range(200)]
-    with hanging.one_budget():
-        made = [Pattern.compile(source, where=f"f.md:{n}") for n, source in enumerate(sources)]
-    left = [one for one in made if isinstance(one, Problem) and "was not checked" in one.message]
-    assert all(isinstance(one, Problem) for one in made)
-    assert [one.where for one in left] == [f"f.md:{n}" for n in range(200 - len(left), 200)]
-    assert next(now) < 2 * (hanging.OPEN_LIMIT_S + 2 * hanging.CHECK_LIMIT_S)
-    assert not isinstance(Pattern.compile("(?:ab)*c", where="x:1", checked=True), Problem)
 
 
 def test_a_regex_longer_than_anybody_writes_is_refused() -> None:

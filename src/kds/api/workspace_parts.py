@@ -16,7 +16,6 @@ from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
 from kds.learning.learned import Known, known_in
 from kds.router.english import load_english
-from kds.router.hanging import one_budget
 from kds.router.intents.model import IntentModel
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import TurnModel, turn_model_for
@@ -55,9 +54,8 @@ class Parts:
         """
         cache = DocumentCache.open(workspace.cache_dir)
         try:
-            with one_budget():
-                library = PromptLibrary.load(workspace.prompts_dir, cache=cache)
-                resolver = load_resolver(workspace, cache=cache)
+            library = PromptLibrary.load(workspace.prompts_dir, cache=cache)
+            resolver = load_resolver(workspace, cache=cache)
         except ConfigError:
             if may_write:
                 with suppress(StoreError):  # the files that are right need not be checked again

@@ -66,7 +66,6 @@ def test_a_sound_schema_loads(schema: str) -> None:
         ("{type: object, $defs: {a: {$id: 'http://x/y'}}}", "'$id' is not supported within"),
         ("{type: object, $dynamicRef: 'other.json'}", "refers to something outside"),
         ("{type: object, patternProperties: {a: {}}}", "'patternProperties' is not supported"),
-        ("{type: object, properties: {a: {pattern: '(a+)+$'}}}", "backtracks forever"),
         ("{type: object, properties: {a: {pattern: '('}}}", "invalid regex"),
     ],
 )

@@ -153,8 +153,6 @@ def test_a_wrong_key_or_value_is_named_with_its_line(
     [
         ("(open", "invalid regex"),
         ("[z", "invalid regex"),
-        ("(a+)+$", "backtracks forever"),
-        ("^(\\\\w+\\\\s?)*$", "backtracks forever"),
     ],
 )
 @pytest.mark.parametrize("key", ["cues", "unless"])
@@ -222,7 +220,7 @@ def test_a_file_that_is_not_utf8_is_a_problem(tmp_path: Path) -> None:
 def test_the_problems_of_all_files_come_at_once_in_their_order(write: Write) -> None:
     folder = write(
         a=GOOD.replace("lemma", "lema").replace("priority", "prio"),
-        b=GOOD.replace("lemma: [it]", 'cues: ["(open", "(a+)+$"]').replace("my", "your"),
+        b=GOOD.replace("lemma: [it]", 'cues: ["(open", "[z"]').replace("my", "your"),
         c="rules: [",
         d=GOOD.replace(TESTS, "tests: []").replace("my", "their"),
         entities="entities:\n  - {label: lower, terms: [x]}\n  - {terms: [y]}\n",
