@@ -52,7 +52,7 @@ screenshots:  ## the pages of the web, light and dark, taken in Chromium
 pictures:  ## what terminals show, drawn from what the commands print
 	$(BIN)/python tools/pictures.py
 
-model:  ## what ships fitted: after a change of packaged prompts or rules
+model:  ## what ships fitted, from the packaged prompts alone: after a change of them
 	$(BIN)/python tools/ship_model.py
 
 DATA ?= ../shared/data
@@ -60,13 +60,13 @@ DATA ?= ../shared/data
 plots:  ## recall against precision, and reliability, with their tables; two minutes of CPU
 	$(BIN)/python tools/plots.py $(DATA)
 
-turns:  ## the weights of real turns, from the development data
-	$(BIN)/python -m kds.evaluation.chats.turn_fitting $(DATA) tests/chats router/fitted/turns.npz
+turns:  ## the weights of real turns; DATA has chats/dev.jsonl (chats of public repositories, labelled for KDS) and dialogues/dev.json
+	$(BIN)/python tools/fit_turns.py $(DATA) tests/chats router/fitted/turns.npz
 
-decision:  ## the weights of written references, from the development data
-	$(BIN)/python -m kds.evaluation.chats.decision_fitting $(DATA) tests router/fitted/decision.json
+decision:  ## the weights of written references; DATA as for `turns`, and tests/dialogues, tests/chats
+	$(BIN)/python tools/fit_decision.py $(DATA) tests router/fitted/decision.json
 
-language:  ## the small English pipeline, from the treebank; forty minutes
+language:  ## the small English pipeline; DATA has treebank/ (UD English EWT, universaldependencies.org); forty minutes
 	$(BIN)/python tools/train_language.py $(DATA)/treebank router/fitted/english
 
 bench:  ## harm and help on real chats, then what a turn costs

@@ -6,7 +6,7 @@ signs of real turns: two linear models, one that asks of each intent whether it 
 asks which of them it is. How much each reading counts depends on how sure the first is, whether the
 message looks like any example at all, its length, and whether a conversation is known. The
 outcome is the probability that a careful reader accepts an intent. Fitted by
-`python -m kds.evaluation.chats.turn_fitting`; the figures stand beside the weights.
+`make turns` (tools/fit_turns.py); the figures stand beside the weights.
 """
 
 import io

@@ -3,7 +3,7 @@
 Rules and salience propose; on real chats five of six of their proposals are wrong, and their
 score does not say which (DESIGN 10). So every proposal gets a probability that a careful reader
 accepts it, and what does not reach the promise stays as it was typed and is listed as unresolved.
-The weights are a readable file, fitted by `python -m kds.evaluation.chats.decision_fitting`.
+The weights are a readable file, fitted by `make decision` (tools/fit_decision.py).
 """
 
 import json

@@ -1,11 +1,11 @@
 """Fits the weights by which `kds.router.references.decision` tells right edits from wrong ones.
 
-    python -m kds.evaluation.chats.decision_fitting DATA_FOLDER TESTS_FOLDER OUT.json
+    python tools/fit_decision.py DATA_FOLDER TESTS_FOLDER OUT.json         (`make decision`)
 
-`make decision`. Reads chats/dev.jsonl and dialogues/dev.json of DATA_FOLDER and the project's own
-dialogues and talks (decision 0022). Every proposed edit is an example: was it right?
-Cross-validated by repository, dialogue and talk. Needs scikit-learn; nothing of it is imported
-where messages are routed.
+Reads chats/dev.jsonl (labelled chats of public repositories, the form of docs/evaluation.md) and
+dialogues/dev.json (dialogue files) of DATA_FOLDER, which are not in this repository, and its own
+dialogues and talks in tests/ (decision 0022). Every proposed edit is an example: was it right?
+Cross-validated by repository, dialogue and talk. Needs scikit-learn.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 """Fits what `kds.router.intents.turn_model` ships: weights of real turns, and how to join them.
 
-    python -m kds.evaluation.chats.turn_fitting DATA_FOLDER CHATS_FOLDER OUT.npz     (`make turns`)
+    python tools/fit_turns.py DATA_FOLDER CHATS_FOLDER OUT.npz             (`make turns`)
 
-Reads chats/dev.jsonl and dialogues/dev.json of DATA_FOLDER, the project's own chats and the
-examples of the packaged prompts. Everything is cross-validated: the chats by repository, the rest
-by dialogue and example.
-Needs scikit-learn; nothing of it is imported where messages are routed.
+Reads chats/dev.jsonl (labelled chats of public repositories, the form of docs/evaluation.md) and
+dialogues/dev.json (dialogue files) of DATA_FOLDER, which are not in this repository, its own chats
+in tests/chats and the examples of the packaged prompts. Cross-validated: the chats by repository,
+the rest by dialogue and example. Needs scikit-learn.
 """
 
 import argparse
@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from turn_lessons import OWN, SEED, TYPED, Lesson, read_lessons
 
 from kds.api.measures import share
-from kds.evaluation.chats.turn_lessons import OWN, SEED, TYPED, Lesson, read_lessons
 from kds.router.intents.calibration import sigmoid
 from kds.router.intents.policy import decide
 from kds.router.intents.turn_model import (

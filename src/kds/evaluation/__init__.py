@@ -1,1 +1,0 @@
-"""Fits what ships: the weights of real turns and of written references."""

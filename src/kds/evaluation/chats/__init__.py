@@ -1,1 +1,0 @@
-"""Fitting on real chats."""
