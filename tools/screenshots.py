@@ -84,7 +84,6 @@ REPLY: Final = (
     "three working days (Harbour handbook, Section 2.1 Refunds)."
 )
 
-CONVERSATION: Final = "\n".join((*TALK, "now write tests for it"))
 
 INTENTS: Final = {
     "PLAN": 0.86, "EXECUTE": 0.91, "TEST": 0.88, "DEBUG": 0.8, "ASK": 0.78, "REVIEW": 0.7,
@@ -128,7 +127,7 @@ def _furnished(place: Place, page: Page, provider: FakeProvider) -> dict[str, st
             store.metrics.add(name, data, at=at)
     return {
         "chat": f"/chat?session={session}", "memory": "/memory", "documents": "/documents",
-        "analytics": "/analytics?days=7", "playground": "/playground", "settings": "/settings",
+        "analytics": "/analytics?days=7", "settings": "/settings",
     }  # fmt: skip
 
 
@@ -208,10 +207,6 @@ def _arrange(page: Any, name: str) -> None:
         page.get_by_role("searchbox").fill(QUESTION)
         page.get_by_role("button", name="Ask").click()
         page.locator("article").first.wait_for()
-    elif name == "playground":
-        page.locator("#conversation").fill(CONVERSATION)
-        page.get_by_role("button", name="Run", exact=True).click()
-        page.locator("#turns .said").first.wait_for()
     page.evaluate("document.activeElement.blur()")
     if name == "chat":
         page.locator(".ref").first.hover()

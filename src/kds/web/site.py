@@ -1,6 +1,5 @@
 """The pages of the web, put together behind their door."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +19,6 @@ from kds.web import (
     chat_page,
     documents_page,
     memory_page,
-    playground_page,
     settings_page,
 )
 from kds.web.assets import Assets
@@ -52,7 +50,6 @@ PAGES: Final = (
     Page("Memory", "/memory", memory_page.routes),
     Page("Documents", "/documents", documents_page.routes),
     Page("Analytics", "/analytics", analytics_page.routes),
-    Page("Playground", "/playground", playground_page.routes),
     Page("Settings", "/settings", settings_page.routes),
 )
 """In the order of the navigation."""
@@ -88,7 +85,7 @@ def open_site(state: State, port: int) -> WebSite:
         },
     )  # fmt: skip
     talks = Talks(state.worker)
-    own = {"talks": talks, "bin": Bin(), "trials": asyncio.Semaphore(playground_page.TRIALS)}
+    own = {"talks": talks, "bin": Bin()}
     app.state = State({**state._state, "renderer": renderer, **own})
     inner = Attended(BodyLimit(app, limit=DRAIN_LIMIT), state.attendance)
     door = Door(inner, assets.squeezed(), visitors, port, trouble)

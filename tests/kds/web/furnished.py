@@ -46,7 +46,7 @@ def furnish(visitor: Visitor) -> dict[str, str]:
         "an error": "/memory/session?session=nothing",
         "no page": "/nothing",
     }
-    return pages | ({"playground": "/playground"} if 'href="/playground"' in listed else {})
+    return pages
 
 
 def archive(*sessions: tuple[str, str, list[str]]) -> bytes:

@@ -63,7 +63,6 @@ READ = {
     "an error": "nothing",
     "no page": "no such page",
     "login refused": "kds web",
-    "playground": "Playground",
 }
 
 
