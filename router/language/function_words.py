@@ -32,7 +32,7 @@ _CLOSED: Final = (
 )
 
 
-_RESULTATIVE: Final = words("verbs", "resultative")
+RESULTATIVE: Final = words("verbs", "resultative")
 _DEGREE: Final = frozenset("much more less even slightly far way really very too so".split())
 _GOING_ON: Final = cc.PARTICLES | frozenset("to so please when where until before after".split())
 _SAYING: Final = cc.COMPLEMENT_VERBS | frozenset(
@@ -53,11 +53,12 @@ def that_pos(s: Sentence, i: int) -> str:
     before, after = s.lower(i - 1), s.at(i + 1)
     if after is None or not after.text[:1].isalnum():
         return "PRON"
-    if changed := _changed_pos(s, i):
+    if (changed := _changed_pos(s, i)) or (changed := _acting_pos(s, i)):
         return changed
     starts_clause = after.lower in cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | {
         "there",
         "this",
+        "that",
         "these",
         "all",
     }
@@ -88,17 +89,26 @@ def _changed_pos(s: Sentence, i: int) -> str:
     verb = s.at(i - 1)
     at = _behind_degree(s, i + 1)
     quality = s.at(at)
-    if verb is None or verb.reading.verb not in _RESULTATIVE or quality is None:
+    if verb is None or verb.reading.verb not in RESULTATIVE or quality is None:
         return ""
     if closed_pos(quality.lower) or quality.kind or not quality.text[:1].isalnum():
         return ""
-    if at > i + 1 or quality.rather_verb:
+    if at > i + 1 or (quality.rather_verb and not quality.gerund):
         return "PRON"  # "make that much wider", "make this look better"
     if _ends_phrase(s, at + 1):
         made = verb.reading.verb == "make" and quality.reading.adjective
         named = quality.reading.noun and not (made or quality.adjective_first)
         return "DET" if named else "PRON"
     return "DET"
+
+
+def _acting_pos(s: Sentence, i: int) -> str:
+    """ "now that that works, ...": the subject of a clause that ends with its verb."""
+    verb, after = s.at(i + 1), s.at(i + 2)
+    joined = s.lower(i - 1) == "that" or s.pos(i - 1) == "SCONJ" or s.lower(i - 1) == "once"
+    ends = after is None or not after.text[:1].isalnum()
+    acts = verb is not None and verb.third and bool(verb.reading.verb)
+    return "PRON" if joined and ends and acts else ""
 
 
 def _behind_degree(s: Sentence, i: int) -> int:
@@ -131,7 +141,7 @@ def _noun_like(token: Draft) -> bool:
 
 def demonstrative_pos(s: Sentence, i: int) -> str:
     """This, these, those: determiner or pronoun."""
-    if changed := _changed_pos(s, i):
+    if (changed := _changed_pos(s, i)) or (changed := _acting_pos(s, i)):
         return changed
     after = s.at(i + 1)
     if after is None or closed_pos(after.lower) in {

@@ -4,7 +4,7 @@ from typing import Final
 
 from kds.router.language import closed_class as cc
 from kds.router.language.clause_opening import skip_adverbs
-from kds.router.language.function_words import closed_pos
+from kds.router.language.function_words import RESULTATIVE, closed_pos
 from kds.router.language.lexicon import readings
 from kds.router.language.tokens import Draft, Sentence
 
@@ -90,11 +90,12 @@ def _says_what_it_becomes(s: Sentence, i: int) -> bool:
     j = i - 1
     while s.pos(j) in {"NOUN", "ADJ"}:
         j -= 1
-    made = s.pos(j) == "DET" and j > 0 and s.drafts[j - 1].reading.verb == "make"
+    made = s.pos(j) == "DET" and j > 0 and s.drafts[j - 1].reading.verb in RESULTATIVE
     word = s.lower(i)
     stems = (word[:-2], word[:-1], word[:-3]) if word.endswith("er") else ()
     compared = any(readings(stem).adjective for stem in stems)
-    return made and (compared or word.endswith(("able", "ible", "less")))
+    joined = "-" in word and (word.endswith("ed") or bool(readings(word.split("-")[-1]).adjective))
+    return made and (compared or joined or word.endswith(("able", "ible", "less")))
 
 
 def _behind_noun(s: Sentence, i: int, verb_seen: bool) -> str:
@@ -219,6 +220,8 @@ def bare(s: Sentence, i: int, verb_seen: bool) -> str:
     if token.gerund:
         return _bare_gerund(s, i, verb_seen)
     noun_first = token.reading.noun and token.noun_first
+    if token.reading.adjective and s.pos(i - 1) == "SCONJ" and s.pos(i + 1) == "PUNCT":
+        return "ADJ"  # "if possible, ..."
     if token.reading.adjective and (nominal_next or not token.reading.noun) and not noun_first:
         return "ADJ"
     if token.past and not token.reading.noun:

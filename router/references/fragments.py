@@ -159,6 +159,8 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
         return  # "make that button purple" changes the button, "make that teal" the color before
     if slot is not None:
         text = _without_lead_in(substitute(moment.analysis, slot, fragment))
+        if text.rstrip(" .!").lower() == moment.analysis.text.rstrip(" .!").lower():
+            return  # "make that modal" behind "Add a dialog modal"
         yield _whole(scene, rule, fragment, text)
 
 

@@ -36,9 +36,10 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         target = definite(choice.mention)
         start, end = scene.words[phrase.start].start, scene.words[phrase.end - 1].end
         text = scene.analysis.text[start:end]
-        if target.lower() == text.lower() or not _says_more(choice.mention, mention):
-            continue
         sole = scene.is_sole(phrase.head, choice)
+        pointed = sole and phrase.determiner in cc.DEMONSTRATIVES and choice.mention.brought_up
+        if target.lower() == text.lower() or not (pointed or _says_more(choice.mention, mention)):
+            continue
         reference = Reference(text, start, end, bare(choice.mention), rule.id, choice.score, sole)
         note = explain(text, choice, rule, target)
         yield Found((reference,), (Edit(start, end, in_place_of(text, target)),), note)

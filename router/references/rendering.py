@@ -5,6 +5,7 @@ import unicodedata
 from typing import Final
 
 from kds.router.discourse.mention import Mention
+from kds.router.language import closed_class as cc
 from kds.router.language.inflection import plural
 
 _KEPT_POSSESSIVES: Final = frozenset({"my", "our", "your"})
@@ -21,7 +22,8 @@ def definite(mention: Mention) -> str:
     if mention.parts:
         return _joined([definite(part) for part in mention.parts], mention.conjunction)
     article = _article(mention)
-    text = f"{mention.text} called {mention.name}" if mention.called else mention.text
+    named = bare(mention)
+    text = f"{named} called {mention.name}" if mention.called else named
     return f"{article} {text}" if article else text
 
 
@@ -37,6 +39,8 @@ def _article(mention: Mention) -> str:
         return "the"
     if named:
         return ""
+    if bare(mention) != mention.text:
+        return "the"
     if mention.number == "pl":
         return "" if mention.mood == "question" or mention.topic else "the"
     return "the" if mention.label in _COUNTABLE_LABELS else ""
@@ -117,7 +121,14 @@ def bare(mention: Mention) -> str:
     """
     if mention.parts:
         return bare_text(definite(mention))
-    return mention.text
+    return _uncounted(mention)
+
+
+def _uncounted(mention: Mention) -> str:
+    """Without its number: once "two progress bars" are there, they are "the progress bars"."""
+    first, _, rest = mention.text.partition(" ")
+    counted = mention.number == "pl" and (first.isdigit() or first.lower() in cc.NUMBERS)
+    return rest if counted and rest else mention.text
 
 
 def bare_text(text: str) -> str:

@@ -139,10 +139,15 @@ class Scene:
         clause = self.analysis.clauses[self.analysis.clause_of(i)]
         beside = self.analysis.clauses if clause.subordinate else (clause,)
         commanded = any(mood_of(self.analysis, one) == "imperative" for one in beside)
-        sole = commanded and choice.margin >= 1.0 and choice.age <= SOLE_REACH
-        if not sole or self.read is None:
-            return sole
-        return not any(newcomers(self.history, choice.mention, self.read, strict=True))
+        return commanded and self.is_alone(choice)
+
+    def is_alone(self, choice: "Choice") -> bool:
+        """Whether the antecedent was named lately, and nothing else competed or came up since."""
+        alone = choice.alone and choice.age <= SOLE_REACH
+        if not alone or self.read is None:
+            return alone
+        strict = self.is_destructive
+        return not any(newcomers(self.history, choice.mention, self.read, strict=strict))
 
     def _verb_of(self, i: int) -> int | None:
         clause = self.analysis.clauses[self.analysis.clause_of(i)]
@@ -208,6 +213,8 @@ class Choice:
     score: float
     margin: float
     age: int
+    alone: bool = False
+    """Nothing else competed, but for the place that it was put in."""
 
 
 Mechanism = Callable[[Scene, Rule], Iterable[Found]]
@@ -231,7 +238,16 @@ def choose(
         return None
     if scene.newer(best.mention, among=among):
         return None
-    return Choice(best.mention, min(1.0, best.score), lead, scene.discourse.age(best.mention))
+    alone = all(_is_its_place(one.mention, best.mention) for one in candidates[1:])
+    age = scene.discourse.age(best.mention)
+    return Choice(best.mention, min(1.0, best.score), lead, age, alone)
+
+
+def _is_its_place(mention: Mention, chosen: Mention) -> bool:
+    """ "The app" of "Add a date picker to the app": known before, and beside the new thing."""
+    beside = mention.turn == chosen.turn and mention.start >= chosen.end
+    known = mention.determiner == "the" and mention.role in {"pobj", "of"}
+    return beside and known and chosen.brought_up and chosen.role == "obj"
 
 
 def replaced(
