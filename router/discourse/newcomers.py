@@ -123,6 +123,8 @@ def _fares_well(analysis: Analysis, clause: Clause, mention: Mention) -> bool:
     """ "The tests pass", "the build is green"."""
     said = analysis.words[mention.end : clause.end]
     well = any(word.lemma in _FARING_WELL or word.lower in _FARING_WELL for word in said[:5])
+    if mention.modifiers and mention.head in _FARING_WELL:
+        return True  # "I added the form and the tests pass": taken for a noun
     return mention.role == "subj" and well and not any(w.lower in cc.NEGATIONS for w in said)
 
 

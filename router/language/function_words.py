@@ -98,6 +98,7 @@ def _changed_pos(s: Sentence, i: int) -> str:
     if _ends_phrase(s, at + 1):
         made = verb.reading.verb == "make" and quality.reading.adjective
         named = quality.reading.noun and not (made or quality.adjective_first)
+        named = named or (quality.gerund and not _ends_phrase(s, at))
         return "DET" if named else "PRON"
     return "DET"
 

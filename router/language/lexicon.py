@@ -53,6 +53,21 @@ def readings(lower: str) -> Reading:
     )
 
 
+def is_comparative(lower: str) -> bool:
+    """True for "wider" and "lazier", whether the lexicon has the form or not.
+
+    >>> [is_comparative(word) for word in ("darker", "snappier", "better", "other", "user")]
+    [True, True, True, False, False]
+    """
+    known = readings(lower)
+    if known.adjective:
+        return known.adjective != lower and not lower.endswith("est")
+    if not lower.endswith("er") or known.noun or known.verb:
+        return False
+    stems = (lower[:-2], lower[:-1], lower[:-3], f"{lower[:-3]}y")
+    return any(readings(stem).adjective for stem in stems)
+
+
 def singular(noun: str) -> str:
     """The singular of a noun form, by the lexicon, else by its ending.
 

@@ -10,13 +10,26 @@ from kds.router.discourse.mention import Mention
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Clause
-from kds.router.references.rendering import bare, definite
+from kds.router.language.lexicon import is_comparative, readings
+from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Choice, Found, Scene, choose, covered, explain, search
+from kds.router.references.scene import (
+    Choice,
+    Found,
+    Scene,
+    choose,
+    covered,
+    cued,
+    explain,
+    is_new,
+    search,
+)
 
 _TARGET_PREPOSITIONS: Final = words("function_words", "to_a_target")
 _CONTAINING: Final = frozenset({"include", "insert", "put", "place"})
 _WIDGET_LABEL: Final = "UI"
+_UNSAID: Final = frozenset({"later", "sooner", "earlier", "further", "more", "worse"})
+"""Comparatives that say when, or of what, and not how the thing is to be."""
 
 
 def find_attributes(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -42,6 +55,40 @@ def find_parts(scene: Scene, rule: Rule) -> Iterator[Found]:
         if choice is not None:
             preposition = "in" if mention.verb in _CONTAINING else rule.render.preposition or "to"
             yield _insert(scene, rule, mention.end, choice, preposition)
+
+
+def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "Bigger please", "a bit darker": so is the only thing in play to be made."""
+    match = cued(rule, scene.analysis.text, at_start=True)
+    quality = match["quality"].lower() if match is not None else ""
+    said_so = is_comparative(quality) or (match and match["degree"] and _is_quality(quality))
+    if match is None or not said_so or quality in _UNSAID or _is_asked(scene):
+        return
+    need = scene.need_at(0, base=rule.antecedent, role="obj")
+    need = replace(need, verb="make", complement=quality, mood="imperative")
+    pool = scene.candidates(need, rule.antecedent, among=lambda m: not m.person)
+    choice = choose(scene, pool, rule.antecedent)
+    if choice is None or not scene.is_alone(choice) or not is_new(choice.mention):
+        return
+    start, end = match.span("said")
+    target, said = definite(choice.mention), scene.analysis.text[start:end]
+    made = in_place_of(said, f"make {target} {said[0].lower()}{said[1:]}")
+    yield Found(
+        (Reference("", start, start, bare(choice.mention), rule.id, choice.score, sole=True),),
+        (Edit(start, end, made),),
+        explain("", choice, rule, target),
+    )
+
+
+def _is_quality(word: str) -> bool:
+    """ "compact": an adjective, and neither a noun nor a verb."""
+    reading = readings(word)
+    return bool(reading.adjective) and not (reading.noun or reading.verb)
+
+
+def _is_asked(scene: Scene) -> bool:
+    """The reply ends in a question, which the message answers."""
+    return scene.reply.rstrip(" *_)").endswith("?")
 
 
 def find_relations(scene: Scene, rule: Rule) -> Iterator[Found]:

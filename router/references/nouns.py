@@ -14,7 +14,7 @@ from kds.router.language.lexicon import singular
 from kds.router.language.words import Phrase, Word
 from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, choose, covered, explain, replaced
+from kds.router.references.scene import Found, Scene, choose, covered, explain, is_new, replaced
 
 _SHAPED: Final = re.compile(r"(?:^|\s)[-@.]|[/_`]|\w\.\w")
 ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
@@ -37,7 +37,7 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         start, end = scene.words[phrase.start].start, scene.words[phrase.end - 1].end
         text = scene.analysis.text[start:end]
         sole = scene.is_sole(phrase.head, choice)
-        pointed = sole and phrase.determiner in cc.DEMONSTRATIVES and choice.mention.brought_up
+        pointed = sole and phrase.determiner in cc.DEMONSTRATIVES and is_new(choice.mention)
         if target.lower() == text.lower() or not (pointed or _says_more(choice.mention, mention)):
             continue
         reference = Reference(text, start, end, bare(choice.mention), rule.id, choice.score, sole)

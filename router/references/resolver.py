@@ -26,6 +26,7 @@ from kds.router.references.implicit import (
     find_attributes,
     find_constraints,
     find_parts,
+    find_qualities,
     find_relations,
 )
 from kds.router.references.nouns import find_nouns, find_ones
@@ -61,6 +62,7 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "place": find_places,
     "attribute": find_attributes,
     "part": find_parts,
+    "quality": find_qualities,
     "constraint": find_constraints,
     "bare": find_bare_questions,
     "condition": find_conditions,

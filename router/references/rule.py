@@ -26,6 +26,7 @@ SignalKind = Literal[
     "correction",
     "attribute",
     "part",
+    "quality",
     "constraint",
     "event",
     "focus",

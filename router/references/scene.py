@@ -15,6 +15,7 @@ from kds.router.discourse.mentions import mentions_in
 from kds.router.discourse.newcomers import Read, newcomers
 from kds.router.discourse.purport import mood_of
 from kds.router.discourse.salience import Candidate, Need, margin, rank
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Role, Word
 from kds.router.pattern import Pattern
@@ -37,6 +38,8 @@ SOLE_REACH: Final = 3
 
 SETTLED: Final = 0.8
 """Shown for what the form of the message settles, where no antecedents compete."""
+
+_CREATING: Final = words("verbs", "creating")
 
 SEARCHES_KEPT: Final = 8192
 """Results of searches: about 100 patterns for each of the last ten messages of some contexts."""
@@ -247,7 +250,13 @@ def _is_its_place(mention: Mention, chosen: Mention) -> bool:
     """ "The app" of "Add a date picker to the app": known before, and beside the new thing."""
     beside = mention.turn == chosen.turn and mention.start >= chosen.end
     known = mention.determiner == "the" and mention.role in {"pobj", "of"}
-    return beside and known and chosen.brought_up and chosen.role == "obj"
+    return beside and known and is_new(chosen) and chosen.role == "obj"
+
+
+def is_new(mention: Mention) -> bool:
+    """Brought up by a command or a wish: "add a footer", "we need tooltips"."""
+    plain = mention.determiner == "" and mention.role == "obj" and mention.mood != "question"
+    return mention.brought_up or (plain and mention.verb in _CREATING)
 
 
 def replaced(

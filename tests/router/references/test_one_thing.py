@@ -30,6 +30,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
 
 def _names(thing: dict[str, Any]) -> list[str]:
     """What may be written for it: with the article, where it can do without also without."""
+    if known := thing.get("known"):
+        return [f"the {known}"]
     said = str(thing["said"])
     article, _, rest = said.partition(" ")
     return [f"the {rest}"] if article in {"a", "an"} else [said, f"the {said}"]

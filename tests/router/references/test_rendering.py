@@ -20,7 +20,7 @@ def mention(language: Language, text: str) -> Mention:
         ("Enable caching", "caching"),
         ("Restyle our navbar", "our navbar"),
         ("Fix this bug", "the bug"),
-        ("Run three checks", "the three checks"),
+        ("Run three checks", "the checks"),
         ("Use Redis", "Redis"),
         ("Open src/app.py", "src/app.py"),
         ("Add rate limiting", "rate limiting"),
