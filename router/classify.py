@@ -15,7 +15,7 @@ from kds.router.discourse.consent import agrees, reaction
 from kds.router.discourse.reply import closing_question, proposed, proposes
 from kds.router.discourse.symptoms import reports_success, reports_symptom
 from kds.router.intents.context_evidence import Situation
-from kds.router.intents.evidence import RuleBook
+from kds.router.intents.evidence import RuleBook, without_courtesy
 from kds.router.intents.message_parts import split_message
 from kds.router.intents.model import MAX_ALTERNATIVES, IntentModel
 from kds.router.intents.policy import IN_SCOPE_MIN
@@ -38,6 +38,9 @@ that grammar changed came out right (cross-validated)."""
 
 _IMAGE: Final = re.compile(r"\[(?:image|screenshot)\b|!\[[^\]]*\]\(", re.IGNORECASE)
 """How chats mark an attached image. A file name is not enough: "rename logo.png"."""
+
+_AGREEMENT: Final = "answer.agreement"
+"""The rule of "yes", which writes out what the reply proposes."""
 
 _ANOTHER: Final = "np.one"
 """The rule of "another one", which is something new."""
@@ -65,7 +68,8 @@ def make_classify(
     With both, ``analyse`` tells reports of symptoms from requests by their grammar.
     """
 
-    def classify(turn: Turn) -> Turn:
+    def classify(told: Turn) -> Turn:
+        turn = _plainly(told)
         verdict, requests = first_reading(model, turn)
         notes = tuple(f"{request.verdict.intent}: '{request.text}'" for request in requests)
         answered = _answered(model, turn)
@@ -80,7 +84,7 @@ def make_classify(
         secondary.pop(verdict.intent, None)
         summary = f"intent {verdict.intent}, confidence {verdict.confidence:.2f}"
         return replace(
-            turn,
+            told,
             intent=verdict.intent,
             confidence=verdict.confidence,
             in_scope=verdict.in_scope,
@@ -97,6 +101,15 @@ def make_classify(
         return as_report(verdict, rules.intent, analyse(message.lower() if shouted else message))
 
     return Step("classify", READS, WRITES, classify)
+
+
+def _plainly(turn: Turn) -> Turn:
+    """Without a polite condition; "works for me" to what the reply proposes is a "yes"."""
+    action = proposed(turn.history[-1].text) if turn.history else ""
+    if action and any(one.rule == _AGREEMENT for one in turn.references):
+        return replace(turn, message="yes", expanded=f"yes, {action}")
+    message, expanded = without_courtesy(turn.message), without_courtesy(turn.expanded or "")
+    return turn if message == turn.message else replace(turn, message=message, expanded=expanded)
 
 
 def first_reading(model: IntentModel, turn: Turn) -> tuple[IntentVerdict, Sequence["_Request"]]:

@@ -14,19 +14,23 @@ MAX_WORDS: Final = 6
 """An answer is short; anything longer is a message of its own (as in `kds.router.answer`)."""
 
 _YES: Final = frozenset(
-    "yes y yep yeah yup ok okay sure confirm confirmed affirmative proceed".split()
+    "yes y yep yeah yup ok okay k kk alright sure confirm confirmed affirmative proceed".split()
 )
 _NO: Final = frozenset("no n nope nah cancel stop abort don't dont not never".split())
 _FILLER: Final = frozenset(
     "please it that this so all now just then do go ahead for i me i'm am to the of course mind "
-    "thanks thank you with on carry leave alone later yet need rather let's lets".split()
+    "thanks thank you with on carry leave alone later yet need rather let's lets works sounds good "
+    "fine by".split()
 )
 _REFUSALS: Final = re.compile(
     r"(?:please )?(?:leave (?:it|that|this)(?: alone| as it is| for now| for later)?|hold off"
     r"|skip (?:it|that|this)|forget (?:it|that)|(?:maybe |not |do (?:it|that) )?later)"
     r"(?: for now| then| please| thanks)*"
 )
-_PHRASES: Final = frozenset(("do it", "go ahead", "please do", "go for it", "of course"))
+_PHRASES: Final = frozenset(
+    "do it,go ahead,please do,go for it,of course,works for me,that works,sounds good,fine by me,"
+    "fine with me".split(",")
+)
 
 _GO_AHEAD: Final = re.compile(
     r"(?:(?:yes|ok|okay|sure|great|good|please|then|now|and)[\s,.!]+)*"

@@ -16,6 +16,16 @@ from numpy.typing import NDArray
 from kds.router.prompts.frontmatter import ContextShift
 from kds.router.prompts.promptfile import IntentPattern, PromptFile
 
+_COURTESY: Final = (
+    r"(?:if (?:possible|you (?:can|could|don['’]?t mind|(?:have|get|find) (?:time|an? \w+))"
+    r"|it(?:(?:['’]s| is)(?: not)?|(?: is|s)n['’]?t)(?: too (?:much|big|great)| no| any| an?)?"
+    r"(?: of an?)? (?:work|trouble|effort|problem|hassle|bother|ask|to ask))"
+    r"|when(?:ever)? you (?:can|(?:have|get|find) (?:time|an? \w+)))"
+)
+_POLITE_CLAUSE: Final = re.compile(
+    rf"^\W*(?:(?:and|also|so|ok(?:ay)?|hey|hi|please)[\s,]+)*{_COURTESY}\b[^,.;:]{{0,12}},\s+(?=\w)",
+    re.IGNORECASE,
+)
 _LEAD_IN: Final = re.compile(
     r"(?:(?:please|pls|plz|kindly|ok(?:ay)?|alright|all right|right|so|and|then|now|next|also|well"
     r"|great|cool|good|nice|perfect|thanks|thank you|hey|hi|hello|yes|yeah|sure|just|maybe|finally"
@@ -23,8 +33,7 @@ _LEAD_IN: Final = re.compile(
     r"|(?:can|could|would|will) (?:you|u)(?: also| now| just| maybe| please| kindly)?"
     r"|would you mind|i want you to|i(?:'d| would) like you to|i need you to|you should"
     r"|go ahead and"
-    r"|(?:if (?:possible|you can|you have time|it(?:'s|’s| is)(?: not| no)?(?: too much| a| any)?"
-    r" (?:work|trouble|effort|problem|hassle)|it isn['’]t too much (?:work|trouble|effort)))"
+    rf"|{_COURTESY}"
     r"|quickly|simply|it(?:'d| would) be (?:nice|great) if you could)\b[,.!:]*\s+)+",
     re.IGNORECASE,
 )
@@ -107,6 +116,18 @@ def without_lead_in(text: str) -> str:
     """
     core = _LEAD_IN.sub("", text.strip(), count=1) if _LEAD_IN.match(text.strip()) else text
     return _TAIL.sub("", core).strip() or text.strip()
+
+
+def without_courtesy(text: str) -> str:
+    """The message without a polite condition in front, which says nothing of what is wanted.
+
+    >>> without_courtesy("If it's not too much work, make it async")
+    'make it async'
+    >>> without_courtesy("If you can, great"), without_courtesy("If it's red, make it green")
+    ('great', "If it's red, make it green")
+    """
+    found = _POLITE_CLAUSE.match(text)
+    return text[found.end() :] if found is not None else text
 
 
 def is_lead_in(text: str) -> bool:

@@ -5,7 +5,7 @@ written out, the message says by itself what is wanted.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.turn import Edit, Reference
@@ -14,6 +14,7 @@ from kds.router.discourse.reply import (
     as_command,
     closing_sentence,
     options_in,
+    prose,
     without_purpose,
 )
 from kds.router.references.nouns import ORDINALS
@@ -33,6 +34,8 @@ _PAIR: Final = 2
 _FEW: Final = 3
 """More are not written out behind "all": their names would outgrow the message."""
 
+_ASKED: Final = re.compile(r"\?+")
+
 _Span = tuple[int, int]
 _LABEL: Final = re.compile(r"\b(?:\d{1,2}|[a-h])\b", re.IGNORECASE)
 _ORDINALS: Final = {**ORDINALS, "1st": 0, "2nd": 1, "3rd": 2, "4th": 3}
@@ -42,13 +45,15 @@ def find_agreements(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "yes", "go ahead", "do it", where the reply closes with an offer.
 
     A cue must match the whole message. Its group ``deed`` is replaced by what was offered, which
-    otherwise follows the message, behind "and" where the group ``on`` ends it.
+    otherwise follows the message, behind "and" where the group ``on`` ends it. A ``verb`` must be
+    that of the offer, and what matches ``weak`` answers the only question of a reply.
     """
     action = _offered(scene.reply, rule)
     match = _whole(scene.analysis.text, rule) if action else None
-    if match is None:
+    groups = match.groupdict() if match is not None else {}
+    if match is None or not _is_answered(groups, action, scene.reply):
         return
-    text, groups = scene.analysis.text, match.groupdict()
+    text = scene.analysis.text
     if groups.get("deed"):
         start, end = match.span("deed")
         yield _found(rule, text, (start, end), Edit(start, end, action), action)
@@ -56,6 +61,14 @@ def find_agreements(scene: Scene, rule: Rule) -> Iterator[Found]:
     end = len(text.rstrip(" .!,"))
     joint = " and " if groups.get("on") else ", "
     yield _found(rule, text, (0, end), Edit(end, end, joint + action), action)
+
+
+def _is_answered(groups: Mapping[str, str | None], action: str, reply: str) -> bool:
+    """ "Raise it" repeats the verb of what was offered; a mere "ok" answers the only question."""
+    if verb := groups.get("verb"):
+        return verb.lower() == action.partition(" ")[0].lower()
+    asked = _ASKED.findall(prose(reply))
+    return not groups.get("weak") or (len(asked) == 1 and closing_sentence(reply).endswith("?"))
 
 
 def find_choices(scene: Scene, rule: Rule) -> Iterator[Found]:

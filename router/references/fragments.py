@@ -40,6 +40,7 @@ _OF_OWN_VALUE: Final = words("verbs", "of_own_value")
 _LATER: Final = frozenset({"afterwards", "afterward", "after", "later", "thereafter"})
 _LATER_THAN: Final = re.compile(r"\b(?:before|until|up to|prior to) ")
 _DIGIT: Final = re.compile(r"\d")
+_VALUES: Final = frozenset({"COLOR", "NUMBER", "DAY", "MONTH"})
 _COMMANDS: Final = frozenset({"imperative", "statement"})
 
 
@@ -155,13 +156,20 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
         return  # "no problem" is not "no, problem"
     moment = scene.discourse.last
     slot = _named_slot(scene, rule, moment) or best_slot(moment.analysis, moment.mentions, fragment)
-    if _MAKING.search(cue) and (slot is None or slot.likeness < SAME_KIND):
+    if _MAKING.search(cue) and (
+        slot is None or slot.likeness < SAME_KIND or _is_known(scene, fragment)
+    ):
         return  # "make that button purple" changes the button, "make that teal" the color before
     if slot is not None:
         text = _without_lead_in(substitute(moment.analysis, slot, fragment))
-        if text.rstrip(" .!").lower() == moment.analysis.text.rstrip(" .!").lower():
-            return  # "make that modal" behind "Add a dialog modal"
         yield _whole(scene, rule, fragment, text)
+
+
+def _is_known(scene: Scene, fragment: Fragment) -> bool:
+    """ "Make that modal" behind "Add a dialog modal": no value."""
+    named = fragment.text.lower()
+    known = scene.discourse.mentions()
+    return fragment.label not in _VALUES and any(named == m.head_text.lower() for m in known)
 
 
 def _named_slot(scene: Scene, rule: Rule, moment: Moment) -> Slot | None:

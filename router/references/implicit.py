@@ -9,8 +9,8 @@ from kds.brain.turn import Edit, Reference
 from kds.router.discourse.mention import Mention
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.words import Clause
 from kds.router.language.lexicon import is_comparative, readings
+from kds.router.language.words import Clause
 from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
 from kds.router.references.scene import (
@@ -68,7 +68,7 @@ def find_qualities(scene: Scene, rule: Rule) -> Iterator[Found]:
     need = replace(need, verb="make", complement=quality, mood="imperative")
     pool = scene.candidates(need, rule.antecedent, among=lambda m: not m.person)
     choice = choose(scene, pool, rule.antecedent)
-    if choice is None or not scene.is_alone(choice) or not is_new(choice.mention):
+    if choice is None or not scene.is_alone(choice) or not is_new(scene, choice.mention):
         return
     start, end = match.span("said")
     target, said = definite(choice.mention), scene.analysis.text[start:end]

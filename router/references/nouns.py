@@ -37,7 +37,7 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         start, end = scene.words[phrase.start].start, scene.words[phrase.end - 1].end
         text = scene.analysis.text[start:end]
         sole = scene.is_sole(phrase.head, choice)
-        pointed = sole and phrase.determiner in cc.DEMONSTRATIVES and is_new(choice.mention)
+        pointed = sole and phrase.determiner in cc.DEMONSTRATIVES and is_new(scene, choice.mention)
         if target.lower() == text.lower() or not (pointed or _says_more(choice.mention, mention)):
             continue
         reference = Reference(text, start, end, bare(choice.mention), rule.id, choice.score, sole)

@@ -44,6 +44,7 @@ _FAMILIES: Final = (
 )
 """Forms of one pronoun: the first in a message is written out, later ones follow from it."""
 _ANY: Final = frozenset({"a", "an"})
+_HAVING: Final = frozenset({"have", "get", "find"})
 
 
 def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -190,14 +191,15 @@ def _asks_what(scene: Scene, mention: Mention) -> bool:
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
-    word = scene.words[i]
+    word, end = scene.words[i], _end_of_name(scene, rule, i, choice.mention)
     target = definite(choice.mention)
     owned = word.lower in _POSSESSIVE_PRONOUNS or (word.lower == "her" and word.pos == "DET")
     text = possessive(target) if owned else target
+    said = scene.analysis.text[word.start : end]
     reference = Reference(
-        word.text,
+        said,
         word.start,
-        word.end,
+        end,
         bare(choice.mention),
         rule.id,
         choice.score,
@@ -205,9 +207,20 @@ def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
     )
     return Found(
         (reference,),
-        _written(scene, i, in_place_of(word.text, text), choice.mention),
-        explain(word.text, choice, rule, target),
+        (Edit(word.start, end, in_place_of(word.text, text)),)
+        if end > word.end
+        else _written(scene, i, in_place_of(word.text, text), choice.mention),
+        explain(said, choice, rule, target),
     )
+
+
+def _end_of_name(scene: Scene, rule: Rule, i: int, mention: Mention) -> int:
+    """Where "that modal" ends, although "modal" was taken for what the settings modal becomes."""
+    follows = scene.word(i + 1)
+    named = follows is not None and follows.lower == mention.head_text.lower()
+    if follows is not None and named and rule.signal.kind == "demonstrative":
+        return follows.end
+    return scene.words[i].end
 
 
 _CLITICS: Final = {"'ll": "will", "'ve": "have", "'re": "are"}
@@ -352,6 +365,8 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
             continue
         if _is_covered(scene, rule, mention.start, mention.end):
             continue  # "if it's not too much work"
+        if _is_addressed(scene, mention):
+            continue
         asked_about = mention.prep == "about" and not mention.verb
         if mention.determiner in cc.WH or asked_about:
             continue
@@ -370,6 +385,13 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
         w.lower in same and _is_pronoun(w) and not _is_covered(scene, rule, w.i, w.i + 1)
         for w in scene.words[:i]
     )
+
+
+def _is_addressed(scene: Scene, mention: Mention) -> bool:
+    """ "When you get a chance, ...": of the one who is asked, and no thing of the talk."""
+    clause = scene.analysis.clauses[scene.analysis.clause_of(mention.start)]
+    before = [w.lower for w in scene.words[clause.start : mention.start]]
+    return clause.subordinate and mention.verb in _HAVING and "you" in before
 
 
 def _is_covered(scene: Scene, rule: Rule, start: int, end: int) -> bool:

@@ -36,6 +36,10 @@ ten of its kind took 17 s. A message of 100 words has all MOST_MENTIONS."""
 SOLE_REACH: Final = 3
 """Messages back within which the only thing named is still what the talk is about."""
 
+FAINT: Final = 0.2
+"""Share of the best score below which a candidate is no rival: "work" of "if it's not too much
+work" beside the thing that is being built."""
+
 SETTLED: Final = 0.8
 """Shown for what the form of the message settles, where no antecedents compete."""
 
@@ -241,20 +245,26 @@ def choose(
         return None
     if scene.newer(best.mention, among=among):
         return None
-    alone = all(_is_its_place(one.mention, best.mention) for one in candidates[1:])
+    rivals = (one for one in candidates[1:] if one.score > FAINT * best.score)
+    alone = all(_is_its_place(scene, one.mention, best.mention) for one in rivals)
     age = scene.discourse.age(best.mention)
     return Choice(best.mention, min(1.0, best.score), lead, age, alone)
 
 
-def _is_its_place(mention: Mention, chosen: Mention) -> bool:
+def _is_its_place(scene: Scene, mention: Mention, chosen: Mention) -> bool:
     """ "The app" of "Add a date picker to the app": known before, and beside the new thing."""
     beside = mention.turn == chosen.turn and mention.start >= chosen.end
     known = mention.determiner == "the" and mention.role in {"pobj", "of"}
-    return beside and known and is_new(chosen) and chosen.role == "obj"
+    return beside and known and chosen.role == "obj" and is_new(scene, chosen)
 
 
-def is_new(mention: Mention) -> bool:
-    """Brought up by a command or a wish: "add a footer", "we need tooltips"."""
+def is_new(scene: Scene, mention: Mention) -> bool:
+    """Whether it was brought up by a command or a wish: "add a footer", "we need tooltips"."""
+    same = (known for known in scene.discourse.mentions() if known.same_thing(mention))
+    return any(_is_brought_up(known) for known in same)
+
+
+def _is_brought_up(mention: Mention) -> bool:
     plain = mention.determiner == "" and mention.role == "obj" and mention.mood != "question"
     return mention.brought_up or (plain and mention.verb in _CREATING)
 

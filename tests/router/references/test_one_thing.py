@@ -1,4 +1,4 @@
-"""Where one thing is in play, its reference is written out in every form (one_thing.yaml).
+"""Where one thing is in play, its reference is written out in every form (one_thing*.yaml).
 
 Each thing is brought up by one opening and changed by every form, with and without a plain reply.
 """
@@ -17,9 +17,10 @@ from kds.api.routing import rehearsed, workspace_at
 from kds.api.workspace_parts import Parts
 from kds.brain.turn import Utterance
 
-TABLE: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("one_thing.yaml").read_text(encoding="utf-8")
-)
+TABLES: dict[str, dict[str, Any]] = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+    for path in sorted(Path(__file__).parent.glob("one_thing*.yaml"))
+}
 POINTING = re.compile(r"\[([^\]]*)\]|\b(?:it|them|this|that)\b")
 
 
@@ -51,36 +52,60 @@ def _accepted(form: str, name: str) -> set[str]:
 
 
 def _plain(text: str) -> str:
-    return text.rstrip(".?!").lower()
+    return text.rstrip(".?!").lower().replace(",", "")
+
+
+def _expected(
+    entry: dict[str, Any], form: str, words: dict[str, Any], names: list[str]
+) -> set[str]:
+    if "is" not in entry:
+        return {text for name in names for text in _accepted(form, name)}
+    said = entry["is"] if isinstance(entry["is"], list) else [entry["is"]]
+    return {_plain(one.format(**{**words, "the": name})) for name in names for one in said}
+
+
+def _words(thing: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """What the placeholders of forms and replies stand for."""
+    the, quality = names[-1] if thing.get("plural") else names[0], thing["quality"]
+    agreeing = ("are", "work") if thing.get("plural") else ("is", "works")
+    return {
+        **thing,
+        "the": the,
+        "The": the[0].upper() + the[1:],
+        "Quality": quality[0].upper() + quality[1:],
+        "is": agreeing[0],
+        "works": agreeing[1],
+    }
 
 
 @pytest.mark.parametrize("reply", [False, True], ids=["no reply", "plain reply"])
-@pytest.mark.parametrize("number", range(len(TABLE["things"])))
-def test_the_only_thing_in_play_is_written_out(parts: Parts, number: int, reply: bool) -> None:
-    thing = TABLE["things"][number]
+@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("table", TABLES)
+def test_the_only_thing_in_play_is_written_out(
+    parts: Parts, table: str, number: int, reply: bool
+) -> None:
+    grid = TABLES[table]
+    thing = grid["things"][number]
     names = _names(thing)
-    words = {**thing, "the": names[0], "The": names[0][0].upper() + names[0][1:]}
+    words = _words(thing, names)
     outcomes: Counter[str] = Counter()
     missed = []
-    for at, entry in enumerate(TABLE["many" if thing.get("plural") else "one"]):
-        kind = next(iter(entry))
-        form = entry[kind].format(**words)
+    for at, entry in enumerate(grid["many" if thing.get("plural") else "one"]):
+        if thing["quality"] not in entry.get("only", [thing["quality"]]):
+            continue
+        form = entry[next(iter(entry))].format(**words)
         message = _cased(POINTING.sub(lambda spot: spot[1] or spot[0], form), number + at)
-        opening = TABLE["openings"][(number + at) % len(TABLE["openings"])].format(**words)
-        told = TABLE["replies"][(number * 5 + at) % len(TABLE["replies"])].format(**words)
+        opening = grid["openings"][(number + at) % len(grid["openings"])].format(**words)
+        told = grid["replies"][(number * 5 + at) % len(grid["replies"])].format(**words)
         clock = MinuteClock()
         router = rehearsed(parts, clock)
         router.route(opening)
         clock.tick()
         said = (Utterance(opening), Utterance(told, "assistant")) if reply else ()
         turn = router.route(message, history=said)
-        accepted = {text for name in names for text in _accepted(form, name)}
-        if "is" in entry:
-            accepted = {_plain(entry["is"].format(**{**words, "the": name})) for name in names}
         written = _plain(turn.expanded)
-        outcome = (
-            "right" if written in accepted else "missed" if written == _plain(message) else "wrong"
-        )
+        right = written in _expected(entry, form, words, names)
+        outcome = "right" if right else "missed" if written == _plain(message) else "wrong"
         outcomes[outcome] += 1
         if outcome != "right":
             missed.append((opening, message, turn.expanded))
