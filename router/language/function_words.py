@@ -106,7 +106,7 @@ def _changed_pos(s: Sentence, i: int) -> str:
 def _acting_pos(s: Sentence, i: int) -> str:
     """ "now that that works, ...": the subject of a clause that ends with its verb."""
     verb, after = s.at(i + 1), s.at(i + 2)
-    joined = s.lower(i - 1) == "that" or s.pos(i - 1) == "SCONJ" or s.lower(i - 1) == "once"
+    joined = s.pos(i - 1) == "SCONJ" or s.lower(i - 1) in {"that", "once", "since", "until"}
     ends = after is None or not after.text[:1].isalnum()
     acts = verb is not None and verb.third and bool(verb.reading.verb)
     return "PRON" if joined and ends and acts else ""

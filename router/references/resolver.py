@@ -289,7 +289,8 @@ class Resolver:
                     return [found]
                 if rule.signal.kind == "demonstrative" and _again(found, taken, deeds):
                     continue  # "does it log that": two words, two things
-                if not any(_overlap(found, other) for other in taken):
+                again = rule.signal.kind == "noun" and _is_named_twice(found, taken)
+                if not again and not any(_overlap(found, other) for other in taken):
                     taken.append(found)
         return sorted(taken, key=lambda f: f.edits[0].start if f.edits else -1)
 
@@ -308,6 +309,14 @@ def _again(found: Found, taken: Sequence[Found], deeds: frozenset[str]) -> bool:
     """Whether another word of the message is taken for the same thing already."""
     used = used_by(taken, but=deeds)
     return any(reference.target in used for reference in found.references)
+
+
+def _is_named_twice(found: Found, taken: Iterable[Found]) -> bool:
+    """ "Move it to the page" behind "Add a map view": the page is not "it", whatever its kind."""
+    other = [
+        one.target for one in found.references if one.text.split()[-1] != one.target.split()[-1]
+    ]
+    return not used_by(taken, but=frozenset()).isdisjoint(other)
 
 
 def _overlap(a: Found, b: Found) -> bool:
