@@ -64,11 +64,6 @@ def fault(reason: str, *messages: str, right: tuple[str, ...] = ()) -> object:
             right=("Make just the menu sticky",),
         ),
         fault(
-            "a complaint in front of the command is repeated, and the value is lost",
-            *("Set the margin to 8px", "That's too much, make it 4px", "Same for the padding"),
-            right=("Make the padding 4px", "Same for the padding"),
-        ),
-        fault(
             "a pronoun and a direction count as a pair: 'Hide the right'",
             *("Add a logout button", "and a profile link", "Align them to the right"),
             "Hide the latter",
