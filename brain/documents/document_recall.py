@@ -61,8 +61,8 @@ class Request:
 
     query: str
     limit: int = LIMIT
-    document: Document | None = None
-    """Its passages are lifted by ``bias``."""
+    preferred: frozenset[str] = frozenset()
+    """Ids of documents whose passages are lifted by ``bias``."""
     within: Document | None = None
     """Only its passages are looked at."""
     bias: float = DOCUMENT_BIAS
@@ -162,20 +162,20 @@ def rank(
         weights=WEIGHTS,
         dense_floor=dense.floor,
     )
-    favoured = request.document.id if request.document else _named(request)
+    favoured = request.preferred or _named(request)
     found = []
     for one, score in fused.items():
-        bias = request.bias if places[one].document == favoured else 1.0
+        bias = request.bias if places[one].document in favoured else 1.0
         found.append(Ranked(one, score.score * bias, bias, score.dense))
     return sorted(found, key=lambda one: (-one.score, one.chunk_id))
 
 
-def _named(request: Request) -> str | None:
+def _named(request: Request) -> frozenset[str]:
     """Return the document whose title the question has, the longest one if several."""
     asked = f" {' '.join(WORD.findall(request.query[:LONG_QUERY].casefold()))} "
     titles = (title for title in request.titles if len(title) >= SHORTEST_TITLE)
     found = [title for title in titles if f" {' '.join(WORD.findall(title.casefold()))} " in asked]
-    return request.titles[max(found, key=len)] if found else None
+    return frozenset({request.titles[max(found, key=len)]} if found else ())
 
 
 def diversified(

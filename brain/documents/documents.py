@@ -62,33 +62,37 @@ class Documents(DocumentTable):
         query: str,
         *,
         limit: int = LIMIT,
-        document: str | None = None,
+        document: str | Sequence[str] | None = None,
         scope: str = ALL,
         embedder: Embedder | None = None,
         bias: float = DOCUMENT_BIAS,
     ) -> DocumentRecall:
         """Find the passages that ``query`` is about, best first.
 
-        ``document`` names the one the conversation is about: its passages count ``bias`` times as
-        much, and no others are hidden; a name that the store does not know is a note. ``scope``
-        is "all", or names the only document to look at: one that is not there is a StoreError.
+        ``document`` names the one the conversation is about, or several: their passages count
+        ``bias`` times as much, and no others are hidden; a name that the store does not know is a
+        note. ``scope`` is "all", or names the only document to look at: one that is not there is a
+        StoreError.
         """
         documents = self.documents()
-        about = find(documents, document, where=self.database.place) if document else None
+        names = [document] if isinstance(document, str) else document or ()
+        about = {one: find(documents, one, where=self.database.place) for one in names if one}
         within = None if scope == ALL else self.document(scope)
         request = Request(
             query=query,
             limit=limit,
-            document=about,
+            preferred=frozenset(one.id for one in about.values() if one is not None),
             within=within,
             bias=bias,
             titles={one.title: one.id for one in documents},
         )
         found = recall(self, request, embedder=embedder)
-        if document and about is None:
-            note = f"no document '{document}' is in the store: none is preferred"
-            found = replace(found, notes=(*found.notes, note))
-        return found
+        notes = (
+            f"the store has no document '{name}' to prefer"
+            for name, one in about.items()
+            if one is None
+        )
+        return replace(found, notes=(*found.notes, *notes))
 
     @abstractmethod
     def holdings(self) -> Holdings:

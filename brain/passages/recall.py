@@ -180,8 +180,9 @@ class Search:
         return {one.chunk_id: one for one in found if one.role != "system"}
 
     def _bias(self, passage: Passage) -> float:
-        about = self.document is not None and passage.document == self.document
-        return self.settings.document_bias if about else 1.0
+        about = set((passage.document or "").splitlines())
+        preferred = not about.isdisjoint((self.document or "").splitlines())
+        return self.settings.document_bias if preferred else 1.0
 
 
 def _elsewhere(search: Search, known: list[Hit], limit: int) -> list[Hit]:

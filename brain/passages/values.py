@@ -43,7 +43,7 @@ class Passage:
     message_id: str
     session_id: str
     document: str | None
-    """Which document its session is about."""
+    """Which documents its session is about, one a line."""
     role: Role
     speaker: str | None
     at: datetime

@@ -199,8 +199,9 @@ def _markdown_lines(found: Archive) -> Iterator[str]:
     yield ""
     yield f"- Session: `{session.id}`"
     yield f"- Begun: {minute(session.created_at)}, last changed: {minute(session.updated_at)}"
-    if session.document_context:
-        yield f"- Document: {session.document_context}"
+    if session.documents:
+        label = "Document" if len(session.documents) == 1 else "Documents"
+        yield f"- {label}: {', '.join(session.documents)}"
     yield f"- Messages: {session.message_count}, about {session.token_count} tokens"
     yield ""
     for summary in found.summaries:

@@ -121,7 +121,7 @@ class SessionTable:
         return self._change(session_id, "title = ?, title_given = 1", text)
 
     def set_document(self, session_id: str, document: str | None) -> Session:
-        """Say which document the session is about."""
+        """Say which documents the session is about, one a line."""
         return self._change(session_id, "document_context = ?", kept_document(document))
 
     def _delete(self, sessions: Sequence[Session]) -> None:
@@ -179,9 +179,9 @@ def checked_id(text: str, what: str, place: str) -> str:
 
 
 def kept_document(document: str | None) -> str | None:
-    """Return a document's name as it may be stored; blank means none."""
-    text = kept_text(document or "").strip()
-    return text or None
+    """Return the names of documents, one a line, as they may be stored; blank means none."""
+    lines = (line.strip() for line in kept_text(document or "").splitlines())
+    return "\n".join(dict.fromkeys(filter(None, lines))) or None
 
 
 def title_of(message: str) -> str:

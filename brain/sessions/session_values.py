@@ -36,8 +36,14 @@ class Session:
     updated_at: datetime
     """When something was last added or changed: `sessions` lists the latest first."""
     document_context: str | None = None
+    """Paths of the documents that the session is about, one a line."""
     message_count: int = field(default=0, metadata=COUNTED)
     token_count: int = field(default=0, metadata=COUNTED)
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Paths of the documents that the session is about."""
+        return tuple((self.document_context or "").splitlines())
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ def print_sessions(sessions: Iterable["Session"]) -> None:
     """Print a table of sessions."""
     rows = [
         (session.id[:SHOWN_ID], session.title or "(no title)", shown(session.updated_at),
-         f"{session.message_count:,}", f"{session.token_count:,}", session.document_context or "")
+         f"{session.message_count:,}", f"{session.token_count:,}", ", ".join(session.documents))
         for session in sessions
     ]  # fmt: skip
     columns = ("id", "title", "changed", "messages", "tokens", "document")

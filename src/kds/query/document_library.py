@@ -1,7 +1,7 @@
 """The documents of a workspace, opened when there are any."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
@@ -35,14 +35,14 @@ class Library:
         self,
         text: str,
         *,
-        near: str | None = None,
+        near: Sequence[str] = (),
         only: str | None = None,
         limit: int,
         embedder: Embedder | None = None,
     ) -> DocumentRecall | None:
         """Find passages; None when no document was ever added.
 
-        Those of the document ``near`` count more; with ``only`` no other is looked at. Each is a
+        Those of the documents ``near`` count more; with ``only`` no other is looked at. Each is a
         path (from the root of the workspace, too), a file's name, a title or an id. Raises
         StoreError, such as when there is no document ``only``.
         """
@@ -52,7 +52,7 @@ class Library:
         found = store.search(
             text,
             limit=limit,
-            document=None if near is None else self._unambiguous(store, self._place(near)),
+            document=[self._unambiguous(store, self._place(one)) or "" for one in near],
             scope=ALL if only is None else self._place(only),
             embedder=embedder,
         )

@@ -60,7 +60,7 @@ class Search:
         when the scope needs a document or a session that is not named.
         """
         source, remembered = nearby(query, turn, known)
-        _check_scope(query, source)
+        _check_scope(query, source[0] if source else None)
         text = turn.expanded
         found = Findings()
         if query.scope in ("all", "documents", "document"):
@@ -71,9 +71,9 @@ class Search:
         return replace(found, chunks=_together(found.chunks, query))
 
     def _in_documents(
-        self, found: Findings, query: Query, text: str, source: str | None
+        self, found: Findings, query: Query, text: str, source: Sequence[str]
     ) -> Findings:
-        only = source if query.scope == "document" else None
+        only = source[0] if query.scope == "document" else None
         try:
             recalled = self.library.search(
                 text, near=source, only=only, limit=query.limit, embedder=self.embedder.ready
@@ -122,11 +122,11 @@ class Search:
             return None
         settings = self.memory.recall_settings
         settings = replace(settings, few=0) if inside else settings
-        about = known.document if known else None
+        about = query.source or "\n".join(known.about if known else ()) or None
         return recall(
             store,
             text,
-            scope=Where(known.session if known and inside else None, query.source or about),
+            scope=Where(known.session if known and inside else None, about),
             limit=query.limit + (len(known.message_ids) + 1 if known else 0),
             settings=settings,
             embedder=self.embedder.ready,
@@ -137,18 +137,18 @@ class Search:
         return self.memory.store if self.memory.flags.enabled and self.memory.exists else None
 
 
-def nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[str | None, bool]:
-    """The document whose passages count more, and whether only the session knew of it.
+def nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[tuple[str, ...], bool]:
+    """The documents whose passages count more, and whether only the session knew of them.
 
     What the turns before were answered from no longer counts when the topic changes.
     """
     if query.source is not None:
-        return query.source, False
-    if known is not None and known.document is not None:
-        return known.document, True
+        return (query.source,), False
+    if known is not None and known.about:
+        return known.about, True
     if known is not None and known.documents and not turn.context_switch:
-        return known.documents[0], True
-    return None, False
+        return known.documents[:1], True
+    return (), False
 
 
 def _check_scope(query: Query, source: str | None) -> None:

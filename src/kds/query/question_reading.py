@@ -10,7 +10,8 @@ from kds.brain.errors import KdsError
 from kds.brain.secrets.withheld import reveals, withheld
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.conversation import DiscourseOf, sent_along
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mention import Mention, is_time
+from kds.router.language import closed_class as cc
 from kds.router.language.other_languages import is_foreign
 from kds.router.pipeline import Pipeline
 from kds.router.rewrite import FindRewriter
@@ -119,5 +120,21 @@ class Reader:
 
 
 def _names_something(mention: Mention) -> bool:
-    """A thing of its own that may be referred to later; a group is told by its members."""
-    return not (mention.parts or mention.negated or mention.person)
+    """A thing of its own that may be referred to later; a group is told by its members.
+
+    What the question is about, what has a name, an identifier or a compound for a name, and what
+    is said to be known ("the customer"). Not "a weekend" or "writing", which it happens to mention.
+    """
+    if mention.parts or mention.negated or mention.person or is_time(mention):
+        return False
+    if mention.determiner in cc.WH | {"many", "much"}:
+        return False
+    named = bool(mention.kind or mention.name or mention.modifiers)
+    capital = mention.head_text[:1].isupper() and not _is_calendar(mention)
+    known = mention.determiner == "the" and mention.role in {"subj", "obj"}
+    return named or capital or known or mention.topic
+
+
+def _is_calendar(mention: Mention) -> bool:
+    """ "Sunday", "December"."""
+    return mention.label in {"DAY", "MONTH"} or (mention.prep == "on" and mention.determiner == "a")

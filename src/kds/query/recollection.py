@@ -42,8 +42,8 @@ class Recollection:
     """What the last turns referred to, the oldest first."""
     documents: tuple[str, ...] = ()
     """Paths of what the last question was answered from, the best first."""
-    document: str | None = None
-    """What somebody said the session is about."""
+    about: tuple[str, ...] = ()
+    """Documents that somebody said the session is about."""
 
 
 class QuestionCount:
@@ -129,7 +129,7 @@ def recollect(
         message_ids=frozenset(one.id for turn in sent for one in turn),
         terms=_recent_terms(known),
         documents=known.documents if known else (),
-        document=stored.document_context,
+        about=stored.documents,
     )
 
 

@@ -150,6 +150,18 @@ def test_a_session_is_renamed_and_its_document_set(kds_call: Run, staging: Sessi
     assert data(kds_call(*arguments))["document_context"] is None
 
 
+def test_a_session_of_two_documents_returns_from_an_export(
+    kds_call: Run, staging: Session, tmp_path: Path
+) -> None:
+    tied = ("--document", "a.md", "--document", "b.md")
+    kds_call("memory", "rename", "Dark mode", "Night mode", *tied)
+    assert "document   a.md\ndocument   b.md" in kds_call("memory", "show", "Night mode").out
+    (tmp_path / "night.json").write_text(kds_call("memory", "export", "Night mode").out)
+    kds_call("memory", "delete", "Night mode", "--yes")
+    kds_call("memory", "import", str(tmp_path / "night.json"))
+    assert "document   a.md\ndocument   b.md" in kds_call("memory", "show", "Night mode").out
+
+
 def test_deleting_shows_first_and_does_it_only_when_told(
     memory: Run, staging: Session, memory_file: Path
 ) -> None:

@@ -87,6 +87,23 @@ def test_the_document_that_a_session_is_about_steers_its_searches(service: Query
     assert {chunk.document for chunk in steered.chunks if chunk.bias > 1} == {"Bakery Handbook"}
 
 
+def test_every_document_of_a_session_counts_more(service: QueryService) -> None:
+    service.memory.begin("both", document="handbook.md\nagreement.md")
+    (steered,) = talk(service, "What does it cost to be late?", session="both")
+    found = {chunk.document for chunk in steered.chunks if chunk.bias == 1.15}
+    assert found == {chunk.document for chunk in steered.chunks}
+    assert len(found) == 2
+
+
+def test_a_session_remembers_what_it_is_about_and_not_what_was_said_in_passing(
+    service: QueryService,
+) -> None:
+    reply = talk(service, ASKED, THEN, "Can a notice be given in writing on a Sunday?")[-1]
+    assert reply.session is not None
+    assert "Determination Date" in reply.session.memory
+    assert {"weekend", "writing", "Sunday"}.isdisjoint(reply.session.memory)
+
+
 def test_a_change_of_topic_forgets_the_document_of_the_turns_before(service: QueryService) -> None:
     talk(service, ASKED)
     (reply,) = talk(service, "Actually, let's work on dark mode first")

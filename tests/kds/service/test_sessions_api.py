@@ -149,6 +149,19 @@ def test_title_and_document_change_and_what_is_left_out_stays(client: httpx.Clie
     assert problem(client.patch(f"/sessions/{session}", json={"title": " "}))[0] == 400
 
 
+def test_a_session_is_tied_to_several_documents(client: httpx.Client) -> None:
+    session = new_session(client, documents=["a.md", "b.md"])
+    assert session["documents"] == ["a.md", "b.md"]
+    assert len(session["warnings"]) == 2
+    path = f"/sessions/{session['id']}"
+    assert client.patch(path, json={"documents": ["c.md", "a.md"]}).json()["documents"] == [
+        "c.md",
+        "a.md",
+    ]
+    assert client.get(path).json()["documents"] == ["c.md", "a.md"]
+    assert client.patch(path, json={"documents": []}).json()["document"] is None
+
+
 def test_a_session_is_erased_with_its_bytes(client: httpx.Client, service: Any) -> None:
     session = new_session(client)["id"]
     say(client, session, "the quokka sleeps until noon")

@@ -285,8 +285,8 @@ def show(
 def _print_session(session: Session) -> None:
     print_line("session", session.id)
     print_line("title", session.title or "(none yet)")
-    if session.document_context:
-        print_line("document", session.document_context)
+    for document in session.documents:
+        print_line("document", document)
     print_line("begun", shown(session.created_at))
     print_line("changed", shown(session.updated_at))
     tokens = counted(session.token_count, "token")
@@ -296,16 +296,17 @@ def _print_session(session: Session) -> None:
 @command("kds memory rename last 'Dark mode'", of=memory)
 @session_argument
 @click.argument("title")
-@click.option("--document", metavar="NAME", help="Also say which document it is about; '': none.")
+@click.option("--document", "documents", metavar="NAME", multiple=True,
+              help="Also say which document it is about, or several; '': none.")  # fmt: skip
 @common_options
-def rename(*, name: str, title: str, document: str | None, workspace: Workspace) -> None:
+def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Workspace) -> None:
     """Give SESSION the TITLE; no later message changes it."""
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name)
         assert store is not None  # or find_session would have refused
         renamed = store.rename(session.id, title)
-        if document is not None:
-            renamed = store.set_document(session.id, document or None)
+        if documents:
+            renamed = store.set_document(session.id, "\n".join(documents))
     say(session_dict(renamed), f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
 
 

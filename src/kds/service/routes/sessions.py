@@ -30,6 +30,9 @@ from kds.service.models import (
 from kds.service.operation import WorkspaceQuery, archive_worker, documented, served_workspace
 from kds.service.workspaces import ServedWorkspace
 
+MOST_DOCUMENTS: Final = 50
+"""Documents of a session."""
+
 MOST: Final = 200
 """Sessions or messages of one page."""
 
@@ -55,6 +58,12 @@ _DOCUMENT = Field(
     description="Path of the document that the session is about; null: none.",
     examples=["contracts/servicing-agreement.md"],
 )
+_DOCUMENTS = Field(
+    default=None,
+    max_length=MOST_DOCUMENTS,
+    description="Paths of the documents that the session is about, in place of `document`.",
+    examples=[["contracts/servicing-agreement.md", "contracts/side-letter.md"]],
+)
 
 
 class NewSession(RequestBody):
@@ -70,6 +79,7 @@ class NewSession(RequestBody):
     )
     title: str | None = _TITLE
     document: str | None = _DOCUMENT
+    documents: list[Annotated[str, Field(max_length=PATH_LIMIT)]] | None = _DOCUMENTS
     workspace: str | None = WORKSPACE
 
 
@@ -78,6 +88,7 @@ class SessionChange(RequestBody):
 
     title: str | None = _TITLE
     document: str | None = _DOCUMENT
+    documents: list[Annotated[str, Field(max_length=PATH_LIMIT)]] | None = _DOCUMENTS
     workspace: str | None = WORKSPACE
 
 
@@ -109,6 +120,8 @@ class SessionReply(Reply):
     id: str
     title: str
     document: str | None = Field(validation_alias="document_context")
+    """Of several the paths, one a line."""
+    documents: list[str] = Field(default=[])
     created_at: datetime
     updated_at: datetime
     messages: int = Field(validation_alias="message_count")
@@ -179,10 +192,10 @@ async def create_session(request: Request, asked: NewSession) -> Response:
                 hint="go on with it, or choose another id",
             )
         return store.create_session(
-            title=asked.title, document_context=asked.document, session_id=chosen
+            title=asked.title, document_context=_tied(asked), session_id=chosen
         )
 
-    return await _saved(request, served, create, document=asked.document, status=201)
+    return await _saved(request, served, create, document=_tied(asked), status=201)
 
 
 @router.get("", responses=documented(SessionsReply, 404, 422, 503))
@@ -245,7 +258,8 @@ async def show_session(
     found, messages = await archive_worker(request).run(read)
     end = offset + limit
     more = {"page": messages, "next_offset": end if end < found.message_count else None}
-    return SessionPage.model_validate(asdict(found) | more).response()
+    told = asdict(found) | {"documents": found.documents}
+    return SessionPage.model_validate(told | more).response()
 
 
 @router.patch(_ONE, responses=documented(SavedSession, 400, 404, 409, 422, 503))
@@ -257,11 +271,11 @@ async def change_session(request: Request, session: SessionPath, asked: SessionC
         store = _store_of(served, session, writes=True)
         if asked.title is not None:
             store.rename(session, asked.title)
-        if "document" in asked.model_fields_set:
-            store.set_document(session, asked.document)
+        if not asked.model_fields_set.isdisjoint({"document", "documents"}):
+            store.set_document(session, _tied(asked))
         return store.session(session)
 
-    return await _saved(request, served, change, document=asked.document)
+    return await _saved(request, served, change, document=_tied(asked))
 
 
 @router.delete(_ONE, responses=documented(DeletedReply, 404, 422, 503))
@@ -321,6 +335,11 @@ def _holds(store: MemoryStore, message_id: str) -> bool:
     return True
 
 
+def _tied(asked: NewSession | SessionChange) -> str | None:
+    """The documents that a session is to be about, one a line."""
+    return asked.document if asked.documents is None else "\n".join(asked.documents)
+
+
 async def _saved(
     request: Request,
     served: ServedWorkspace,
@@ -331,10 +350,11 @@ async def _saved(
 ) -> Response:
     """Save a session, and say when the document it is to be about is not there."""
 
-    def work() -> tuple[Session, str | None]:
+    def work() -> tuple[Session, list[str]]:
         saved = save()
-        return saved, served.queries.library.note_on(document) if document else None
+        notes = map(served.queries.library.note_on, (document or "").splitlines())
+        return saved, [note for note in notes if note]
 
-    session, note = await archive_worker(request).run(work)
-    warnings = [note] if note else []
-    return SavedSession.model_validate(asdict(session) | {"warnings": warnings}).response(status)
+    session, warnings = await archive_worker(request).run(work)
+    told = asdict(session) | {"documents": session.documents, "warnings": warnings}
+    return SavedSession.model_validate(told).response(status)
