@@ -48,9 +48,6 @@ def agents(*, files: int, head: str) -> Callable[[Path], None]:
 
 DEEP = "[" * 100_000 + "]" * 100_000
 EXAMPLES = "examples:\n" + "".join(f"  - do the thing NUMBER {n}\n" for n in range(1_001))
-PATTERNS = "patterns:\n" + "".join(
-    f"  - {{regex: 'aNUMBERx?(b{n}|c)+d', weight: 0.5}}\n" for n in range(45)
-)
 CPU_S = 4.0
 """What a refusal or an answer may take in a process that has everything loaded: 2 s, and as much
 again for a machine that is busy with other tests."""
@@ -75,7 +72,6 @@ again for a machine that is busy with other tests."""
         (many("prompts/internal", "p{}.md", "a" * 990_000, files=200), "more than 500"),
         (agents(files=51, head="examples: [do my thing NUMBER]\n"), "more than 50 prompts"),
         (agents(files=5, head=EXAMPLES), "more than 5,000 examples"),
-        (agents(files=50, head=PATTERNS), "was not checked"),
         (many("kds-brain/rules", "r{}.yaml", "rules: []\n"), "holds 201 files, more than 200"),
         (many("kds-brain/english", "w{}.yaml", "a: b\n"), "holds 201 files, more than 200"),
         (many("prompts/internal", "p{}.md", "text\n"), "holds 201 files, more than 200"),

@@ -168,7 +168,7 @@ rules:
 """
 
 
-@pytest.mark.parametrize("regex", ["(unclosed", "(a+)+$"], ids=["invalid", "endless"])
+@pytest.mark.parametrize("regex", ["(unclosed", "[z"])
 def test_a_rule_with_a_bad_regex_is_refused(
     regex: str, kds_call: Run, fitted_workspace: Path
 ) -> None:
