@@ -13,7 +13,6 @@ from kds.testing.dialogues import (
     find_dialogue_files,
     is_dialogue_file,
     parse_dialogues,
-    read_dialogues,
 )
 
 FAB = """
@@ -64,12 +63,6 @@ def test_a_file_may_hold_a_single_dialogue_and_an_intent_be_written_in_small_let
     assert (dialogue.id, dialogue.turns[0].intents) == ("a", ("ASK",))
 
 
-def test_nothing_is_expected_of_secondary_intents_unless_they_are_named() -> None:
-    text = "id: a\nturns: [{user: Hi}, {user: Ho, secondary: []}]"
-    (dialogue,) = parse_dialogues(text, Path("a.yaml"))
-    assert [turn.secondary for turn in dialogue.turns] == [None, ()]
-
-
 def test_every_problem_of_a_file_is_reported_at_once_with_its_line() -> None:
     problems = _problems(
         """
@@ -114,18 +107,6 @@ def test_a_file_without_dialogues_is_refused(text: str) -> None:
 def test_a_broken_file_names_its_line(text: str, kind: str) -> None:
     problem = _problems(text, f"a.{kind}")[0]
     assert problem.startswith(f"a.{kind}:2: is not {kind.upper()}")
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_bytes(b"- id: \xff\n")
-    with pytest.raises(DialogueFileError, match="is not UTF-8"):
-        read_dialogues(path)
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DialogueFileError, match="cannot be read"):
-        read_dialogues(tmp_path / "none.yaml")
 
 
 def test_deep_nesting_is_refused() -> None:

@@ -82,23 +82,9 @@ def test_a_file_of_another_kind_does_not_fill_the_screen(tmp_path: Path) -> None
     assert "450 more problems" in found[-1]
 
 
-@pytest.mark.parametrize("lines", [(), ("", "  ")])
-def test_a_file_without_examples_is_refused(lines: tuple[str, ...], tmp_path: Path) -> None:
-    assert "holds no examples" in _problems(_file(tmp_path, *lines))[0]
-
-
 def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None:
     assert "cannot be read" in _problems(tmp_path / "nowhere.jsonl")[0]
     assert "cannot be read" in _problems(tmp_path)[0]
-
-
-def test_deep_nesting_is_a_problem_not_a_crash(tmp_path: Path) -> None:
-    assert "nested too deeply" in _problems(_file(tmp_path, "[" * 200_000))[0]
-
-
-def test_only_the_lines_that_count_are_read(tmp_path: Path) -> None:
-    path = _file(tmp_path, json.dumps(REWRITE), json.dumps(REWRITE), "no json")
-    assert len(read_rewrites(path, limit=2)) == 2
 
 
 def test_a_rewrite_has_its_history_with_roles(tmp_path: Path) -> None:
@@ -108,11 +94,6 @@ def test_a_rewrite_has_its_history_with_roles(tmp_path: Path) -> None:
         ("Done", "assistant"),
     ]
     assert (one.query, one.rewrites) == ("Make it purple", ("Make the FAB button purple",))
-
-
-def test_one_rewrite_may_stand_without_a_list(tmp_path: Path) -> None:
-    line = json.dumps({"query": "Hi", "rewrite": "Hi"})
-    assert read_rewrites(_file(tmp_path, line))[0].rewrites == ("Hi",)
 
 
 @pytest.mark.parametrize(

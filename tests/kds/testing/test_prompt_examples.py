@@ -74,25 +74,6 @@ def test_an_example_that_an_exact_pattern_takes_away_is_a_warning(
     assert "  test-generator: " in result.out
 
 
-def test_an_example_that_two_agents_have_reaches_one_of_them(
-    kds_call: Run, deploy: Callable[[str], Path]
-) -> None:
-    path = deploy("examples:\n  - deploy to staging\n  - Run the tests\n")
-    told = json.loads(kds_call("prompts", "check", "--json").out)["examples"]
-    astray = [*_of(told, "DEPLOY")["astray"], *_of(told, "TEST")["astray"]]
-    assert [stray["text"] for stray in astray] == ["Run the tests"]
-    assert _of(told, "DEPLOY")["astray"] == [] or astray[0]["where"] == f"{path}:7"
-
-
-def test_of_many_strays_the_first_are_named_and_json_has_all(
-    kds_call: Run, deploy: Callable[[str], Path]
-) -> None:
-    deploy("patterns:\n  - {regex: '.*tests?.*', weight: 0.9, exact: true}\n")
-    assert "more examples go astray; --json names all" in kds_call("prompts", "check").err
-    told = json.loads(kds_call("prompts", "check", "--json").out)["examples"]
-    assert len(_of(told, "TEST")["astray"]) > 20
-
-
 def test_a_copy_that_starts_no_sessions_any_more_is_a_warning(
     kds_call: Run, workspace: Path
 ) -> None:
