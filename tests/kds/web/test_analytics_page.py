@@ -12,7 +12,8 @@ from kds.brain.clock import utc_now
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.router.intents.calibration import ReliabilityBin
 from kds.testing.metrics_report import report_metrics
-from kds.web.analytics_page import figures
+from kds.testing.metrics_tables import metrics_tables
+from kds.web.analytics_page import charts
 from kds.web.assets import Assets
 from kds.web.charts import Series, bars, columns, reliability
 from kds.web.rendering import Renderer
@@ -43,7 +44,7 @@ def test_where_nothing_was_measured_the_page_says_what_will_appear() -> None:
     values = dict.fromkeys(("csrf", "here", "theme", "workspace"), "")
     page = Renderer(Assets(), []).render("analytics.html", {
         **values, "title": "", "notes": (), "warnings": (), "days": 7, "ranges": {},
-        "figures": list(figures(report)),
+        "figures": list(metrics_tables(report)), "charts": charts(report),
     })  # fmt: skip
     assert "Nothing was measured in this time" in page
 
