@@ -97,5 +97,5 @@ def test_metrics_count_the_rewrites(
     found = data(kds_call("metrics", "--json"))["turns"]["rewrites"]
     assert (found["asked"], found["used"], found["failed"]) == (1, 1, {})
     shown = kds_call("metrics").out
-    assert "rewritten by a model" in shown
+    assert "Rewritten by a model" in shown
     assert "taken" in shown
