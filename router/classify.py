@@ -198,7 +198,7 @@ def _overruled(verdict: IntentVerdict, intent: str, note: str) -> IntentVerdict:
 
 
 def _situation(turn: Turn) -> Situation:
-    """A topic switch starts afresh: what came before says nothing any more."""
+    """A topic switch starts afresh: the earlier messages say nothing any more."""
     newest = turn.context[-1] if turn.context and not turn.context_switch else None
     return Situation(
         previous_intent=newest.intent if newest else None,

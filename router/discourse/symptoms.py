@@ -26,6 +26,11 @@ _FLIP_REACH: Final = 3
 """A negation belongs to a quality this many words behind it: "does not look right"."""
 
 _FAILING: Final = words("symptoms", "failing")
+_FAILING_WITH: Final = words("symptoms", "failing_with")
+_DURATIONS: Final = words("symptoms", "durations")
+_BELONGING: Final = words("symptoms", "belonging")
+_HANDLING: Final = words("symptoms", "handling")
+_COMPOUNDING: Final = words("symptoms", "compounding")
 _BAD: Final = words("symptoms", "bad")
 _UNFIT: Final = words("symptoms", "unfit")
 _TROUBLE: Final = words("symptoms", "trouble")
@@ -57,6 +62,7 @@ _RELATIVE: Final = frozenset({"that", "which", "who", "to"})
 _SINGLE: Final = frozenset({"it", "this", "nothing", "something", "everything"})
 _GOING_ON: Final = frozenset({"keeps", "kept", "stops", "stopped"})
 _PARTICLES: Final = frozenset({"up", "off", "out", "down", "away"})
+_PLACING: Final = frozenset({"on", "in", "at", "during"})
 _CONTRAST: Final = frozenset({"but", "yet"})
 _NOMINAL: Final = frozenset({"NOUN", "PROPN", "PRON"})
 
@@ -130,7 +136,7 @@ def _commands(part: Part) -> bool:
     first, after = part[0], part[1] if len(part) > 1 else None
     if first.lower in {"do", "let"}:
         return True
-    if not _leads(part) or _is_named_broken(part):
+    if not _leads(part) or _is_named_broken(part) or _is_compound(part):
         return False
     known = readings(first.lower)
     if not (known.noun or known.adjective) or _predicate(part) is None:
@@ -150,7 +156,51 @@ def _asks(part: Part) -> bool:
 
 def _leads(part: Part) -> bool:
     """Whether the tagger takes the first word for a command, as it does many a noun."""
-    return part[0].pos == "VERB" and part[0].tag in {"VB", ""}
+    return part[0].pos == "VERB" and part[0].tag in {"VB", ""} and not _is_compound(part)
+
+
+def _is_compound(part: Part) -> bool:
+    """ "Merge conflict markers ended up on prod", "blank screen after login": nouns, and a fault.
+
+    "Search results by date" tells of none: there the first word may be the command it looks like.
+    """
+    leading = part[0].lower in _COMPOUNDING
+    if len(part) < 3 or not (leading or readings(part[0].lower).noun):
+        return False
+    if part[1].pos not in {"NOUN", "NUM", "PROPN"} and not _is_third_person(part[1]):
+        return False
+    if any(_fails(part, at) for at in range(1, len(part))):
+        return True
+    if not leading:
+        return False
+    blamed = part[0].lower in _UNFIT or _fails_with(part, 0)
+    return any(
+        _is_located(part, at) and (blamed or any(map(_is_fault, part[1:at]))) for at in (2, 3, 4)
+    )
+
+
+def _is_located(part: Part, at: int) -> bool:
+    return at < len(part) and part[at].lower in _PLACING | _CIRCUMSTANCES
+
+
+def _fails(part: Part, at: int) -> bool:
+    """Whether a word behind a noun says that the thing fails: "chokes", "end up", "expired"."""
+    word, before = part[at], part[at - 1]
+    if before.pos not in _NOMINAL and before.lower not in _LIMITING | {"already", "never"}:
+        return False
+    if before.lower in {"already", "never"}:
+        return word.lower in {"in", "taken", "used"} or _may_be_verb(word)
+    if before.lower in _LIMITING:
+        return _is_third_person(word)
+    agrees = _is_third_person(word) or (before.lower.endswith("s") and _may_be_verb(word))
+    return _fails_with(part, at) or (agrees and bool(_forms(word) & _FAILING))
+
+
+def _fails_with(part: Part, at: int) -> bool:
+    """Whether a verb and the word behind it name a fault together: "times out", "ended up"."""
+    if at + 1 >= len(part):
+        return False
+    return any(f"{form}-{part[at + 1].lower}" in _FAILING_WITH for form in _forms(part[at]))
 
 
 def _reports(part: Part, *, plain: bool) -> bool:
@@ -159,7 +209,7 @@ def _reports(part: Part, *, plain: bool) -> bool:
     if part[0].lower in _FINITE and len(part) > 2 and part[1].lower in _NOT:  # "won't start"
         return _balance(part, 0) < 0
     at = _predicate(part)
-    if at is None:
+    if at is None or _is_named_broken(part):
         return _names_fault(part)
     subject = part[:at]
     if len(subject) == 1 and (subject[0].lower in _POINTING or subject[0].pos == "NUM"):
@@ -191,7 +241,13 @@ def _states_fault(part: Part, at: int, *, plain: bool) -> bool:
     balance = _balance(part, at)
     if balance or not plain:
         return balance < 0
-    return _is_amiss(part) or _does_unasked(part, at)
+    return _is_amiss(part) or _takes_long(part, at) or _does_unasked(part, at)
+
+
+def _takes_long(part: Part, at: int) -> bool:
+    """ "The query takes 40 seconds", "startup took ages"."""
+    behind = {word.lower for word in part[at + 1 :]}
+    return "take" in _forms(part[at]) and not behind.isdisjoint(_DURATIONS)
 
 
 def _does_unasked(part: Part, at: int) -> bool:
@@ -202,14 +258,24 @@ def _does_unasked(part: Part, at: int) -> bool:
     if part[at].tag in {"VBD", "VBN"} or part[at - 1].lower == "too":
         return False
     neutral = _BEING if said & _OWN else _BEING | _SERVING
-    if _forms(part[at]) & neutral:
+    if _forms(part[at]) & neutral or _belongs(part, at):
         return False
     return _does(part, at) or (part[at].pos == "NOUN" and _names_fault(part))
 
 
+def _belongs(part: Part, at: int) -> bool:
+    """ "Goes into the header", "gets a label"; not "goes to 100 %", "stays on"."""
+    if "get" in _forms(part[at]) and part[at + 1 :] and part[at + 1].pos == "DET":
+        return True
+    if not _forms(part[at]) & _BELONGING or at + 2 >= len(part):
+        return False
+    return part[at + 1].pos == "ADP" and part[at + 2].pos in {"DET", "NOUN", "PROPN"}
+
+
 def _is_amiss(part: Part) -> bool:
     said = [word.lower for word in part]
-    return not _AMISS.isdisjoint(said) or "every time" in " ".join(said)
+    line = " ".join(said)
+    return not _AMISS.isdisjoint(said) or "every time" in line or "over and over" in line
 
 
 def _does(part: Part, at: int) -> bool:
@@ -248,6 +314,8 @@ def _names_fault(part: Part) -> bool:
     when = part[len(head)].lower if len(head) < len(part) else ""
     if when == "if":
         return False
+    if _is_compound(part):
+        return True
     if _is_named_broken(head) and part[0].pos in {"NOUN", "PROPN", "VERB"}:
         return True
     if part[0].lower == "still":
@@ -261,14 +329,18 @@ def _names_fault(part: Part) -> bool:
 
 def _is_named_broken(part: Part) -> bool:
     """ "build broken", "login slow on staging": a noun and its fault, and nothing that has it."""
-    if len(part) < 2 or not readings(part[0].lower).noun or part[1].lower not in _BAD | _UNFIT:
+    if len(part) < 2 or part[1].lower not in _BAD | _UNFIT or part[0].lower in _HANDLING:
+        return False
+    if not readings(part[0].lower).noun:
         return False
     if _leads(part) and part[1].lower in _PARTICLES:  # "sign off"
         return False
     after = part[2] if len(part) > 2 else None
     if after is None or after.pos in {"ADP", "ADV"}:
         return True
-    return after.lower in _CIRCUMSTANCES - {"if", "when"}
+    if after.lower == "when":  # "permission denied when writing"
+        return _is_gerund_at(part, 3)
+    return after.lower in _CIRCUMSTANCES - {"if"}
 
 
 def _is_still(head: Part) -> bool:
@@ -321,7 +393,7 @@ def _ends_badly(noun: Part, when: str) -> bool:
 
 
 def _is_faulty(noun: Part, balance: int) -> bool:
-    if balance <= 0 and (_forms(noun[-1]) & _TROUBLE or _is_status(noun[-1])):
+    if balance <= 0 and _is_trouble_word(noun[-1]):
         return True
     return balance < 0 and noun[0].lower in _BAD
 
@@ -419,7 +491,7 @@ def _balance(part: Part, start: int) -> int:
         if reach := _denies(part, at):
             flip, denied = reach, True
             continue
-        if value := _quality(word, at, start, ended=ended):
+        if value := -1 if _fails_with(part, at) else _quality(word, at, start, ended=ended):
             if flip > 0:
                 value, denied = -value, False
             elif value < 0 and ended and word.lower != "gone":
@@ -449,7 +521,13 @@ def _quality(word: Word, at: int, start: int, *, ended: bool) -> int:
 
 
 def _is_fault(word: Word) -> bool:
-    return word.lower in _UNFIT or _is_status(word) or not _forms(word).isdisjoint(_TROUBLE)
+    return word.lower in _UNFIT or _is_trouble_word(word)
+
+
+def _is_trouble_word(word: Word) -> bool:
+    """ "Timeout", "404", "ValueError"."""
+    named = word.lower.endswith(("error", "exception"))
+    return named or _is_status(word) or not _forms(word).isdisjoint(_TROUBLE)
 
 
 def _is_status(word: Word) -> bool:

@@ -198,7 +198,7 @@ class RuleBook:
         return next((rules for rules in self.rules if rules.symptoms), None)
 
     def corrects(self, intent: str) -> bool:
-        """Whether messages of ``intent`` put right what came before."""
+        """Whether messages of ``intent`` correct the message before."""
         return any(rules.corrects for rules in self.rules if rules.intent == intent)
 
     def is_phrase(self, text: str) -> bool:

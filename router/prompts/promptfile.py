@@ -49,7 +49,7 @@ class PromptFile:
     phrase for clarifying questions. ``tools`` are names of tools that a model may call,
     ``output`` is the JSON Schema of its structured reply. ``absorbs`` are the intents of sentences
     that only spell it out, ``symptoms`` those that reports of symptoms look like; it
-    ``starts_session``, it ``corrects`` what came before, it ``only_looks``: docs/prompt-files.md
+    ``starts_session``, it ``corrects`` the message before, it ``only_looks``: docs/prompt-files.md
     says what follows from each.
     """
 

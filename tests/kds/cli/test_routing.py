@@ -327,6 +327,15 @@ def test_a_bad_history_is_named(text: str, wrong: str, kds_call: Run, tmp_path: 
         "I get kicked out every five minutes",
         "white flash every time i change routes",
         "ok so it compiles but crashes right away",
+        "merge conflict markers ended up on prod",
+        "login loops back to itself",
+        "the tests time out on CI",
+        "500 on /users since the deploy",
+        "type checker chokes on the new generics",
+        "blank screen after login",
+        "port 3000 already in use",
+        "the query takes 40 seconds on large tenants",
+        "connection refused on port 5432",
     ],
 )
 def test_a_reported_symptom_goes_to_the_debugger(message: str, kds_call: Run) -> None:
@@ -351,6 +360,12 @@ def test_a_reported_symptom_goes_to_the_debugger(message: str, kds_call: Run) ->
         "the modal closes on escape",
         "I pushed it",
         "my train is late again",
+        "the dropdown goes into the header",
+        "the input gets a label",
+        "emails go to the marketing team first",
+        "handle undefined in the cart page",
+        "search results by date",
+        "merge the conflict markers",
     ],
 )
 def test_requests_questions_and_good_news_report_no_symptom(message: str, kds_call: Run) -> None:
