@@ -23,7 +23,7 @@ FILE_NAME: Final = "learned.yaml"
 """In the `kds-brain` folder of a workspace, or among the texts of a tenant."""
 
 MAX_EXAMPLES: Final = 2_000
-"""Examples of a file, taught or written by hand: laid over the model, so many take about a second."""
+"""Examples of a file, taught or written by hand: fitting so many takes about a second."""
 
 HEADER: Final = """\
 # Examples that KDS has learned from you, used like those of the prompt files. See docs/learning.md.
