@@ -1,0 +1,157 @@
+"""The prose of the repository reads like English, not like a translation."""
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+CALQUE: Final = re.compile(
+    r"(?<!there )(?<!there's )\b(?:is|are|was|were)\s+no\s+"
+    r"(?!longer|more|less|fewer|better|worse|faster|slower|different|exception)[a-z]"
+    r"|\bwhoever\b|\bnone of ours\b|\bwhat came\b|\bwho asks\b",
+    re.IGNORECASE,
+)
+"""Word for word from another language: "is no JSON" (not JSON), "whoever waits" (the caller)."""
+
+PROSE: Final = (".md", ".html", ".ts", ".mjs", ".js", ".toml")
+"""Read whole, like Python outside of tests. Tests and YAML hold sentences of users: there only
+docstrings, comments and the names of tests count."""
+
+SKIPPED: Final = ("tests/documents/", "src/kds/web/static/vendor/", "router/fitted/")
+
+CEILINGS: Final[dict[str, int]] = {
+    ".": 5,
+    "agents": 17,
+    "brain": 16,
+    "brain/context": 4,
+    "brain/database": 6,
+    "brain/documents": 2,
+    "brain/learning": 5,
+    "brain/passages": 3,
+    "brain/postgres": 4,
+    "brain/secrets": 8,
+    "brain/sessions": 1,
+    "brain/summaries": 1,
+    "brain/words": 1,
+    "docs": 20,
+    "docs/decisions": 9,
+    "editors/vscode": 8,
+    "prompts/internal": 2,
+    "prompts/shared": 1,
+    "router/discourse": 3,
+    "router/english": 11,
+    "router/intents": 1,
+    "router/language": 2,
+    "router/prompts": 3,
+    "router/references": 5,
+    "router/rewriting": 3,
+    "src/kds/api": 9,
+    "src/kds/cli": 8,
+    "src/kds/clients": 14,
+    "src/kds/documents": 2,
+    "src/kds/hooks": 15,
+    "src/kds/learning": 1,
+    "src/kds/query": 4,
+    "src/kds/readers": 5,
+    "src/kds/service": 12,
+    "src/kds/session": 9,
+    "src/kds/transit": 8,
+    "src/kds/web": 6,
+    "tests": 4,
+    "tests/agents": 6,
+    "tests/brain": 28,
+    "tests/kds": 5,
+    "tests/kds/api": 4,
+    "tests/kds/cli": 5,
+    "tests/kds/clients": 5,
+    "tests/kds/hooks": 9,
+    "tests/kds/mcp": 1,
+    "tests/kds/query": 2,
+    "tests/kds/readers": 3,
+    "tests/kds/service": 7,
+    "tests/kds/session": 6,
+    "tests/kds/testing": 1,
+    "tests/kds/web": 5,
+    "tests/router": 22,
+    "tools": 1,
+}
+"""Lines that each room still has; a number may only shrink. A room that is not here has none."""
+
+
+def prose_of(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """Each piece of prose in a file, with its first line."""
+    if name.endswith(PROSE) or (name.endswith(".py") and not name.startswith("tests/")):
+        yield 1, text
+    elif name.endswith(".py"):
+        yield from _comments_and_names(text)
+    elif name.endswith((".yaml", ".yml")):
+        for at, line in enumerate(text.splitlines(), start=1):
+            yield at, line.partition("#")[2]
+
+
+def _comments_and_names(text: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                yield first.lineno, str(first.value.value)
+        if isinstance(node, ast.FunctionDef):
+            yield node.lineno, node.name.replace("_", " ")
+
+
+def calques() -> Iterator[str]:
+    """Every calque under version control, as path:line and the words."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.splitlines():
+        path = ROOT / name
+        if name.startswith(SKIPPED) or path == Path(__file__) or path.is_symlink():
+            continue
+        if name.endswith((".py", ".yaml", ".yml", *PROSE)) and path.is_file():
+            for line, text in prose_of(name, path.read_text(encoding="utf-8")):
+                for found in CALQUE.finditer(text):
+                    at = line + text.count("\n", 0, found.start())
+                    yield f"{name}:{at}: {' '.join(found[0].split())}"
+
+
+def room_of(place: str) -> str:
+    """The folder that a ceiling counts: two levels deep, three in `src` and `tests/kds`."""
+    parts = place.partition(":")[0].split("/")[:-1]
+    deep = parts[:1] == ["src"] or parts[:2] == ["tests", "kds"]
+    return "/".join(parts[: 3 if deep else 2]) or "."
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="lists what is under version control")
+def test_no_prose_reads_like_a_translation() -> None:
+    found = list(calques())
+    counts = Counter(map(room_of, found))
+    over = {room for room, count in counts.items() if count > CEILINGS.get(room, 0)}
+    assert [place for place in found if room_of(place) in over] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["it is no JSON", "which are\nno files", "Whoever waits", "what came is odd", "one who asks"],
+)
+def test_a_calque_is_found(text: str) -> None:
+    assert CALQUE.search(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["there is no file", "it is no longer here", "the answer is no.", "it is not JSON"]
+)
+def test_good_english_is_left(text: str) -> None:
+    assert not CALQUE.search(text)
