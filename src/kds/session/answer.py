@@ -7,6 +7,7 @@ from kds.agents.reply import AgentReply
 from kds.brain.context.work import Halted, Offer
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
+from kds.router.discourse.reply import closing_question, proposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class Answer:
     text: str = ""
     question: str | None = None
     handoffs: tuple[Offer, ...] = ()
-    """Agents that may go on with the work; "go ahead" or `Session.hand_over` takes the first."""
+    """Agents that may go on with the work; `Session.hand_over` takes the first, and so does "go ahead" when
+    there is no `proposal`."""
     notes: tuple[str, ...] = ()
     halted: bool = False
     """Whether a correction or the user stopped this answer: the last reply is only a beginning."""
@@ -38,6 +40,14 @@ class Answer:
     def answered(self) -> bool:
         """Whether every agent that was asked has answered, by a model."""
         return bool(self.replies) and all(reply.answered for reply in self.replies)
+
+    @property
+    def proposal(self) -> str:
+        """What the last reply proposes at its end, which "yes" or "go ahead" takes; else ""."""
+        if not self.replies or not self.replies[-1].answered:
+            return ""
+        asked = closing_question(self.replies[-1].text)
+        return asked if proposes(asked) else ""
 
     def as_dict(self) -> Mapping[str, object]:
         """The answer as JSON values, as `kds ask --json` prints it."""

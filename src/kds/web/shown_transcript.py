@@ -44,6 +44,8 @@ class Tail:
     """Whether it was on its way before the messages were read: if not, it is among them."""
     confirm: bool = False
     """Whether something waits for a yes."""
+    proposal: bool = False
+    """Whether the answer proposes something, which a yes takes."""
     choices: tuple[Choice, ...] = ()
     """What a question of KDS gives to choose from."""
     offers: tuple[Offer, ...] = ()
@@ -98,9 +100,11 @@ def tail_of(talk: Talk) -> Tail:
     asks = latest is not None and latest.action == "clarify" and not work.confirm
     library = talk.session.conversations.library
     choices = choices_of(library, latest.candidates) if asks and latest else []
-    failed = telling is not None and telling.answer is not None and telling.answer.error
+    answer = telling.answer if telling is not None else None
+    failed = answer is not None and answer.error
     offers = () if failed else tuple(one for one in work.offers if one.intent not in work.chain)
-    return Tail(telling, running, bool(work.confirm), tuple(choices), offers)
+    proposal = answer is not None and bool(answer.proposal)
+    return Tail(telling, running, bool(work.confirm), proposal, tuple(choices), offers)
 
 
 def _lines(messages: tuple[Message, ...], talk: Talk) -> tuple[Line, ...]:

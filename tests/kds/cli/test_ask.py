@@ -265,7 +265,7 @@ class Terminal:
             env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
         )  # fmt: skip
         os.close(inner)
-        self.shown = ""
+        self.shown = self.before = ""
 
     def type(self, keys: str) -> None:
         os.write(self._end, keys.encode())
@@ -276,7 +276,7 @@ class Terminal:
         while text not in self.shown:
             assert select.select([self._end], [], [], end - monotonic())[0], self.shown
             self.shown += os.read(self._end, 4096).decode(errors="replace")
-        self.shown = self.shown.partition(text)[2]
+        self.before, _, self.shown = self.shown.partition(text)
 
     def interrupt_until(self, text: str) -> None:
         """Press Ctrl-C until ``text`` is shown, as people do.

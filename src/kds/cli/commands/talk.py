@@ -332,7 +332,7 @@ def _tell_about(answer: Answer, *, has_model: bool) -> None:
         return
     if not has_model and answer.replies:
         _hint("no model is set, so this is the prompt for one: set KDS_MODEL to have it answered")
-    elif answer.handoffs and not answer.question:
+    elif answer.handoffs and not (answer.question or answer.proposal):
         offer = answer.handoffs[0]
         because = f", since {offer.reason}" if offer.reason else ""
         _hint(f"next: {offer.intent} ({offer.agent}){because}; say 'go ahead'")

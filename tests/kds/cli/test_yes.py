@@ -1,0 +1,77 @@
+"""What an agent asked is what "yes" answers, from one `kds ask` to the next and in `kds chat`."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ...agents.openai_server import FakeProvider, Text
+from ..conftest import Run, data
+from .test_ask import Terminal
+
+POD = "the pod gets OOMKilled every hour"
+RAISE = "The pod uses 480Mi of its 256Mi limit. Should I raise the memory limit to 512Mi?"
+AGREED = ("yes do it", "go ahead", "Yes, raise it", "k")
+
+
+@pytest.mark.parametrize("yes", AGREED)
+def test_ask_answers_the_question_of_the_command_before(
+    yes: str, model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(Text(RAISE), Text("raised"))
+    kds_call("ask", POD)
+    answer = data(kds_call("ask", yes, "--json"))
+    assert [one["agent"] for one in answer["replies"]] == ["code-executor"]
+    assert "raise the memory limit to 512Mi" in answer["turn"]["expanded"]
+    assert "raise the memory limit to 512Mi" in model.asked[1].newest
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("yes", AGREED)
+def test_chat_answers_the_question_at_a_terminal(
+    yes: str, model: FakeProvider, fitted_workspace: Path
+) -> None:
+    model.play(Text(RAISE), Text("raised at last"))
+    with Terminal("chat", folder=fitted_workspace) as terminal:
+        terminal.wait_for("kds> ")
+        terminal.type(f"{POD}\n")
+        terminal.wait_for("512Mi?")
+        terminal.wait_for("kds> ")
+        terminal.type(f"{yes}\n")
+        terminal.wait_for("raised at last")
+        terminal.wait_for("kds> ")
+        terminal.type("/why\n")
+        terminal.wait_for("kds> ")
+        terminal.type("/quit\n")
+    asked = model.asked[1]
+    assert asked.messages[0]["content"].startswith("# Code executor")
+    assert "raise the memory limit to 512Mi" in asked.newest
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_chat_says_no_other_agent_is_next_while_a_question_is_open(
+    model: FakeProvider, fitted_workspace: Path
+) -> None:
+    model.play(Text(RAISE), Text("the limit is raised"))
+    with Terminal("chat", folder=fitted_workspace) as terminal:
+        terminal.wait_for("kds> ")
+        terminal.type(f"{POD}\n")
+        terminal.wait_for("512Mi?")
+        terminal.wait_for("kds> ")
+        assert "next:" not in terminal.before
+        terminal.type("go ahead\n")
+        terminal.wait_for("the limit is raised")
+        terminal.wait_for("next: TEST (test-generator); say 'go ahead'")
+        terminal.type("/quit\n")
+
+
+def test_the_context_logs_the_yes_with_the_intent_of_what_was_asked(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(Text(RAISE), Text("raised"))
+    kds_call("ask", POD)
+    kds_call("ask", "yes do it")
+    file = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
+    last = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
+    assert (last["user_message"], last["intent"]) == ("yes do it", "EXECUTE")
