@@ -24,8 +24,8 @@ class Answer:
     text: str = ""
     question: str | None = None
     handoffs: tuple[Offer, ...] = ()
-    """Agents that may go on with the work; `Session.hand_over` takes the first, and so does "go ahead" when
-    there is no `proposal`."""
+    """Agents that may go on with the work; `Session.hand_over` takes the first, and so does
+    "go ahead" unless there is a `proposal`."""
     notes: tuple[str, ...] = ()
     halted: bool = False
     """Whether a correction or the user stopped this answer: the last reply is only a beginning."""
