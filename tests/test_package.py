@@ -12,7 +12,7 @@ import kds
 import kds.agents
 
 PACKAGES = (kds, kds.agents)
-HEAVY = ("spacy", "sklearn", "langchain_core", "numpy", "jinja2", "pydantic")
+HEAVY = ("spacy", "sklearn", "langchain_core", "numpy", "jinja2", "pydantic", "onnxruntime")
 
 
 def _run(code: str) -> str:

@@ -1,0 +1,119 @@
+"""The meaning of a text as a vector, by the encoder that ships with KDS.
+
+all-MiniLM-L6-v2 with weights of eight bits (``tools/make_encoder.py``), run by onnxruntime on one
+thread. Vectors have unit length, so a dot product is a cosine.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cache
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from kds.brain.errors import KdsError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+FOLDER: Final = Path(__file__).parent / "minilm"
+MODEL: Final = "model.onnx"
+TOKENIZER: Final = "tokenizer.json"
+DIMENSIONS: Final = 384
+WORD_PIECES: Final = 256
+"""The length that the model was trained for; longer texts are cut there."""
+
+CACHED_TEXTS: Final = 4096
+"""Six megabytes of vectors: the examples of a workspace and a day of messages."""
+
+
+class EncoderError(KdsError):
+    """The encoder cannot be loaded."""
+
+
+class Encoder:
+    """``encode(texts)``, loaded at the first text. Safe to share between threads.
+
+    A text is encoded by itself: in a batch, its neighbours would change its rounding.
+    """
+
+    def __init__(self, folder: Path = FOLDER, *, cached_texts: int = CACHED_TEXTS) -> None:
+        self._folder = folder
+        self._cached_texts = cached_texts
+        self._known: OrderedDict[bytes, Vector] = OrderedDict()
+        self._encode_one: Callable[[str], Vector] | None = None
+        self._lock = Lock()
+
+    @property
+    def available(self) -> bool:
+        """Whether the model and what runs it are installed; loads neither."""
+        return (
+            all(find_spec(name) is not None for name in ("onnxruntime", "tokenizers"))
+            and (self._folder / MODEL).is_file()
+        )
+
+    def encode(self, texts: Sequence[str]) -> "Vector":
+        """Return one row of unit length a text. Raises EncoderError when it is unavailable."""
+        import numpy as np
+
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = self._vector(text)
+        return vectors
+
+    def _vector(self, text: str) -> "Vector":
+        key = blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+        with self._lock:
+            if self._encode_one is None:
+                self._encode_one = _load(self._folder)
+            if (known := self._known.get(key)) is not None:
+                self._known.move_to_end(key)
+                return known
+        vector = self._encode_one(text)
+        with self._lock:
+            self._known[key] = vector
+            if len(self._known) > self._cached_texts:
+                self._known.popitem(last=False)
+        return vector
+
+
+@cache
+def shared_encoder() -> Encoder:
+    """Return the encoder of this process."""
+    return Encoder()
+
+
+def _load(folder: Path) -> Callable[[str], "Vector"]:
+    try:
+        import numpy as np
+        import onnxruntime
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise EncoderError(
+            f"the encoder cannot be loaded: {error}", hint="pip install onnxruntime tokenizers"
+        ) from error
+    if not (folder / MODEL).is_file():
+        raise EncoderError(
+            "the encoder's model is missing", where=str(folder), hint="reinstall KDS"
+        )
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.enable_cpu_mem_arena = False  # which keeps what the longest text needed
+    session = onnxruntime.InferenceSession(
+        folder / MODEL, options, providers=["CPUExecutionProvider"]
+    )
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+
+    def encode_one(text: str) -> "Vector":
+        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+        vector: Vector = session.run(None, {"ids": ids})[0][0]
+        return vector
+
+    return encode_one

@@ -1,0 +1,56 @@
+"""Texts as vectors."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kds.brain.encoder import DIMENSIONS, Encoder, EncoderError, shared_encoder
+
+
+def test_vectors_have_unit_length_and_texts_of_one_meaning_are_near() -> None:
+    vectors = shared_encoder().encode(
+        ["deploy it to staging", "roll out the release", "the button overlaps the logo"]
+    )
+    assert vectors.shape == (3, DIMENSIONS)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
+    near, far = vectors[1:] @ vectors[0]
+    assert near > far + 0.2
+
+
+def test_a_vector_is_that_of_the_published_model() -> None:
+    """The first components of the float model, to its rounding."""
+    vector = shared_encoder().encode(["This is an example sentence"])[0]
+    assert vector[:5] == pytest.approx([0.0677, 0.0635, 0.0487, 0.0793, 0.0374], abs=0.02)
+
+
+def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
+    alone = Encoder().encode(["run the tests"])[0]
+    beside = Encoder().encode(["word " * 1000, "run the tests", ""])
+    assert np.array_equal(alone, beside[1])
+
+
+def test_known_texts_are_not_read_again_and_the_oldest_are_let_go() -> None:
+    encoder = Encoder(cached_texts=2)
+    first = encoder.encode(["a", "b", "a", "c"])
+    assert np.array_equal(first, encoder.encode(["a", "b", "a", "c"]))
+    assert len(encoder._known) == 2
+
+
+@pytest.mark.parametrize("module", ["onnxruntime", "tokenizers"])
+def test_without_its_libraries_the_encoder_is_unavailable(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    assert not Encoder().available
+    with pytest.raises(EncoderError, match="pip install onnxruntime tokenizers"):
+        Encoder().encode(["a"])
+
+
+def test_without_its_model_the_encoder_is_unavailable(tmp_path: Path) -> None:
+    assert not Encoder(tmp_path).available
+    with pytest.raises(EncoderError, match="model is missing"):
+        Encoder(tmp_path).encode(["a"])
+    assert shared_encoder().available
