@@ -164,7 +164,7 @@ def kept_text(
     shared = shared_database(workspace, environ=environ)
     if shared is None:
         return PrivateText(workspace.brain / name, partial(_keep_private, workspace))
-    from kds.brain.postgres.texts import PostgresText  # without a server nothing of the driver
+    from kds.brain.store.texts import PostgresText  # without a server nothing of the driver
 
     return PostgresText.of(shared, name, clock=clock)
 

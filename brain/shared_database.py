@@ -14,7 +14,7 @@ from kds.brain.settings_variables import DATABASE
 from kds.brain.workspace import Workspace, own_settings_path
 
 if TYPE_CHECKING:
-    from kds.brain.postgres.server import Server
+    from kds.brain.store.postgres import Server
 
 Environ = Mapping[str, str]
 
@@ -29,13 +29,13 @@ class SharedDatabase:
 
     def __str__(self) -> str:
         """The server without user and password."""
-        from kds.brain.postgres.server import place_of
+        from kds.brain.store.postgres import place_of
 
         return place_of(self.url)
 
     def server(self) -> "Server":
         """Return a pool of connections; whoever has it closes it. Raises StoreError."""
-        from kds.brain.postgres.server import Server
+        from kds.brain.store.postgres import Server
 
         return Server.shared(self.url)
 

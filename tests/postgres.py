@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import pytest
 
-from kds.brain.postgres.server import Server
-from kds.brain.postgres.upgrade import upgrade
+from kds.brain.store.postgres import Server
+from kds.brain.store.postgres_schema import upgrade
 
 Outage = Callable[[bool], None]
 
@@ -100,7 +100,7 @@ def either_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 @pytest.fixture
 def outage(postgres: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outage]:
     """Takes the database away from everybody, and gives it back; who asks then need not wait."""
-    monkeypatch.setattr("kds.brain.postgres.server.RETRY_S", 0.0)
+    monkeypatch.setattr("kds.brain.store.postgres.RETRY_S", 0.0)
     name = urlsplit(url).path[1:]
 
     def switch(away: bool) -> None:

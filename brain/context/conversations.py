@@ -14,7 +14,7 @@ from kds.brain.shared_database import SharedDatabase, shared_database
 from kds.brain.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kds.brain.postgres.contexts import PostgresContexts
+    from kds.brain.context.postgres_journal import PostgresContexts
 
 Marks = frozenset[tuple[str, int]]
 """What tells one state of what a tenant has learned from another."""
@@ -102,6 +102,6 @@ def conversation_path(workspace: Workspace, conversation: str) -> Path:
 
 
 def _on(shared: SharedDatabase, clock: Clock) -> "PostgresContexts":
-    from kds.brain.postgres.contexts import PostgresContexts
+    from kds.brain.context.postgres_journal import PostgresContexts
 
     return PostgresContexts.of(shared, clock=clock)

@@ -16,11 +16,11 @@ from typing import Any, Final
 from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
 from kds.brain.context.work import NOTHING, Edit, LoadedWork, Work
-from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import KeptText
 from kds.brain.plain import read
 from kds.brain.secrets.withheld import withheld, without
+from kds.brain.store.columns import kept_text
 from kds.brain.turn import Turn
 from kds.brain.wire import from_wire, to_wire
 

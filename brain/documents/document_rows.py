@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kds.brain.database.engine import Connection
-from kds.brain.database.instant import from_micros
 from kds.brain.documents.document_values import Document, Passage, Section
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import Row, insert, marks
+from kds.brain.store.columns import from_micros
+from kds.brain.store.engine import Connection
 
 DOCUMENT_FIELDS: Final = (
     "id, path, title, kind, added_at, modified, size, digest, reader, pages, section_count, "

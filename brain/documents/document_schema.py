@@ -14,7 +14,6 @@ and full-text search of the memory work on this file too.
 from pathlib import Path
 from typing import Final
 
-from kds.brain.database.migrations import FileKind, read_script
 from kds.brain.passages.passage_schema import (
     CHUNK_INDEX,
     CHUNK_WORDS,
@@ -23,6 +22,7 @@ from kds.brain.passages.passage_schema import (
     VECTOR_TABLES,
     WITHOUT_VECTOR,
 )
+from kds.brain.store.migrations import FileKind, read_script
 
 APPLICATION_ID: Final = 0x4B445344
 """'KDSD': says whose file it is."""

@@ -3,9 +3,6 @@
 from pathlib import Path
 
 from kds.brain.clock import Clock
-from kds.brain.database.database import Database
-from kds.brain.database.database_file import all_files, size_of
-from kds.brain.database.migrations import version_of
 from kds.brain.documents.document_schema import DOCUMENTS
 from kds.brain.documents.document_values import Holdings
 from kds.brain.documents.documents import Documents
@@ -13,6 +10,9 @@ from kds.brain.git import DOCUMENT_FILES
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.place import Place
 from kds.brain.shared_database import SharedDatabase
+from kds.brain.store.migrations import version_of
+from kds.brain.store.sqlite import Database
+from kds.brain.store.sqlite_files import all_files, size_of
 from kds.brain.words.tokens import TokenCounter
 
 
@@ -46,7 +46,7 @@ class DocumentPlace(Place[Documents]):
         return DOCUMENT_FILES
 
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> Documents:
-        from kds.brain.postgres.postgres_documents import PostgresDocuments  # for who has a server
+        from kds.brain.documents.postgres_documents import PostgresDocuments  # for who has a server
 
         return PostgresDocuments.of(shared, clock=clock, count_tokens=count)
 

@@ -4,10 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, TypeVar
 
-from kds.brain.database.deletion import note_scrub, wipe
-from kds.brain.database.engine import Connection, Engine
-from kds.brain.database.health import healing
-from kds.brain.database.instant import to_micros
 from kds.brain.documents.content import Content, Source
 from kds.brain.documents.document_rows import (
     CANDIDATE_COLUMNS,
@@ -40,6 +36,10 @@ from kds.brain.passages.outbox import count_vector_deletion, queue
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import Row, in_order
 from kds.brain.passages.store import PassageStore
+from kds.brain.store.columns import to_micros
+from kds.brain.store.deletion import note_scrub, wipe
+from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.health import healing
 from kds.brain.words.phrases import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 

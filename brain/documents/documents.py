@@ -1,7 +1,7 @@
 """The documents of a workspace, whatever engine runs the SQL of their store.
 
 `document_store.DocumentStore` keeps them in a workspace's file,
-`kds.brain.postgres.postgres_documents.PostgresDocuments` on a server;
+`kds.brain.documents.postgres_documents.PostgresDocuments` on a server;
 tests/brain/document_conformance.py holds both against the same tests. Every method raises
 StoreError.
 """
@@ -10,13 +10,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kds.brain.database.deletion import wipe
-from kds.brain.database.health import healing
 from kds.brain.documents.document_recall import DOCUMENT_BIAS, LIMIT, Request, recall
 from kds.brain.documents.document_table import DocumentTable
 from kds.brain.documents.document_values import ALL, Document, DocumentRecall, Holdings, Section
 from kds.brain.documents.naming import find, find_whole, unknown_document
 from kds.brain.passages.store import Embedder
+from kds.brain.store.deletion import wipe
+from kds.brain.store.health import healing
 
 
 class Documents(DocumentTable):

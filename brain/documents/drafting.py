@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kds.brain.database.stored_text import kept_text
 from kds.brain.documents.content import Block, Content, Heading, Part, Source
 from kds.brain.documents.definition import Defined
 from kds.brain.documents.document_schema import AFTER_CHARACTERS, BEFORE_CHARACTERS
 from kds.brain.documents.heading import number_key
 from kds.brain.documents.section_chunker import CutSection, Piece, cut
+from kds.brain.store.columns import kept_text
 from kds.brain.words.identifiers import ident_words
 from kds.brain.words.tokens import TokenCounter
 

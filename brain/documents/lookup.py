@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.database.engine import Connection, Engine
 from kds.brain.documents.document_schema import CLAUSE
 from kds.brain.documents.question import Reference
 from kds.brain.passages.passage_schema import CHUNK_BITS
 from kds.brain.passages.rows import marks, slices
+from kds.brain.store.engine import Connection, Engine
 
 MANY_DEFINERS: Final = 30
 """Passages that define one term, the surest first: a term of many documents stays cheap."""

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from kds.brain.database.database import Database
-from kds.brain.database.engine import Connection, Engine
-from kds.brain.database.instant import to_micros
-from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.rows import IDS_AT_ONCE, insert, marks
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel
 from kds.brain.passages.vector_blob import to_blobs
+from kds.brain.store.columns import kept_text, to_micros
+from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.sqlite import Database
 
 LEASE: Final = timedelta(minutes=5)
 """How long a claimed job belongs to who claimed it. Longer than a batch takes, and short enough

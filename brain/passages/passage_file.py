@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.database import health
-from kds.brain.database.database import TIMEOUT_S, Database
-from kds.brain.database.deletion import scrub_if_due
-from kds.brain.database.health import Check
-from kds.brain.database.migrations import FileKind
 from kds.brain.passages.outbox import backfill
 from kds.brain.passages.store import PassageStore
 from kds.brain.passages.text_search import TextSearch
 from kds.brain.passages.values import Scored
+from kds.brain.store import health
+from kds.brain.store.deletion import scrub_if_due
+from kds.brain.store.health import Check
+from kds.brain.store.migrations import FileKind
+from kds.brain.store.sqlite import TIMEOUT_S, Database
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 

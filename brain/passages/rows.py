@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
-from kds.brain.database.engine import Connection
 from kds.brain.errors import StoreError
+from kds.brain.store.engine import Connection
 
 IDS_AT_ONCE: Final = 500
 """Ids in one question to SQLite, which allows 999 in its older versions."""

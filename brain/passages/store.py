@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Protocol, Self
 
-from kds.brain.database.health import Check
 from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.values import Passage, Scored, Summary
+from kds.brain.store.health import Check
 
 Weights = tuple[float, float, float, float]
 """What a word in header, body, context and idents counts."""

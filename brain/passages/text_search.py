@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import ClassVar, Final, Self
 
-from kds.brain.database.database import Database
-from kds.brain.database.health import healing
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Weights
 from kds.brain.passages.values import Scored
+from kds.brain.store.health import healing
+from kds.brain.store.sqlite import Database
 from kds.brain.words.identifiers import joined_forms
 
 IDENTIFIER_WEIGHTS: Final[Weights] = (1.0, 1.0, 0.3, 1.0)

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from kds.brain.database.database import Database
 from kds.brain.passages.outbox import searched_model
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.values import Scored
 from kds.brain.passages.vector_blob import FORMAT, unit
+from kds.brain.store.sqlite import Database
 
 Array = np.ndarray[Any, Any]
 

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from kds.brain.database.checked_rows import json_column
-from kds.brain.database.engine import Connection, Engine
-from kds.brain.database.instant import from_micros, to_micros
-from kds.brain.database.stored_text import kept_text
 from kds.brain.sessions.session_values import EntityMemory, EntityTerm
+from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
+from kds.brain.store.engine import Connection, Engine
 from kds.brain.summaries.fact_words import FILE_ENDINGS
 from kds.brain.summaries.facts import facts_of_all
 from kds.brain.summaries.sentences import split

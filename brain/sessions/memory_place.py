@@ -25,7 +25,7 @@ class MemoryPlace(Place[MemoryStore]):
         return CONVERSATION
 
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> MemoryStore:
-        from kds.brain.postgres.postgres_store import PostgresStore  # for who has a server
+        from kds.brain.sessions.postgres_store import PostgresStore  # for who has a server
 
         return PostgresStore.of(shared, clock=clock, count_tokens=count)
 

@@ -5,10 +5,10 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final, get_type_hints
 
-from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.passages.rows import Row
 from kds.brain.passages.values import Message, Passage, Summary
 from kds.brain.sessions.session_values import Session
+from kds.brain.store.columns import from_micros, to_micros
 
 _SESSION: Final[Mapping[str, Any]] = get_type_hints(Session)
 SESSION_COLUMNS: Final = ", ".join(f"session.{name}" for name in _SESSION)

@@ -11,7 +11,6 @@ range. Times are microseconds since 1970.
 
 from typing import Final
 
-from kds.brain.database.migrations import FileKind
 from kds.brain.passages.passage_schema import (
     CHUNK_INDEX,
     CHUNK_WORDS,
@@ -20,6 +19,7 @@ from kds.brain.passages.passage_schema import (
     VECTOR_TABLES,
     WITHOUT_VECTOR,
 )
+from kds.brain.store.migrations import FileKind
 
 APPLICATION_ID: Final = 0x4B44534D
 """'KDSM': says whose file it is."""

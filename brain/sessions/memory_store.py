@@ -1,6 +1,6 @@
 """The conversation memory, whatever engine runs its SQL.
 
-`sqlite_store.SqliteStore` keeps it in one file, `kds.brain.postgres.postgres_store.PostgresStore`
+`sqlite_store.SqliteStore` keeps it in one file, `kds.brain.sessions.postgres_store.PostgresStore`
 on a server; tests/brain/conformance.py holds both against the same tests. Every method raises
 StoreError with ``where`` and ``hint``; a session that does not exist is one of the reasons.
 """
@@ -9,10 +9,6 @@ from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
 
-from kds.brain.database.engine import Connection
-from kds.brain.database.health import healing
-from kds.brain.database.instant import to_micros
-from kds.brain.database.stored_text import kept_text
 from kds.brain.passages.store import MessageSearch
 from kds.brain.passages.values import Message
 from kds.brain.sessions.entities import EntityTable
@@ -23,6 +19,9 @@ from kds.brain.sessions.session_table import SessionTable, new_id
 from kds.brain.sessions.session_table import insert as insert_session
 from kds.brain.sessions.session_values import Archive, Session, Stats
 from kds.brain.sessions.summary_table import SummaryTable
+from kds.brain.store.columns import kept_text, to_micros
+from kds.brain.store.engine import Connection
+from kds.brain.store.health import healing
 
 
 class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):

@@ -5,10 +5,6 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Final, get_args
 
-from kds.brain.database.engine import Connection, Engine
-from kds.brain.database.health import healing
-from kds.brain.database.instant import from_micros, to_micros
-from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.chunker import Piece, cut
 from kds.brain.passages.outbox import queue
@@ -24,6 +20,9 @@ from kds.brain.sessions.memory_rows import (
     passage_of,
 )
 from kds.brain.sessions.session_table import LATER, checked_id, new_id, title_of
+from kds.brain.store.columns import from_micros, kept_text, to_micros
+from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.health import healing
 from kds.brain.words.tokens import TokenCounter
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)

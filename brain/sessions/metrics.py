@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from kds.brain.database.checked_rows import json_column
-from kds.brain.database.engine import Engine
-from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.errors import StoreError
 from kds.brain.passages.recalled import Recall
 from kds.brain.sessions.session_values import Metric
+from kds.brain.store.columns import from_micros, json_column, to_micros
+from kds.brain.store.engine import Engine
 
 if TYPE_CHECKING:
     from kds.brain.sessions.memory_store import MemoryStore

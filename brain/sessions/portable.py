@@ -27,13 +27,13 @@ from pydantic import (
 )
 
 from kds.brain.clock import minute
-from kds.brain.database.instant import within_reach
 from kds.brain.errors import StoreError
 from kds.brain.passages.values import Message, Role, Summary, SummaryKind
 from kds.brain.sessions.memory_rows import EXPORTED
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import Archive, Session
+from kds.brain.store.columns import within_reach
 
 VERSION: Final = 1
 

@@ -9,12 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from kds.brain.database.checked_rows import json_column
-from kds.brain.database.database import Database
-from kds.brain.database.deletion import note_scrub, wipe
-from kds.brain.database.engine import Connection, Engine
-from kds.brain.database.instant import from_micros, to_micros
-from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.dense import Vector
 from kds.brain.passages.query import Question
@@ -22,6 +16,10 @@ from kds.brain.passages.store import Embedder
 from kds.brain.passages.vector_blob import from_blob, to_blobs
 from kds.brain.sessions.prompt_memory import matching_lines, profile_lines
 from kds.brain.sessions.session_values import Consent, ConsentAction, ConsentEvent, Profile
+from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
+from kds.brain.store.deletion import note_scrub, wipe
+from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.sqlite import Database
 
 ALIKE: Final = 0.35
 """Cosine of a question and a line of the profile that it is about, by MiniLM-class models."""

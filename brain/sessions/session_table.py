@@ -7,16 +7,15 @@ from datetime import timedelta
 from typing import Final
 from uuid import uuid4
 
-from kds.brain.database.deletion import note_scrub, wipe
-from kds.brain.database.engine import Connection, Engine
-from kds.brain.database.instant import to_micros
-from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.passages.outbox import count_vector_deletion
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import marks, session_number, unknown
 from kds.brain.sessions.memory_rows import SESSION_COLUMNS, session_of, session_row
 from kds.brain.sessions.session_values import Cleanup, Session
+from kds.brain.store.columns import kept_text, to_micros
+from kds.brain.store.deletion import note_scrub, wipe
+from kds.brain.store.engine import Connection, Engine
 
 ID_LIMIT: Final = 128
 """Characters of an id from outside (as for conversations, issue 4)."""

@@ -1,13 +1,13 @@
 """The conversation memory in one SQLite file: `memory_store.MemoryStore`, put together."""
 
-from kds.brain.database.database import Database
-from kds.brain.database.database_file import all_files, size_of
-from kds.brain.database.migrations import version_of
 from kds.brain.passages.outbox import read_models
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.sessions.memory_schema import MEMORY
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_values import Stats
+from kds.brain.store.migrations import version_of
+from kds.brain.store.sqlite import Database
+from kds.brain.store.sqlite_files import all_files, size_of
 
 
 class SqliteStore(PassageFile, MemoryStore):

@@ -3,11 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from kds.brain.database.database import Database
-from kds.brain.database.engine import Connection, Engine
-from kds.brain.database.health import healing
-from kds.brain.database.instant import from_micros, to_micros
-from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Embedder
@@ -15,6 +10,10 @@ from kds.brain.passages.text_search import any_of, words_of
 from kds.brain.passages.values import Summary, SummaryKind
 from kds.brain.passages.vector_blob import from_blob, to_blobs
 from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
+from kds.brain.store.columns import from_micros, kept_text, to_micros
+from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.health import healing
+from kds.brain.store.sqlite import Database
 
 ALIKE: Final = 0.35
 """Least cosine at which a summary is about a question, as for the profile."""

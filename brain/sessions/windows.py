@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Final
 
-from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.condensation import (
@@ -17,6 +16,7 @@ from kds.brain.sessions.condensation import (
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.window import LABEL, TURNS, Budget, Layout, Window, lay_out
 from kds.brain.settings_schema import MemorySettings
+from kds.brain.store.columns import kept_text
 from kds.brain.summaries.extractive import ExtractiveSummarizer, Limit
 from kds.brain.summaries.summary import CheckedSummarizer, Made, Summarizer
 from kds.brain.summaries.transit import fit

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import IO, Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.database.database_file import set_journal_aside
-from kds.brain.database.schema import distrust
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import PRIVATE, failure, locked, make_private_folder, remove_private
 from kds.brain.shared_database import shared_database
+from kds.brain.store.sqlite_files import set_journal_aside
+from kds.brain.store.sqlite_schema import distrust
 from kds.brain.workspace import Workspace
 
 KINDS: Final[Mapping[str, tuple[str, str]]] = {

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from fastapi import Query, Request
 
 from kds.brain.context.conversations import NAME_LIMIT
-from kds.brain.postgres.team import Person
+from kds.brain.store.team import Person
 from kds.service.models import PATH_LIMIT, ErrorReply
 from kds.service.security import PERSON, WORKSPACE
 from kds.service.worker import Worker

@@ -15,8 +15,8 @@ from fastapi import FastAPI
 from kds.api.conversations import Conversations
 from kds.brain.clock import moment
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
+from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace
 from kds.service.background import start_of
 from kds.service.errors import describe_fault

@@ -1,6 +1,6 @@
 """The door of a service that many people share, behind a load balancer.
 
-Each request has a token of `kds.brain.postgres.team`; what it sees and stores is that person's.
+Each request has a token of `kds.brain.store.team`; what it sees and stores is that person's.
 What reads files or opens pages of this machine is not there for others. ``/livez`` and ``/readyz``
 ask for no token and tell nothing but yes or no; ``/metrics`` is for admins.
 """
@@ -16,9 +16,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 
 from kds.brain.errors import KdsError, OutageError
-from kds.brain.postgres.server import Server
-from kds.brain.postgres.team import Person, person_of
-from kds.brain.postgres.upgrade import require
+from kds.brain.store.postgres import Server
+from kds.brain.store.postgres_schema import require
+from kds.brain.store.team import Person, person_of
 from kds.service.errors import error_response
 from kds.service.layers import AsgiApp, Event, Receive, Scope, Send, at_start
 from kds.service.security import PERSON, WORKSPACE, bearer

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kds.brain.postgres.server import Server
-from kds.brain.postgres.team import person_of
+from kds.brain.store.postgres import Server
+from kds.brain.store.team import person_of
 
 from ..conftest import Result, data, refused
 

@@ -12,8 +12,8 @@ from typing import Any, Self
 import httpx
 import pytest
 
-from kds.brain.postgres.server import Server
-from kds.brain.postgres.team import Team
+from kds.brain.store.postgres import Server
+from kds.brain.store.team import Team
 from kds.brain.workspace import Workspace
 from kds.service.listening import HttpAddress, MakeSite
 from kds.service.server import Service, ServiceOptions

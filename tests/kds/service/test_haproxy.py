@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kds.brain.postgres.team import Team
+from kds.brain.store.team import Team
 
 from ...effort import PATIENCE_S
 from .conftest import wait_until

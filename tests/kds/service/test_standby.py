@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import OutageError
-from kds.brain.postgres import server as module
-from kds.brain.postgres.postgres_store import PostgresStore
-from kds.brain.postgres.server import Server
-from kds.brain.postgres.team import Team
-from kds.brain.postgres.tenancy import tenant_number
-from kds.brain.postgres.upgrade import upgrade
+from kds.brain.sessions.postgres_store import PostgresStore
+from kds.brain.store import postgres as module
+from kds.brain.store.postgres import Server
+from kds.brain.store.postgres_schema import upgrade
+from kds.brain.store.team import Team
+from kds.brain.store.tenancy import tenant_number
 from kds.service.listening import TeamAddress
 from kds.service.server import ServiceOptions
 

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from kds.brain.errors import StoreError
-from kds.brain.postgres.server import Server
-from kds.brain.postgres.team import Role, Team
+from kds.brain.store.postgres import Server
+from kds.brain.store.team import Role, Team
 from kds.learning import Learning, teach, teach_reference
 from kds.service import team_door as module
 from kds.service.listening import TeamAddress

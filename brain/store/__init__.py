@@ -1,0 +1,1 @@
+"""Two engines behind one protocol: a SQLite file, and a tenant of a PostgreSQL server."""

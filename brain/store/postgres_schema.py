@@ -1,0 +1,237 @@
+"""The tables on a server: made and changed step by step, and examined. Their SQL is in `schema/`.
+
+Conversations have the schema ``kds``, documents, whose tables share names with theirs, one of their
+own. They are the tables of a file (`brain/sessions/memory_schema.py`, `brain/documents/tables.sql`)
+with a tenant in every row, so that the same SQL runs on both. What keeps tenants apart:
+
+- every service transaction runs as the role `tenancy.MEMBER`, which owns nothing and obeys the row
+  policies, with the tenant's number in ``kds.tenant``; without a number no row is seen;
+- a row gets its tenant by default, and a key is unique within its tenant;
+- the functions of `schema/passages.sql` read past the policies, because an index on words cannot be
+  used under them (``@@`` is not leakproof): they name the tenant themselves, and return numbers
+  only. A lexeme "tenant:N" stands in every ``words``, so that the index itself narrows a search.
+
+Services of the version before go on serving during an upgrade: steps add, they do not take away.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from kds.brain.errors import StoreError
+from kds.brain.store.migrations import read_script
+from kds.brain.store.postgres import Server
+from kds.brain.store.tenancy import LOCK_SPACE, MEMBER
+
+if TYPE_CHECKING:
+    import psycopg
+
+_OWNED: Final = (
+    "tenant bigint NOT NULL DEFAULT kds.tenant() REFERENCES kds.tenant ON DELETE CASCADE"
+)
+"""The column that says whose a row is."""
+
+
+def _sql(name: str, **values: object) -> str:
+    return read_script(Path(__file__).parent / "schema" / f"{name}.sql", owned=_OWNED, **values)
+
+
+def _passages(schema: str) -> str:
+    """The tables and functions that every schema of passages has, whatever they are passages of."""
+    return _sql("passages", schema=schema)
+
+
+def _own_rows(schema: str) -> str:
+    """Let a member see and make rows of one tenant only, in the tables that are new."""
+    return _sql("own_rows", schema=schema)
+
+
+ROLE: Final = _sql("role")
+"""Roles are the server's, not a database's: made once for all of them. The lock of an upgrade is
+its database's, so that of another one may make the role at the same moment."""
+
+STEPS: Final[tuple[tuple[str, ...], ...]] = (
+    (_sql("conversations"), _passages("kds"), _own_rows("kds")),
+    (
+        _sql("documents"),
+        _passages("kds_documents"),
+        _own_rows("kds_documents"),
+    ),
+    tuple(
+        script
+        for schema in ("kds", "kds_documents")
+        for script in (_sql("common_words", schema=schema), _own_rows(schema))
+    ),
+    (_sql("kept_texts"), _own_rows("kds")),
+)
+"""Only ever added to at the end: a step that a server has had stays as it is."""
+
+UPGRADE_LOCK: Final = f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, -1)"
+
+LEAST_SERVER: Final = 160_000
+"""PostgreSQL 16, as its ``server_version_num`` has it."""
+
+LEAST_VECTOR: Final = (0, 7)
+"""The pgvector that has half precision."""
+
+
+def version(server: Server) -> int:
+    """Return how many steps the database has had; 0 when it has no tables of KDS."""
+    with server.transaction(server.begin) as connection:
+        return steps_of(connection)
+
+
+def upgrade(server: Server) -> tuple[int, int]:
+    """Take the steps that the database has not had; returns the version before and after.
+
+    Raises StoreError when the server or pgvector is too old, when the role may not make tables,
+    or when a newer KDS made them.
+    """
+    # A step may build an index over all there is, and who comes second waits for it.
+    with server.transaction(f"BEGIN; {UPGRADE_LOCK}", limit_s=inf) as connection:
+        _require_server(connection, server.place)
+        before = steps_of(connection)
+        if before > len(STEPS):
+            raise StoreError(
+                f"a newer KDS made the tables (version {before}, this one knows {len(STEPS)})",
+                where=server.place,
+                hint="update KDS; nothing was touched",
+            )
+        if not before:
+            _prepare(connection, server.place)
+        connection.execute(b"SET LOCAL search_path = kds, public")
+        for step in STEPS[before:]:
+            for script in step:
+                connection.execute(script.encode())
+        connection.execute(b"UPDATE kds.version SET steps = %s", (len(STEPS),))
+    return before, len(STEPS)
+
+
+def require(server: Server) -> None:
+    """Raise StoreError unless the tables are those that this KDS works with, or newer ones.
+
+    Newer ones are fine: a service of the version before serves on while others are replaced.
+    """
+    found = version(server)
+    if found < len(STEPS):
+        raise StoreError(
+            "the database has no tables of KDS"
+            if not found
+            else f"the tables are older (version {found}, this KDS needs {len(STEPS)})",
+            where=server.place,
+            hint="make them: kds db upgrade",
+        )
+
+
+def steps_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
+    """Return how many steps the database has had, within a transaction."""
+    row = connection.execute(b"SELECT to_regclass('kds.version') IS NOT NULL").fetchone()
+    if row is None or not row[0]:
+        return 0
+    found = connection.execute(b"SELECT steps FROM kds.version").fetchone()
+    return int(found[0]) if found else 0
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version."""
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+
+
+def _require_server(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> None:
+    found = connection.info.server_version
+    if found < LEAST_SERVER:
+        raise StoreError(
+            f"PostgreSQL {found // 10_000} is too old",
+            where=place,
+            hint="use PostgreSQL 16 or newer",
+        )
+
+
+def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> None:
+    connection.execute(b"CREATE EXTENSION IF NOT EXISTS vector")
+    row = connection.execute(
+        b"SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+    ).fetchone()
+    text = str(row[0]) if row else "0"
+    if numbers_of(text) < LEAST_VECTOR:
+        raise StoreError(
+            f"pgvector {text} is too old",
+            where=place,
+            hint="install pgvector 0.7 or newer, then ALTER EXTENSION vector UPDATE",
+        )
+    connection.execute(ROLE.encode())
+    connection.execute(b"CREATE SCHEMA IF NOT EXISTS kds")
+    connection.execute(b"CREATE TABLE IF NOT EXISTS kds.version(steps int NOT NULL)")
+    connection.execute(b"INSERT INTO kds.version SELECT 0 WHERE NOT EXISTS (TABLE kds.version)")
+    # Whoever may read the version is a service.
+    connection.execute(b"GRANT SELECT ON kds.version TO kds_member")
+
+
+_STATE: Final = b"""
+SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+  (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+  current_user, rolsuper, rolbypassrls, pg_is_in_recovery(),
+  EXISTS (SELECT 1 FROM pg_roles AS member
+    WHERE member.rolname = %s AND pg_has_role(current_user, member.oid, 'SET'))
+FROM pg_roles WHERE rolname = current_user
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """A server as it answers, and the role that it was asked in."""
+
+    number: int
+    """As ``server_version_num`` has it: 160004."""
+    version: str
+    vector: str | None
+    """pgvector's version; None where the database does not have it."""
+    steps: int
+    """The version of the tables; 0 when there are none."""
+    role: str
+    superuser: bool
+    bypasses_policies: bool
+    standby: bool
+    member: bool
+    """Whether the role may act as services do."""
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """What keeps KDS from working here, each with what to do about it."""
+        if self.number < LEAST_SERVER:
+            yield f"PostgreSQL {self.version} is too old: use {LEAST_SERVER // 10_000} or newer"
+        least = ".".join(map(str, LEAST_VECTOR))
+        if self.vector is None:
+            yield "the database has no pgvector: `kds db upgrade` adds it where it is installed"
+        elif numbers_of(self.vector) < LEAST_VECTOR:
+            yield f"pgvector {self.vector} is too old: use {least} or newer"
+        if not self.steps:
+            yield "the database has no tables of KDS: run `kds db upgrade`"
+        elif self.steps < len(STEPS):
+            yield f"the tables are of version {self.steps}, not {len(STEPS)}: run `kds db upgrade`"
+        if self.steps and not self.member:
+            yield f"the role {self.role} may not act as {MEMBER}: GRANT {MEMBER} TO {self.role}"
+        if self.standby:
+            yield "it is a standby, which takes no writes: name all hosts in KDS_DATABASE"
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """What works, and should not stay so."""
+        if self.superuser or self.bypasses_policies:
+            kind = "a superuser" if self.superuser else "exempt from row policies"
+            yield (
+                f"the role {self.role} is {kind}: who has its password reads every tenant, and "
+                "more; use a role of its own (kds help operations)"
+            )
+        if self.steps > len(STEPS):
+            yield f"a newer KDS made the tables (version {self.steps}): update this one soon"
+
+
+def state_of(server: Server) -> ServerState:
+    """Ask a server what it is. Raises StoreError when it cannot be reached."""
+    with server.transaction(server.begin) as connection:
+        number, named, vector, *role = cast("Any", connection.execute(_STATE, (MEMBER,)).fetchone())
+        steps = steps_of(connection)
+    return ServerState(number, named.partition(" ")[0], vector, steps, *role)

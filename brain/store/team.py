@@ -1,0 +1,156 @@
+"""Who may use a shared service: people of organisations, their tokens, and what was done to them.
+
+A token is 256 random bits, printed once; the server has its digest only, so that nobody can take
+one from a dump. No text of a conversation is ever in the audit log.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final, Literal, get_args
+
+from kds.brain.errors import StoreError
+from kds.brain.store.postgres import Server
+from kds.brain.store.tenancy import checked_name
+
+Role = Literal["member", "admin"]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+
+PREFIX: Final = "kds_"
+"""Of a token, so that scanners for secrets know it."""
+
+_AUDIT: Final = (
+    b"INSERT INTO kds.audit(organisation, actor, action, person) VALUES (%s, %s, %s, %s)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who a request comes from."""
+
+    organisation: str
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is known of a token; the token itself is not."""
+
+    id: str
+    """The beginning of its digest: enough to name it."""
+    person: Person
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """What somebody did to a person's access or data."""
+
+    at: datetime
+    organisation: str
+    actor: str
+    action: str
+    person: str
+
+
+class Team:
+    """The tokens and the audit log of a server, as its owner sees them: of every organisation."""
+
+    def __init__(self, server: Server, *, actor: str) -> None:
+        """``actor`` is who the audit log names: a user of the command line, or an admin."""
+        self._server = server
+        self._actor = actor
+
+    def make_token(
+        self, organisation: str, person: str, role: Role = "member", *, days: int | None = None
+    ) -> str:
+        """Make a token and return it, this once; it ends after ``days``, if they are given."""
+        checked_name(organisation, "organisation")
+        checked_name(person, "person")
+        if role not in ROLES:
+            raise StoreError(f"{role!r} is not a role", hint=f"use {' or '.join(ROLES)}")
+        token = PREFIX + secrets.token_urlsafe(32)
+        lifetime = None if days is None else timedelta(days=days)
+        with self._server.transaction(self._server.begin) as connection:
+            connection.execute(
+                b"INSERT INTO kds.token(digest, organisation, person, role, expires_at) "
+                b"VALUES (%s, %s, %s, %s, now() + %s::interval)",
+                (_digest(token), organisation, person, role, lifetime),
+            )
+            connection.execute(_AUDIT, (organisation, self._actor, "token made", person))
+        return token
+
+    def tokens(self, organisation: str | None = None) -> tuple[Token, ...]:
+        """Return all tokens, those that ended too, oldest first."""
+        with self._server.transaction(self._server.begin) as connection:
+            rows = connection.execute(
+                b"SELECT encode(digest, 'hex'), organisation, person, role, created_at, "
+                b"expires_at, revoked_at FROM kds.token "
+                b"WHERE organisation = coalesce(%s, organisation) ORDER BY created_at, digest",
+                (organisation,),
+            ).fetchall()
+        return tuple(
+            Token(digest[:12], Person(*names), *times)
+            for digest, *rest in rows
+            for names, times in [(rest[:3], rest[3:])]
+        )
+
+    def revoke(self, organisation: str, person: str, token: str | None = None) -> int:
+        """End the tokens of a person, or the one whose id begins so; returns how many."""
+        with self._server.transaction(self._server.begin) as connection:
+            gone = connection.execute(
+                b"UPDATE kds.token SET revoked_at = now() WHERE organisation = %s AND person = %s "
+                b"AND revoked_at IS NULL AND starts_with(encode(digest, 'hex'), %s)",
+                (organisation, person, token or ""),
+            ).rowcount
+            if gone:
+                connection.execute(_AUDIT, (organisation, self._actor, "token revoked", person))
+        return gone
+
+    def remove(self, organisation: str, person: str) -> int:
+        """Remove a person: tokens, and every row of every project; returns how many projects.
+
+        The audit log keeps that it was done, and the name.
+        """
+        with self._server.transaction(self._server.begin) as connection:
+            names = (organisation, person)
+            connection.execute(
+                b"DELETE FROM kds.token WHERE organisation = %s AND person = %s", names
+            )
+            gone = connection.execute(
+                b"DELETE FROM kds.tenant WHERE organisation = %s AND person = %s", names
+            ).rowcount
+            connection.execute(_AUDIT, (organisation, self._actor, "person removed", person))
+        return gone
+
+    def audit(self, organisation: str | None = None, *, limit: int = 100) -> Sequence[AuditEntry]:
+        """Return the last entries of the audit log, the newest first."""
+        with self._server.transaction(self._server.begin) as connection:
+            rows = connection.execute(
+                b"SELECT at, organisation, actor, action, person FROM kds.audit "
+                b"WHERE organisation = coalesce(%s, organisation) ORDER BY num DESC LIMIT %s",
+                (organisation, limit),
+            ).fetchall()
+        return [AuditEntry(*row) for row in rows]
+
+
+def person_of(server: Server, token: str) -> Person | None:
+    """Return whose token it is; None when it is nobody's, or has ended. Raises StoreError."""
+    with server.transaction(server.begin) as connection:
+        row = connection.execute(
+            b"SELECT organisation, person, role FROM kds.token WHERE digest = %s "
+            b"AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())",
+            (_digest(token),),
+        ).fetchone()
+    return Person(*row) if row else None
+
+
+def _digest(token: str) -> bytes:
+    # A plain digest is enough: nobody guesses 256 random bits, however fast.
+    return sha256(token.encode(errors="replace")).digest()

@@ -1,0 +1,195 @@
+"""One tenant's view of a server: `kds.brain.store.engine.Engine` for the tables.
+
+A tenant is what a person of an organisation does in a project: the rows of one are seen by no
+other, as the files of two workspaces have nothing in common.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import StoreError
+from kds.brain.store.engine import Connection, Cursor, Engine
+from kds.brain.store.postgres import Server
+
+if TYPE_CHECKING:
+    import psycopg
+
+MEMBER: Final = "kds_member"
+"""The role that services act in."""
+
+LOCK_SPACE: Final = 0x4B4453
+"""'KDS': the first half of the keys of our advisory locks, so that they meet nobody else's."""
+
+NAME_LIMIT: Final = 128
+"""Characters of the name of an organisation or a person."""
+
+Names = tuple[str, str, str]
+"""Organisation, person, project."""
+
+_NUMBER: Final = (
+    b"SELECT num FROM kds.tenant WHERE organisation = %s AND person = %s AND project = %s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A schema with tables of its own, in which a tenant's writers wait for one another."""
+
+    schema: str
+    lock: int
+    """The first half of the key of their lock."""
+
+
+CONVERSATIONS: Final = Area("kds", LOCK_SPACE)
+
+
+class Tenancy:
+    """Transactions that see and make rows of one tenant only."""
+
+    def __init__(
+        self,
+        server: Server,
+        tenant: int,
+        *,
+        area: Area = CONVERSATIONS,
+        clock: Clock = utc_now,
+    ) -> None:
+        """``tenant`` is a number that `tenant_number` gave."""
+        self.server = server
+        self.tenant = tenant
+        self.clock = clock
+        self._area = area
+        self._closed = False
+
+    @property
+    def place(self) -> str:
+        """Which database it is, without user and password."""
+        return self.server.place
+
+    def within(self, area: Area) -> "Tenancy":
+        """Return the same tenant's view of other tables."""
+        return Tenancy(self.server, self.tenant, area=area, clock=self.clock)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Lend a connection; everything read within sees one state."""
+        self._require_open()
+        begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._acting()}"
+        with self.server.transaction(begin) as connection:
+            yield _Translating(connection, self.server)
+
+    @contextmanager
+    def write(self, *, durable: bool = True, lock: str = "") -> Iterator[Connection]:
+        """Lend a connection for one transaction: all of it is stored, or nothing.
+
+        Writers of one tenant wait for one another, as those of a file do; tenants do not, and who
+        writes a message does not wait for documents. With a ``lock`` they wait for those of the
+        same name only.
+        """
+        self._require_open()
+        begin = f"BEGIN; {self._acting()}; {self._lock(lock, durable=durable)}"
+        with self.server.transaction(begin) as connection:
+            yield _Translating(connection, self.server)
+
+    def close(self) -> None:
+        """Refuse what comes after. The server stays open for others."""
+        self._closed = True
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError("the memory was closed", where=self.place, hint="open it again")
+
+    def _acting(self) -> str:
+        millis = int(self.server.timeout_s * 1000)
+        return (
+            f"SET LOCAL ROLE {MEMBER}; SET LOCAL kds.tenant = '{self.tenant}'; "
+            f"SET LOCAL search_path = {self._area.schema}, public; "
+            # A few rows are named by their ids first in every join of the tables; without
+            # statistics (new tables, a new tenant) the planner would begin at the other end.
+            f"SET LOCAL join_collapse_limit = 1; SET LOCAL statement_timeout = {millis}"
+        )
+
+    def _lock(self, name: str, *, durable: bool) -> str:
+        # A tenant's number fits into half a key for the first two thousand million of them.
+        key = f"{self._area.lock}, {self.tenant & 0x7FFFFFFF}"
+        if name:
+            digest = blake2b(f"{self.tenant}/{name}".encode(errors="replace"), digest_size=8)
+            key = str(int.from_bytes(digest.digest(), signed=True))
+        lock = f"SELECT pg_advisory_xact_lock({key})"
+        return lock if durable else f"SET LOCAL synchronous_commit = off; {lock}"
+
+
+class _Translating:
+    """A connection that is given the SQL of the tables, and says at once what went wrong."""
+
+    def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]", server: Server) -> None:
+        self._connection = connection
+        self._server = server
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor:
+        with self._server.translated():
+            return self._connection.execute(to_postgres(query), values or None)
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Cursor:
+        given = list(rows)
+        if len(given) == 1:  # a pipeline for one costs twice as much
+            return self.execute(query, given[0])
+        with self._server.translated():
+            cursor = self._connection.cursor()
+            cursor.executemany(to_postgres(query), given)
+        return cursor
+
+
+@lru_cache(maxsize=1024)
+def to_postgres(query: str) -> bytes:
+    """Return a statement with psycopg's marks, and keys that are unique within their tenant.
+
+    No statement of the tables has a question mark that stands for anything but a value.
+
+    >>> to_postgres("INSERT INTO item(key) VALUES (?) ON CONFLICT(key) DO NOTHING")
+    b'INSERT INTO item(key) VALUES (%s) ON CONFLICT(tenant, key) DO NOTHING'
+    """
+    marked = query.replace("%", "%%").replace("?", "%s")
+    return marked.replace("ON CONFLICT(", "ON CONFLICT(tenant, ").encode()
+
+
+def tenant_number(server: Server, names: Names) -> int:
+    """Return the number of a tenant, who is made if there is none. Raises StoreError."""
+    for name, what in zip(names, ("organisation", "person", "project"), strict=True):
+        checked_name(name, what)
+    with server.transaction(server.begin) as connection:
+        row = connection.execute(_NUMBER, names).fetchone()
+        if row is None:
+            connection.execute(
+                b"INSERT INTO kds.tenant(organisation, person, project) VALUES (%s, %s, %s) "
+                b"ON CONFLICT DO NOTHING",
+                names,
+            )
+            row = connection.execute(_NUMBER, names).fetchone()
+    if row is None:
+        raise StoreError(
+            f"the tenant {'/'.join(names)} was removed meanwhile",
+            where=server.place,
+            hint="try again",
+        )
+    return int(row[0])
+
+
+def checked_name(text: str, what: str) -> str:
+    """Return a name from outside. Raises StoreError when it cannot be one."""
+    if not text or len(text) > NAME_LIMIT or not text.isprintable() or text != text.strip():
+        raise StoreError(
+            f"{text[:40]!r} cannot be the name of a {what}",
+            hint=f"use 1 to {NAME_LIMIT} printable characters, without blanks at the ends",
+        )
+    return text
+
+
+if TYPE_CHECKING:
+    # What the protocol asks for is here, with the types it asks for.
+    _checked: type[Engine] = Tenancy

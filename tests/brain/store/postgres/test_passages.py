@@ -1,0 +1,26 @@
+"""Passages on a server keep what every store of passages promises."""
+
+from collections.abc import Callable
+
+import pytest
+from conformance import HandClock
+from passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
+
+from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.sessions.postgres_store import PostgresStore
+
+
+class TestMessages(PassageConformance):
+    """The whole suite, for messages on a server."""
+
+    @pytest.fixture
+    def shelf(self, store: PostgresStore) -> Shelf:
+        return MessageShelf(store)
+
+
+class TestDocuments(PassageConformance):
+    """The whole suite, for documents on a server."""
+
+    @pytest.fixture
+    def shelf(self, open_documents: Callable[..., PostgresDocuments], clock: HandClock) -> Shelf:
+        return DocumentShelf(open_documents(), clock)

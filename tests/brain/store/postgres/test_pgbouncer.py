@@ -1,0 +1,175 @@
+"""PgBouncer in transaction mode may stand between: each transaction gets whatever connection.
+
+Two connections to the server serve everybody, so that what is kept in a session, or left behind in
+one, would be found by somebody else. Skipped where the program `pgbouncer` is not installed.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+import pytest
+from conformance import HandClock, SessionConformance, say
+from passage_conformance import MessageShelf, PassageConformance, Shelf
+
+from kds.brain.patience import Patience
+from kds.brain.sessions.postgres_store import PostgresStore
+from kds.brain.store.postgres import CONNECTIONS, Server
+from kds.brain.store.postgres_schema import upgrade
+from kds.brain.store.tenancy import Tenancy, tenant_number
+
+from ....postgres import of_database  # what makes databases for all
+from .test_contexts import open_contexts as open_contexts
+
+PROGRAM = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
+START_S = 10
+POOL = 2
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
+
+SETTINGS = """\
+[databases]
+* = {place}
+
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = {pool}
+max_client_conn = 100
+server_idle_timeout = 1
+logfile = {folder}/log
+"""
+
+
+@pytest.fixture(scope="session")
+def pooler(postgres: str) -> Iterator[int]:
+    """A PgBouncer in front of the server; returns its port."""
+    folder = Path(tempfile.mkdtemp(prefix="kds-pgbouncer-", dir="/tmp"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    text = SETTINGS.format(place=_place(postgres), port=port, pool=POOL, folder=folder)
+    (folder / "settings.ini").write_text(text)
+    command = [str(PROGRAM), "-q", str(folder / "settings.ini")]
+    if os.geteuid() == 0:  # which it refuses to run as
+        owner = Path(_host(postgres)).owner() if _host(postgres).startswith("/") else "nobody"
+        command[1:1] = ["-u", owner]
+        shutil.chown(folder, owner)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        assert Patience(START_S).until(lambda: _answers(port), pause_s=0.05), (
+            "pgbouncer did not start"
+        )
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+        shutil.rmtree(folder)
+
+
+def _host(url: str) -> str:
+    parts = urlsplit(url)
+    return parse_qs(parts.query).get("host", [parts.hostname or "127.0.0.1"])[0]
+
+
+def _place(url: str) -> str:
+    parts = urlsplit(url)
+    user = f" user={parts.username}" if parts.username else ""
+    secret = f" password={parts.password}" if parts.password else ""
+    return f"host={_host(url)} port={parts.port or 5432}{user}{secret}"
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture
+def direct(postgres: str, url: str) -> str:
+    """The address of the same database without the pooler."""
+    return of_database(postgres, urlsplit(url).path[1:])
+
+
+@pytest.fixture
+def url(url: str, pooler: int) -> str:
+    """The address of the database through the pooler, as every service here has it."""
+    return f"postgresql://anybody@127.0.0.1:{pooler}{urlsplit(url).path}"
+
+
+class TestSessions(SessionConformance):
+    """Sessions and messages, through the pooler."""
+
+
+class TestMessages(PassageConformance):
+    """Passages of messages, through the pooler."""
+
+    @pytest.fixture
+    def shelf(self, store: PostgresStore) -> Shelf:
+        return MessageShelf(store)
+
+
+def test_two_tenants_share_connections_and_nothing_else(
+    direct: str, server: Server, clock: HandClock
+) -> None:
+    def work(person: str, found: dict[str, set[str]]) -> None:
+        number = tenant_number(server, ("acme", person, "shop"))
+        store = PostgresStore(server, number, clock=clock)
+        session = store.create_session(session_id="s")
+        for _ in range(5):
+            say(store, session, f"{person} speaks")
+            found[person] = {one.content for one in store.messages("s")}
+        store.close()
+
+    found: dict[str, set[str]] = {}
+    people = [f"p{number}" for number in range(6)]
+    threads = [threading.Thread(target=work, args=(person, found)) for person in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {person: {f"{person} speaks"} for person in people}
+    assert len(people) > POOL
+    with psycopg.connect(direct) as admin:
+        count = admin.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        ).fetchone()
+    assert count is not None
+    assert count[0] <= POOL < CONNECTIONS
+
+
+def test_nothing_of_a_transaction_is_left_in_its_connection(server: Server) -> None:
+    tenancy = Tenancy(server, tenant_number(server, ("acme", "ann", "shop")))
+    for _ in range(2 * POOL):
+        with tenancy.write() as connection:
+            connection.execute("SELECT count(*) FROM session")
+        with server.transaction("BEGIN") as raw:
+            row = raw.execute(
+                b"SELECT current_user = session_user, "
+                b"coalesce(current_setting('kds.tenant', true), ''), "
+                b"(SELECT count(*) FROM pg_prepared_statements), "
+                b"(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' "
+                b"AND pid = pg_backend_pid())"
+            ).fetchone()
+        assert row == (True, "", 0, 0)
+
+
+def test_an_upgrade_goes_through_the_pooler_too(direct: str, server: Server) -> None:
+    with psycopg.connect(direct, autocommit=True) as admin:
+        admin.execute("DROP SCHEMA kds, kds_documents CASCADE")
+    before, after = upgrade(server)
+    assert (before, after > 0) == (0, True)
+    assert upgrade(server) == (after, after)

@@ -1,0 +1,98 @@
+"""Documents on a server: all that every store does, and what only a server can do wrong."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conformance import HandClock
+from document_conformance import DocumentConformance
+from document_recall_conformance import RecallConformance
+from document_texts import putting, stock
+
+from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_values import DocumentRecall
+from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.sessions.postgres_store import PostgresStore
+from kds.brain.store.postgres import Server
+
+OpenDocuments = Callable[..., PostgresDocuments]
+
+QUESTIONS = (
+    "What is the Payment Date?", "Who is the Landlord?", "Section 4.03", "what does clause 6.2 say",
+    "Are webhook attempts longer than retries?", "weekends", "What is an idempotency key?",
+    "what is the maximum weight", "the of and", "X-Parcel-Key", "deposit or rent", "30 days",
+    "Where are the premises?", "What happens to undeliverable parcels?", "retry after a 429",
+)  # fmt: skip
+
+
+class TestPostgresDocuments(DocumentConformance, RecallConformance):
+    """Both suites, for the server."""
+
+
+@pytest.fixture
+def documents(open_documents: OpenDocuments) -> PostgresDocuments:
+    return open_documents()
+
+
+def found(recall: DocumentRecall) -> list[tuple[str, float, tuple[str, ...]]]:
+    return [(hit.passage.text, round(hit.score, 6), hit.why) for hit in recall.hits]
+
+
+def test_both_engines_give_the_same_answers(documents: PostgresDocuments, tmp_path: Path) -> None:
+    with DocumentStore(tmp_path / "documents.db") as file:
+        for store in (file, documents):
+            stock(store)
+        assert documents.measure() == file.measure()
+        for question in QUESTIONS:
+            assert found(documents.search(question)) == found(file.search(question)), question
+            near = [store.search(question, document="guide.md") for store in (documents, file)]
+            assert found(near[0]) == found(near[1]), question
+            only = [store.search(question, scope="lease.txt") for store in (documents, file)]
+            assert found(only[0]) == found(only[1]), question
+
+
+def test_a_check_tells_what_is_wrong_and_an_index_can_be_made_anew(
+    documents: PostgresDocuments,
+) -> None:
+    putting(documents)("/x/a.txt", ("One", ["The fee is four pounds."]))
+    with documents.database.write() as connection:
+        connection.execute("UPDATE chunk SET words = CAST('' AS tsvector), size = 0")
+    assert documents.search("fee").hits == ()
+    assert documents.check().problems == (
+        "passages are not in the index: 1",
+        "documents count their words wrong: 1",
+    )
+    assert documents.rebuild().sound
+    assert documents.search("fee").hits
+    with documents.database.write() as connection:
+        connection.execute("UPDATE document SET chunk_count = 9")
+        connection.execute("UPDATE chunk SET length = 9000")
+    problems = documents.rebuild().problems
+    assert "documents count their passages wrong: 1" in problems
+    assert "passages reach beyond their section: 1" in problems
+
+
+def test_what_is_indexed_at_once_is_what_would_be_indexed_anew(
+    documents: PostgresDocuments,
+) -> None:
+    stock(documents)
+    query = (
+        "SELECT chunk.id, CAST(words AS text), chunk.size, word_count FROM chunk, document "
+        "ORDER BY chunk.id, num"
+    )
+    with documents.database.read() as connection:
+        before = connection.execute(query).fetchall()
+    assert documents.rebuild().sound
+    with documents.database.read() as connection:
+        assert connection.execute(query).fetchall() == before
+
+
+def test_who_adds_documents_keeps_nobody_from_talking(
+    server: Server, store: PostgresStore, clock: HandClock
+) -> None:
+    session = store.create_session()
+    documents = PostgresDocuments(server, store.database.tenant, clock=clock)
+    with documents.database.write() as connection:
+        connection.execute("SELECT 1")
+        assert store.append(session.id, "user", "hello").seq == 1
+    documents.close()

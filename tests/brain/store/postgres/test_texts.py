@@ -1,0 +1,118 @@
+"""Texts of a tenant are what texts in files are, in any order; marks tell their states apart."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+import pytest
+from conformance import HandClock
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.context.postgres_journal import PostgresContexts
+from kds.brain.errors import MessageError, StoreError
+from kds.brain.kept_text import KeptText, PrivateText
+from kds.brain.learning.learned_file import FILE_NAME
+from kds.brain.store.postgres import Server
+from kds.brain.store.tenancy import Tenancy, tenant_number
+from kds.brain.store.texts import PostgresText
+
+Act = Callable[[KeptText, bytes], object]
+
+ACTS: dict[str, Act] = {
+    "read": lambda text, _: (text.read(), text.aside.read()),
+    "replace": lambda text, content: text.replace(content),
+    "append": lambda text, content: text.append(content),
+    "remove": lambda text, _: text.remove(),
+    "set aside": lambda text, content: text.aside.append(content),
+    "forget what was": lambda text, _: text.aside.remove(),
+}
+CONTENTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
+
+
+@pytest.fixture
+def tenancy(shared_server: Server, clock: HandClock) -> Tenancy:
+    number = tenant_number(shared_server, ("acme", uuid4().hex, "shop"))
+    return Tenancy(shared_server, number, clock=clock)
+
+
+def text_of(tenancy: Tenancy, name: str) -> PostgresText:
+    return PostgresText(lambda: nullcontext(tenancy), name, tenancy.place)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(ACTS)), st.booleans(), CONTENTS), max_size=12),
+)
+def test_both_engines_answer_alike_in_any_order(
+    shared_server: Server, acts: list[tuple[str, bool, str]]
+) -> None:
+    number = tenant_number(shared_server, ("acme", uuid4().hex, "shop"))
+    tenancy = Tenancy(shared_server, number)
+    with TemporaryDirectory() as folder:
+        file, row = PrivateText(Path(folder) / "x"), text_of(tenancy, "x")
+        for name, borrows, content in acts:
+            found = []
+            for text in (file, row):
+                if borrows:
+                    with text.borrowed(timeout_s=5) as held:
+                        found.append(ACTS[name](held, content.encode()))
+                else:
+                    found.append(ACTS[name](text, content.encode()))
+            assert found[0] == found[1], name
+        assert ACTS["read"](file, b"") == ACTS["read"](row, b"")
+
+
+def test_a_borrower_who_fails_has_changed_nothing(tenancy: Tenancy) -> None:
+    text = text_of(tenancy, "x")
+    text.replace(b"before")
+
+    def fail() -> None:
+        with text.borrowed(timeout_s=5) as held:
+            held.replace(b"after")
+            held.aside.replace(b"aside")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert (text.read(), text.aside.read()) == (b"before", None)
+
+
+def test_marks_change_with_what_was_learned_and_never_come_back(
+    tenancy: Tenancy, clock: HandClock
+) -> None:
+    contexts = PostgresContexts(lambda: tenancy, clock=clock)
+    text = text_of(tenancy, FILE_NAME)
+    seen = [contexts.marks(look=True)]
+    for content in (b"a", b"b", b"a", None, b"a"):
+        if content is None:
+            text.remove()
+        else:
+            text.replace(content)
+        seen.append(contexts.marks(look=True))
+    text_of(tenancy, "work/x.json").replace(b"{}")
+    assert contexts.marks(look=True) == seen[-1]
+    assert seen[0] == seen[4] == frozenset()
+    assert len({*seen}) == 5
+
+
+def test_a_turn_sees_the_marks_in_its_own_transaction(tenancy: Tenancy, clock: HandClock) -> None:
+    contexts = PostgresContexts(lambda: tenancy, clock=clock)
+    text_of(tenancy, FILE_NAME).replace(b"a")
+    journal = contexts.journal("c")
+    assert contexts.marks(look=False) is None
+    with journal.alone():
+        inside = contexts.marks(look=False)
+        with journal.alone():
+            assert journal.load().entries == ()
+    assert inside == contexts.marks(look=True) != frozenset()
+
+
+def test_what_is_no_text_is_refused(tenancy: Tenancy) -> None:
+    text = text_of(tenancy, "x")
+    with pytest.raises(StoreError, match="not UTF-8"):
+        text.replace(b"\xff")
+    with pytest.raises(MessageError, match="zero byte"):
+        text.replace(b"a\0b")
+    assert text.read() is None

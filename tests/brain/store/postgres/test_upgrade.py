@@ -1,0 +1,222 @@
+"""Tables of every version there was are brought up to date, with all that is in them.
+
+A service of the version before serves on meanwhile. It is stood in for by those calls of today's
+that need nothing of the later steps: its SQL is theirs.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import count
+
+import pytest
+from conformance import CODE, HandClock, say
+from document_texts import LEASE, source_of
+
+from kds.brain.context.postgres_journal import PostgresContexts
+from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.errors import StoreError
+from kds.brain.passages.lexical import COLUMN_WEIGHTS
+from kds.brain.passages.text_search import words_of
+from kds.brain.patience import Patience
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.portable import archive
+from kds.brain.sessions.postgres_store import PostgresStore
+from kds.brain.sessions.session_values import Profile
+from kds.brain.store import postgres_schema as upgrading
+from kds.brain.store.postgres import Server
+from kds.brain.store.postgres_schema import STEPS, require, upgrade
+from kds.brain.store.team import Team, person_of
+from kds.brain.store.tenancy import Tenancy, tenant_number
+from kds.brain.turn import ContextEntry
+from kds.readers.plain import read_plain
+
+from ....effort import PATIENCE_S
+
+DOCUMENTS_CAME = 2
+"""The version with tables of documents."""
+
+
+def fill(store: MemoryStore, clock: HandClock) -> None:
+    """Something of every kind."""
+    store.create_session(title="empty", document_context="spec.md")
+    long = store.create_session(session_id="long")
+    say(store, long, *(f"the walrus said {number}" for number in range(11)))
+    store.add_summary(long.id, 1, 5, "a walrus speaks", kind="rolling")
+    for name in ("one", "two"):
+        clock.move(minutes=1)
+        session = store.create_session(session_id=name)
+        store.append(session.id, "user", f"Hello {name} é🎉", speaker="Ann", at=clock.now)
+        store.append(session.id, "assistant", CODE, message_id=f"{name}-answer")
+    store.use_model("m")
+    jobs = store.pending_embeddings(9)
+    store.store_embeddings("m", {job.chunk_id: [1.0, job.chunk_id % 7, 0.3] for job in jobs})
+    store.entities.note("long", terms={"walrus": "it speaks"}, documents=["spec.md"])
+    store.profile.grant("answers that suit me")
+    store.profile.save(Profile(name="Ada", languages=("en", "de")))
+    for _ in range(2):  # two that are alike are two
+        store.metrics.add("recall", {"ms": 3})
+    store.metrics.add("turn", {"ms": 4})
+
+
+def all_of(store: MemoryStore) -> list[object]:
+    """All that a memory holds, without what only its engine has: numbers, sizes."""
+    sessions = store.sessions(limit=99)
+    whole = [archive(store, session.id) for session in sessions]
+    models = store.models()
+    return [
+        [
+            (one.session.id, one.session.title, one.session.created_at, one.session.updated_at,
+             one.session.document_context, one.session.message_count, one.session.token_count,
+             one.messages, [(s.first_seq, s.last_seq, s.text, s.at, s.kind) for s in one.summaries])
+            for one in whole
+        ],
+        [(one.name, one.dimensions, one.state, one.vectors, one.waiting) for one in models],
+        store.entities.load("long"),
+        store.profile.events(),
+        store.metrics.since(whole[0].session.created_at - timedelta(days=1)),
+    ]  # fmt: skip
+
+
+def found(store: MemoryStore, text: str) -> list[str]:
+    hits = store.search_words(words_of(text), limit=9, weights=COLUMN_WEIGHTS)
+    return [one.body for one in store.passages([hit.chunk_id for hit in hits])]
+
+
+@pytest.fixture(params=range(1, len(STEPS)))
+def before(request: pytest.FixtureRequest) -> int:
+    """A version that there was."""
+    return int(request.param)
+
+
+@pytest.fixture
+def old(empty: str, before: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server with the tables of that version."""
+    server = Server(empty)
+    with monkeypatch.context() as patched:
+        patched.setattr(upgrading, "STEPS", STEPS[:before])
+        assert upgrade(server) == (0, before)
+    yield server
+    server.close()
+
+
+class Person:
+    """Somebody's rows: something of every kind."""
+
+    def __init__(self, server: Server, name: str, clock: HandClock) -> None:
+        number = tenant_number(server, ("acme", name, "shop"))
+        self.store = PostgresStore(server, number, clock=clock)
+        self.documents = PostgresDocuments(server, number, clock=clock)
+        tenancy = Tenancy(server, number, clock=clock)
+        self.contexts = PostgresContexts(lambda: tenancy, clock=clock)
+        self.contexts.note_marks = lambda _: None  # type: ignore[method-assign]  # came later
+        self.clock = clock
+
+    def fill(self, *, documents: bool) -> None:
+        fill(self.store, self.clock)
+        self.contexts.journal("c").log(ContextEntry(self.clock.now, "add a FAB button", "PLAN"))
+        if documents:
+            self.add_lease()
+
+    def add_lease(self) -> None:
+        self.documents.put(read_plain(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
+
+    def all(self) -> list[object]:
+        """What is there of each kind."""
+        store = self.store
+        return [
+            all_of(store),
+            store.search_dense([1.0, 0.5, 0.3], model="m", limit=9),
+            store.search_summaries("walrus", "long", limit=9),
+            store.profile.consent(),
+            self.contexts.journal("c").load(),
+        ]
+
+    def close(self) -> None:
+        self.store.close()
+        self.documents.close()
+
+
+class Talk:
+    """A service of the version before, in which somebody goes on talking."""
+
+    def __init__(self, person: Person) -> None:
+        self.said: list[str] = []
+        self.faults: list[str] = []
+        self.ends = threading.Event()
+        self._person = person
+        person.store.create_session(session_id="talk")
+        self.thread = threading.Thread(target=self._work)
+        self.thread.start()
+
+    def _work(self) -> None:
+        journal = self._person.contexts.journal("talk")
+        for number in count():
+            if self.ends.is_set() or self.faults:
+                return
+            text = f"message {number}"
+            try:
+                self._person.store.append("talk", "user", text)
+                with journal.alone():
+                    journal.load()
+                    told = journal.log(ContextEntry(self._person.clock.now, text, "PLAN"))
+                self.faults += told.warnings
+            except StoreError as error:
+                self.faults.append(str(error))
+            self.said.append(text)
+
+    def goes_on(self, since: int) -> bool:
+        return bool(self.faults) or len(self.said) > since + 3
+
+
+def test_all_is_there_after_an_upgrade_and_an_old_service_served_on(
+    old: Server, empty: str, before: int, clock: HandClock
+) -> None:
+    ann, bob = Person(old, "ann", clock), Person(old, "bob", clock)
+    ann.fill(documents=before >= DOCUMENTS_CAME)
+    token = Team(old, actor="root").make_token("acme", "ann")
+    rows = ann.all()
+    with pytest.raises(StoreError, match="older"):
+        require(old)
+    if before < DOCUMENTS_CAME:
+        with pytest.raises(StoreError) as caught:
+            ann.documents.documents()
+        assert "kds db upgrade" in caught.value.hint
+    talk = Talk(bob)
+    wait_until(lambda: talk.goes_on(0))
+    other = Server(empty)
+    assert upgrade(other) == (before, len(STEPS))
+    mark = len(talk.said)
+    wait_until(lambda: talk.goes_on(mark))
+    talk.ends.set()
+    talk.thread.join()
+    assert talk.faults == []
+    require(old)
+    assert ann.all() == rows
+    assert found(ann.store, "the walrus said 1")[0] == "the walrus said 1"
+    assert [one.content for one in bob.store.messages("talk")] == talk.said
+    entries = bob.contexts.journal("talk").load().entries
+    assert [one.user_message for one in entries] == talk.said[-10:]
+    if before < DOCUMENTS_CAME:
+        ann.add_lease()
+    assert ann.documents.search("What is the Payment Date?").hits
+    for one in (ann, bob):
+        assert one.store.check().sound
+        assert one.documents.check().sound
+        one.close()
+    person = person_of(old, token)
+    assert person is not None
+    assert person.name == "ann"
+    assert upgrade(other) == (len(STEPS), len(STEPS))
+    other.close()
+
+
+def test_an_upgrade_takes_as_long_as_it_takes(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(empty, timeout_s=0.1)
+    monkeypatch.setattr(upgrading, "STEPS", (*STEPS, ("SELECT pg_sleep(1)",)))
+    assert upgrade(server) == (0, len(STEPS) + 1)
+    server.close()
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    assert Patience(PATIENCE_S).until(done, pause_s=0.01)

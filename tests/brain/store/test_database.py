@@ -1,0 +1,303 @@
+"""The file itself: private, durable, set aside when damaged, refused when it is another's."""
+
+import os
+import sqlite3
+import stat
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conformance import HandClock, by_text, say
+
+from kds.brain.errors import StoreError
+from kds.brain.sessions.memory_schema import MEMORY
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.store import sqlite_opening as preparation
+from kds.brain.store.sqlite import Database
+
+OpenStore = Callable[[], SqliteStore]
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are not modes on Windows")
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_every_file_is_private(open_store: OpenStore, memory_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        store = open_store()
+        say(store, store.create_session(), "one")
+    finally:
+        os.umask(before)
+    found = modes(memory_path.parent)
+    assert {"memory.db", "memory.db-wal", "memory.db-shm"} <= set(found)
+    assert set(found.values()) == {0o600}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are not modes on Windows")
+def test_a_file_that_was_opened_up_is_private_again(
+    open_store: OpenStore, memory_path: Path
+) -> None:
+    open_store().close()
+    memory_path.chmod(0o644)
+    say(store := open_store(), store.create_session(), "one")
+    assert set(modes(memory_path.parent).values()) == {0o600}
+
+
+def test_a_link_is_not_followed(memory_path: Path, tmp_path: Path) -> None:
+    memory_path.symlink_to(tmp_path / "elsewhere.db")
+    with pytest.raises(StoreError, match="symbolic link"):
+        SqliteStore(memory_path)
+    assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_a_folder_in_its_place_is_told_as_one(memory_path: Path) -> None:
+    memory_path.mkdir()
+    with pytest.raises(StoreError, match="it is a folder") as caught:
+        SqliteStore(memory_path)
+    assert caught.value.hint == "move it away: KDS makes a new file"
+
+
+def test_a_missing_folder_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="folder") as caught:
+        SqliteStore(tmp_path / "nowhere" / "memory.db")
+    assert "make the folder" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("damage", ["garbage", "header", "middle"])
+def test_a_damaged_file_is_set_aside_and_a_new_one_begun(
+    open_store: OpenStore, memory_path: Path, damage: str
+) -> None:
+    store = open_store()
+    say(store, store.create_session(), *[f"message {n} " + "word " * 200 for n in range(60)])
+    with store.database.read() as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'message'"
+        page = connection.execute(query).fetchone()[0]
+    store.close()
+    data = bytearray(memory_path.read_bytes())
+    if damage == "garbage":
+        data = bytearray(b"not a database at all " * 100)
+    elif damage == "header":
+        data[:100] = b"\x00" * 100
+    else:
+        data[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
+    memory_path.write_bytes(data)
+    if damage == "middle":  # found when it is read; examined at the next start
+        broken = open_store()
+        assert broken.warnings == ()
+        with pytest.raises(StoreError, match="damaged"):
+            broken.messages(broken.sessions()[0].id)
+    store = open_store()
+    (warning,) = store.warnings
+    assert "kept as memory.db.bad-20251103T090000Z" in warning
+    assert memory_path.with_name("memory.db.bad-20251103T090000Z").read_bytes() == data
+    assert store.sessions() == ()
+    say(store, store.create_session(), "a new beginning")
+    assert store.check().sound
+    store.close()
+    assert open_store().warnings == ()
+
+
+def test_set_aside_files_are_never_overwritten(open_store: OpenStore, memory_path: Path) -> None:
+    for text in (b"first" * 99, b"second" * 99):
+        open_store().close()
+        memory_path.write_bytes(text)
+    open_store()
+    kept = sorted(memory_path.parent.glob("memory.db.bad-*"))
+    assert [path.read_bytes()[:5] for path in kept if not path.name.endswith(("-wal", "-shm"))] == [
+        b"first",
+        b"secon",
+    ]
+
+
+def test_a_log_whose_file_is_gone_is_set_aside(open_store: OpenStore, memory_path: Path) -> None:
+    memory_path.with_name("memory.db-wal").write_bytes(b"remains")
+    (warning,) = open_store().warnings
+    assert "was gone" in warning
+    assert memory_path.with_name("memory.db.bad-20251103T090000Z-wal").read_bytes() == b"remains"
+
+
+def test_the_database_of_another_program_is_left_alone(memory_path: Path) -> None:
+    with closing(sqlite3.connect(memory_path)) as other:
+        other.execute("CREATE TABLE recipe(name)")
+    before = memory_path.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        SqliteStore(memory_path)
+    assert memory_path.read_bytes() == before
+
+
+def test_without_full_text_search_the_error_says_so(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Without(sqlite3.Connection):
+        def execute(self, sql: str, *rest: object) -> sqlite3.Cursor:  # type: ignore[override]
+            return super().execute(sql.replace("fts5_source_id", "no_such_function"), *rest)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        preparation.sqlite3, "connect", lambda *a, **k: connect(*a, factory=Without, **k)
+    )
+    with pytest.raises(StoreError, match="without FTS5"):
+        SqliteStore(memory_path)
+
+
+def test_a_read_only_file_can_be_read(open_store: OpenStore, memory_path: Path) -> None:
+    store = open_store()
+    session = store.create_session()
+    say(store, session, "the walrus")
+    store.close()
+    memory_path.chmod(0o400)
+    store = open_store()
+    assert [message.content for message in store.messages(session.id)] == ["the walrus"]
+    assert len(by_text(store, "walrus", limit=5)) == 1
+    assert store.check().sound
+    with pytest.raises(StoreError, match="read-only") as caught:
+        store.append(session.id, "user", "more")
+    assert caught.value.hint
+    memory_path.chmod(0o600)
+
+
+def test_a_read_only_folder_can_be_read(users_folder: Path) -> None:
+    path = users_folder / "memory.db"
+    with SqliteStore(path) as store:
+        session = store.create_session()
+        say(store, session, "the walrus")
+    users_folder.chmod(0o500)
+    with SqliteStore(path) as store:
+        assert len(by_text(store, "walrus", limit=5)) == 1
+        with pytest.raises(StoreError, match="read-only"):
+            store.append(session.id, "user", "more")
+
+
+def test_a_full_disk_loses_nothing(open_store: OpenStore) -> None:
+    store = open_store()
+    session = store.create_session()
+    say(store, session, "before")
+    with store.database.exclusive() as connection:  # the file may not grow: as good as full
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreError, match="disk is full") as caught:
+        store.append(session.id, "user", "x" * 100_000)
+    assert "nothing that was stored is lost" in (caught.value.hint or "")
+    assert [message.content for message in store.messages(session.id)] == ["before"]
+    assert store.session(session.id).message_count == 1
+    with store.database.exclusive() as connection:
+        connection.execute("PRAGMA max_page_count = 1000000")
+    assert store.append(session.id, "user", "x" * 100_000).seq == 2
+    assert store.check().sound
+
+
+def test_a_failed_write_leaves_nothing(open_store: OpenStore) -> None:
+    store = open_store()
+    session = store.create_session()
+
+    def fail_inside() -> None:
+        with store.database.write() as connection:
+            connection.execute("UPDATE session SET title = 'half'")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail_inside()
+    assert store.session(session.id).title == ""
+    say(store, session, "still works")
+
+
+def test_a_lock_held_too_long_is_an_error(memory_path: Path, clock: HandClock) -> None:
+    holder = Database(memory_path, MEMORY, clock=clock)
+    waiting = SqliteStore(memory_path, clock=clock, timeout_s=0.05)
+    with holder.write(), pytest.raises(StoreError, match="locked") as caught:
+        waiting.create_session()
+    assert caught.value.where == str(memory_path)
+    waiting.create_session()
+    waiting.close()
+    holder.close()
+
+
+def test_a_damaged_index_is_made_anew_on_the_spot(open_store: OpenStore) -> None:
+    store = open_store()
+    session = store.create_session()
+    say(store, session, "the walrus", "of the north")
+    with store.database.write() as connection:
+        connection.execute("DELETE FROM chunk_fts_data")
+    assert not store.check().sound
+    store.close()
+    store = open_store()
+    assert len(by_text(store, "walrus", limit=5)) == 1
+    assert store.append(session.id, "user", "and the walrus").seq == 3
+    assert store.rebuild().sound
+    assert len(by_text(store, "walrus", limit=5)) == 2
+
+
+@pytest.mark.parametrize(
+    "harm",
+    ["DROP TABLE chunk_fts", "DROP TABLE summary_fts", "DROP TABLE chunk_word",
+     "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'chunk_fts_data'"],
+)  # fmt: skip
+def test_a_missing_index_is_made_anew_and_nothing_is_set_aside(
+    open_store: OpenStore, harm: str
+) -> None:
+    store = open_store()
+    say(store, store.create_session(), "the walrus", "of the north")
+    path = store.path
+    store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(harm)
+    store = open_store()
+    assert "was missing and has been made anew" in store.warnings[0]
+    assert len(by_text(store, "walrus", limit=5)) == 1
+    assert store.check().sound
+    assert [one.name for one in path.parent.iterdir() if "damaged" in one.name] == []
+
+
+def test_an_index_that_lacks_a_row_is_noticed_and_rebuilt(open_store: OpenStore) -> None:
+    store = open_store()
+    session = store.create_session()
+    say(store, session, "the walrus")
+    with store.database.write() as connection:
+        connection.execute(
+            "INSERT INTO chunk_fts(chunk_fts, rowid, header, body, context, idents) "
+            "SELECT 'delete', id, header, body, context, idents FROM chunk_text"
+        )
+    problems = store.check().problems
+    assert problems
+    assert "search index" in problems[0]
+    assert store.rebuild().sound
+    assert len(by_text(store, "walrus", limit=5)) == 1
+
+
+def test_a_replaced_file_is_noticed(open_store: OpenStore, memory_path: Path) -> None:
+    store = open_store()
+    session = store.create_session()
+    say(store, session, "in the first file")
+    for path in memory_path.parent.glob("memory.db*"):
+        path.rename(path.with_name(f"old-{path.name}"))
+    assert store.sessions() == ()
+    again = store.create_session()
+    say(store, again, "in the second file")
+    assert [s.id for s in open_store().sessions()] == [again.id]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on Windows")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_opens_its_own_connections(open_store: OpenStore) -> None:
+    store = open_store()
+    session = store.create_session()
+    say(store, session, "the parent")
+    child = os.fork()
+    if not child:
+        try:
+            store.append(session.id, "assistant", "the child")
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    store.append(session.id, "user", "the parent again")
+    assert [message.content for message in store.messages(session.id)] == [
+        "the parent",
+        "the child",
+        "the parent again",
+    ]
+    assert store.check().sound

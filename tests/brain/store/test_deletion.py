@@ -1,0 +1,152 @@
+"""What was deleted is gone from the bytes of every file, not only from the answers."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from conformance import HandClock, by_text, say
+
+from kds.brain.errors import StoreError
+from kds.brain.sessions import session_table
+from kds.brain.sessions.memory_schema import MEMORY
+from kds.brain.sessions.session_values import Profile
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.store.sqlite import Database
+
+OpenStore = Callable[[], SqliteStore]
+
+MARKS = ("quokkaquokka", "zyzzyvazyzzyva", "axolotlaxolotl")
+"""Words that stand nowhere else, of a form that the stemmer leaves alone."""
+
+
+def traces(folder: Path) -> dict[str, list[str]]:
+    """Return which files still hold which words; in the index a word may lack its beginning."""
+    found: dict[str, list[str]] = {}
+    for path in folder.iterdir():
+        data = path.read_bytes().lower()
+        for mark in MARKS:
+            if mark[2:].encode() in data:
+                found.setdefault(path.name, []).append(mark)
+    return found
+
+
+def fill(store: SqliteStore) -> str:
+    """Store sessions around one that is to go; returns its id."""
+    store.use_model("m")
+    doomed = ""
+    for number in range(6):
+        session = store.create_session(document_context=MARKS[2] if number == 3 else None)
+        words = " ".join(f"word{number}x{n}" for n in range(40))
+        texts = [f"{n} {words} " * 3 for n in range(20)]
+        if number == 3:
+            doomed = session.id
+            texts = [f"{text} {MARKS[0]} and `{MARKS[1]}_name()`" for text in texts]
+        say(store, session, *texts)
+        store.add_summary(session.id, 1, 2, texts[0], kind="rolling")
+    return doomed
+
+
+def test_a_deleted_session_leaves_no_bytes(open_store: OpenStore, memory_path: Path) -> None:
+    store = open_store()
+    doomed = fill(store)
+    store.entities.note(doomed, terms={MARKS[0]: MARKS[1]})
+    assert len(traces(memory_path.parent)) > 0
+    other = open_store()
+    assert by_text(other, MARKS[0], limit=50)
+    store.delete_session(doomed)
+    assert traces(memory_path.parent) == {}
+    assert by_text(other, MARKS[0], limit=50) == ()
+    assert store.check().sound
+
+
+def test_a_cleanup_leaves_no_bytes(
+    open_store: OpenStore, memory_path: Path, clock: HandClock
+) -> None:
+    store = open_store()
+    fill(store)
+    clock.move(days=40)
+    kept = store.create_session()
+    say(store, kept, "kept")
+    assert len(store.cleanup(timedelta(days=30), dry_run=False).sessions) == 6
+    assert traces(memory_path.parent) == {}
+    assert [session.id for session in store.sessions()] == [kept.id]
+
+
+def test_copies_of_the_whole_memory_go_as_well(open_store: OpenStore, memory_path: Path) -> None:
+    store = open_store()
+    doomed = fill(store)
+    copy = memory_path.with_name("memory.db.backup-v0-20250101T000000Z")
+    with closing(sqlite3.connect(copy)) as target, store.database.read() as connection:
+        connection.backup(target)
+    assert copy.name in traces(memory_path.parent)
+    store.delete_session(doomed)
+    assert traces(memory_path.parent) == {}
+
+
+def test_a_withdrawn_profile_leaves_no_bytes_anywhere(
+    open_store: OpenStore, memory_path: Path
+) -> None:
+    store = open_store()
+    fill(store)
+    store.delete_session(store.sessions()[2].id)
+    store.profile.grant("answers")
+    for mark in MARKS:
+        store.profile.save(Profile(name=mark))
+    profile = Profile(
+        MARKS[0], MARKS[1], (MARKS[2],), {MARKS[0]: MARKS[1]}, "about " * 900 + MARKS[2]
+    )
+    store.profile.save(profile)
+    with store.database.write() as connection:  # as an earlier KDS did
+        connection.execute(
+            "INSERT INTO profile_vector VALUES ('m', 'about', ?)", (b"\x88\x2a" * 384,)
+        )
+    vector = memory_path.read_bytes() + memory_path.with_name("memory.db-wal").read_bytes()
+    pattern = b"\x88\x2a" * 100  # 1/sqrt(384) in half precision
+    assert pattern in vector
+    aside = memory_path.with_name("memory.db.bad-20250101T000000Z")
+    aside.write_bytes(memory_path.read_bytes() + MARKS[0].encode())
+    store.profile.save(profile)
+    store.profile.revoke()
+    assert traces(memory_path.parent) == {}
+    assert all(pattern not in path.read_bytes() for path in memory_path.parent.iterdir())
+    assert not aside.exists()
+
+
+def test_a_process_that_dies_between_leaves_the_rest_to_the_next(
+    open_store: OpenStore, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store()
+    doomed = fill(store)
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session_table, "wipe", die)
+        with pytest.raises(KeyboardInterrupt):
+            store.delete_session(doomed)
+    assert store.find_session(doomed) is None
+    assert traces(memory_path.parent)
+    open_store()
+    assert traces(memory_path.parent) == {}
+
+
+def test_a_reader_that_does_not_end_is_reported_and_made_up_for(
+    open_store: OpenStore, memory_path: Path, clock: HandClock
+) -> None:
+    store = SqliteStore(memory_path, clock=clock, timeout_s=0.1)
+    doomed = fill(store)
+    reader = Database(memory_path, MEMORY, clock=clock)
+    with reader.read() as connection:
+        connection.execute("SELECT count(*) FROM message").fetchone()
+        with pytest.raises(StoreError, match="another process reads it") as caught:
+            store.delete_session(doomed)
+    assert "when the other process has ended" in (caught.value.hint or "")
+    assert store.find_session(doomed) is None
+    reader.close()
+    store.close()
+    open_store()
+    assert traces(memory_path.parent) == {}

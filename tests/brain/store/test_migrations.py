@@ -1,0 +1,109 @@
+"""Files of other versions: older ones are copied and brought up to date, newer ones refused."""
+
+import sqlite3
+import stat
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conformance import HandClock, say
+
+from kds.brain.errors import StoreError
+from kds.brain.sessions.memory_schema import APPLICATION_ID, MEMORY
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.store.migrations import FileKind, statements
+from kds.brain.store.sqlite import Database
+
+ADD_COLOUR = "ALTER TABLE session ADD COLUMN colour TEXT NOT NULL DEFAULT 'purple';"
+FAIL_HALFWAY = "ALTER TABLE session ADD COLUMN half TEXT;\nSELECT no_such_luck();"
+
+NEXT = replace(MEMORY, migrations=(*MEMORY.migrations, ADD_COLOUR))
+COPY = f"memory.db.backup-v{len(MEMORY.migrations)}-20251103T090000Z"
+
+
+def failing(kind: FileKind) -> FileKind:
+    return replace(kind, migrations=(*kind.migrations, FAIL_HALFWAY))
+
+
+@pytest.fixture
+def old_file(memory_path: Path, clock: HandClock) -> Path:
+    """A memory of the version before, with something in it."""
+    with SqliteStore(memory_path, clock=clock) as store:
+        say(store, store.create_session(session_id="s"), "the walrus")
+    return memory_path
+
+
+def columns(database: Database) -> set[str]:
+    with database.read() as connection:
+        return {row[1] for row in connection.execute("PRAGMA table_info(session)")}
+
+
+def test_an_older_file_is_copied_and_brought_up_to_date(old_file: Path, clock: HandClock) -> None:
+    database = Database(old_file, NEXT, clock=clock)
+    assert "colour" in columns(database)
+    (warning,) = database.warnings
+    assert COPY in warning
+    database.close()
+    copy = old_file.with_name(COPY)
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    with SqliteStore(copy, clock=clock) as store:
+        assert store.stats().schema_version == len(MEMORY.migrations)
+        assert [message.content for message in store.messages("s")] == ["the walrus"]
+        assert store.warnings == ()
+        assert store.check().sound
+    again = Database(old_file, NEXT, clock=clock)
+    assert again.warnings == ()
+    again.close()
+
+
+def test_a_newer_file_is_refused_and_left_alone(old_file: Path, clock: HandClock) -> None:
+    Database(old_file, NEXT, clock=clock).close()
+    before = old_file.read_bytes()
+    with pytest.raises(StoreError, match="newer KDS") as caught:
+        SqliteStore(old_file, clock=clock)
+    assert "update KDS" in (caught.value.hint or "")
+    assert old_file.read_bytes() == before
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(old_file: Path, clock: HandClock) -> None:
+    with pytest.raises(StoreError, match="no_such_luck"):
+        Database(old_file, failing(MEMORY), clock=clock)
+    with SqliteStore(old_file, clock=clock) as store:
+        assert "half" not in columns(store.database)
+        assert [message.content for message in store.messages("s")] == ["the walrus"]
+
+
+def test_steps_that_were_taken_before_one_fails_are_kept(old_file: Path, clock: HandClock) -> None:
+    with pytest.raises(StoreError):
+        Database(old_file, failing(NEXT), clock=clock)
+    database = Database(old_file, NEXT, clock=clock)
+    assert "colour" in columns(database)
+    database.close()
+
+
+@pytest.mark.parametrize("begun", ["", f"PRAGMA application_id = {APPLICATION_ID}"])
+def test_a_file_without_tables_becomes_a_memory(
+    memory_path: Path, clock: HandClock, begun: str
+) -> None:
+    memory_path.touch()
+    with closing(sqlite3.connect(memory_path)) as connection:
+        connection.execute(begun)
+    with SqliteStore(memory_path, clock=clock) as store:
+        assert store.warnings == ()
+        assert store.check().sound
+        assert store.stats().schema_version == len(MEMORY.migrations)
+
+
+def test_a_read_only_older_file_is_refused(old_file: Path, clock: HandClock) -> None:
+    old_file.chmod(0o400)
+    with pytest.raises(StoreError, match="older KDS and read-only"):
+        Database(old_file, NEXT, clock=clock)
+    old_file.chmod(0o600)
+
+
+def test_a_script_is_cut_into_statements() -> None:
+    script = "CREATE TABLE a(x);\nCREATE TRIGGER t AFTER INSERT ON a BEGIN\n SELECT 1;\nEND;\n"
+    assert [text.split()[1] for text in statements(script)] == ["TABLE", "TRIGGER"]
+    with pytest.raises(ValueError, match="unfinished"):
+        statements("CREATE TABLE a(")
