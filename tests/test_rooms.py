@@ -29,9 +29,9 @@ SLICE: Final = 80
 
 CROWDED: Final[dict[str, int]] = {
     "brain": 24,
-    "brain/passages": 19,
-    "brain/sessions": 19,
-    "brain/documents": 19,
+    "brain/passages": 20,
+    "brain/sessions": 20,
+    "brain/documents": 20,
     "router/references": 21,
     "router/discourse": 16,
     "router/intents": 19,
@@ -46,7 +46,7 @@ CROWDED: Final[dict[str, int]] = {
 
 SLICED: Final[dict[str, int]] = {
     "agents": 2,
-    "brain/documents": 2,
+    "brain/documents": 3,
     "router": 1,
     "router/intents": 1,
     "router/prompts": 2,

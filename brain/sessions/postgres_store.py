@@ -4,8 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from kds.brain.passages.outbox import read_models
-from kds.brain.passages.postgres_passages import PostgresPassages, steps_taken, stored_bytes
-from kds.brain.passages.postgres_search import any_of, indexed, question
+from kds.brain.passages.postgres_passages import (
+    PostgresPassages,
+    any_of,
+    indexed,
+    question,
+    steps_taken,
+    stored_bytes,
+)
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.text_search import WordForms, words_of
 from kds.brain.passages.values import Summary

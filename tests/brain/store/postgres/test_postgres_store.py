@@ -3,7 +3,7 @@
 import pytest
 from conformance import StoreConformance, say
 
-from kds.brain.passages import postgres_search as search
+from kds.brain.passages import postgres_passages as search
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.sessions.postgres_store import PostgresStore
 
