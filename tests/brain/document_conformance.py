@@ -17,7 +17,7 @@ from kds.brain.documents import document_table as table
 from kds.brain.documents.content import Source
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import StoreError
-from kds.readers.plain import read_plain
+from kds.readers.text import read_text
 
 OpenDocuments = Callable[[], Documents]
 
@@ -44,7 +44,7 @@ class DocumentConformance(Stocked):
     """Putting in, finding by name, taking out."""
 
     def test_sections_keep_their_text_numbers_and_trail(self, store: Documents) -> None:
-        store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
+        store.put(read_text(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
         sections = {section.number: section for section in store.sections("lease.txt")}
         repairs = sections["4.02"]
         assert repairs.path == ("ARTICLE IV THE PREMISES", "Section 4.02 Repairs")
@@ -56,7 +56,7 @@ class DocumentConformance(Stocked):
         assert "4.02" in lines[repairs.first_line - 1]
 
     def test_a_passage_is_where_its_lines_say(self, store: Documents) -> None:
-        store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
+        store.put(read_text(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
         passage = store.search("What is the Payment Date?").hits[0].passage
         assert passage.first_line is not None
         assert passage.last_line is not None

@@ -10,7 +10,7 @@ from kds.brain.documents.document_values import Document
 from kds.brain.documents.documents import Documents
 from kds.brain.documents.heading import read_heading
 from kds.readers.markdown import read_markdown
-from kds.readers.plain import read_plain
+from kds.readers.text import read_text
 
 Put = Callable[..., Document]
 
@@ -23,7 +23,7 @@ WRITTEN = datetime(2026, 1, 2, tzinfo=UTC)
 
 def stock(store: Documents) -> None:
     """Put the lease and the guide into a store."""
-    store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
+    store.put(read_text(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
     store.put(read_markdown(GUIDE, "guide"), source_of(GUIDE, "/shelf/guide.md"))
 
 

@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from kds.readers.error import DocumentError
 from kds.readers.reading import kind_of
+from kds.readers.sections import DocumentError
 
 PASSED_OVER: Final = frozenset(
     "node_modules __pycache__ venv site-packages kds-brain __MACOSX".split()

@@ -17,8 +17,8 @@ from kds.brain.documents.document_values import Document
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError, StoreError
 from kds.documents.folder import Choice, documents_in
-from kds.readers.error import DocumentError, foreign
 from kds.readers.reading import file_source, read_document, read_source
+from kds.readers.sections import DocumentError, document_errors
 
 State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
 
@@ -114,7 +114,7 @@ def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
 def _add(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
     """Read a file into the store. Raises StoreError; whatever the file does is an outcome."""
     try:
-        with foreign(path, "cannot be read", "save it anew, or leave it out"):
+        with document_errors(path, "cannot be read", "save it anew, or leave it out"):
             return _read(store, path, known, fresh=fresh)
     except DocumentError as error:
         return Outcome(path, "failed", known, error)

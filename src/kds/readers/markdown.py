@@ -1,4 +1,4 @@
-"""Reading Markdown: CommonMark with tables, front matter taken off.
+"""Markdown: CommonMark with tables, front matter taken off.
 
 The blocks are the lines as they were written: what an answer quotes is what the file says.
 """
@@ -11,19 +11,16 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from kds.brain.documents.content import Block, BlockKind, Content, Heading, Part
+from kds.brain.documents.content import Block, BlockKind, Content, Heading
 from kds.brain.documents.heading import read_heading
-from kds.readers.drawn_heading import with_drawn_headings
-from kds.readers.sections import in_sections
-from kds.readers.tables import Row, row_blocks
+from kds.readers.sections import Row, first_heading, in_sections, row_blocks
+from kds.readers.text import with_drawn_headings
 
 _FRONT_MATTER: Final = re.compile(
     r"\A---[ \t]*\n(?P<data>.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S
 )
 _TITLE: Final = re.compile(r"^title:[ \t]*+(?P<title>\S.*)$", re.MULTILINE)
 _CELL: Final = re.compile(r"(?<!\\)\|")
-_KINDS: Final[dict[str, BlockKind]] = {"fence": "code", "code_block": "code"}
-_LISTS: Final = ("bullet_list_open", "ordered_list_open")
 
 
 def read_markdown(text: str, name: str) -> Content:
@@ -31,15 +28,10 @@ def read_markdown(text: str, name: str) -> Content:
     front = _FRONT_MATTER.match(text)
     given = _TITLE.search(front["data"] or "") if front else None
     body = "\n" * front[0].count("\n") + text[front.end() :] if front else text
-    lines = body.split("\n")
     tokens = MarkdownIt("commonmark").enable("table").parse(body)
-    parts = list(with_drawn_headings(in_sections(_found(tokens, lines))))
-    title = given["title"].strip().strip("\"'") if given else _first_heading(parts)
-    return Content(title or name, "markdown", tuple(parts))
-
-
-def _first_heading(parts: Sequence[Part]) -> str:
-    return next((part.heading.text for part in parts if part.heading), "")
+    parts = tuple(with_drawn_headings(in_sections(_found(tokens, body.split("\n")))))
+    title = given["title"].strip().strip("\"'") if given else first_heading(parts)
+    return Content(title or name, "markdown", parts)
 
 
 def _found(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Heading | Block]:
@@ -49,48 +41,41 @@ def _found(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Heading | 
         if token.level or token.map is None or token.nesting == -1:
             continue
         first, last = token.map
-        yield from _lines_block(lines, done, first)
+        yield from _lines(lines, done, first)
         done = max(done, last)
-        if token.type != "heading_open":
-            yield from _blocks(tokens, at, lines)
-        elif text := _plain(tokens[at + 1]):
-            yield read_heading(text, int(token.tag[1]), line=first + 1)
-    yield from _lines_block(lines, done, len(lines))
-
-
-def _blocks(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> Iterator[Block]:
-    token = tokens[at]
-    first, last = token.map or (0, 0)
-    if token.type == "table_open":
-        yield from _table(lines, first, last)
-    elif token.type in _LISTS:
-        yield from _items(tokens, at, lines)
-    else:
-        yield from _lines_block(lines, first, last, _KINDS.get(token.type, "paragraph"))
+        if token.type == "heading_open":
+            if text := _plain(tokens[at + 1]):
+                yield read_heading(text, int(token.tag[1]), line=first + 1)
+        elif token.type == "table_open":
+            yield from _table(lines, first, last)
+        elif token.type in ("bullet_list_open", "ordered_list_open"):
+            yield from _items(tokens, at, lines)
+        else:
+            kind: BlockKind = "code" if token.type in ("fence", "code_block") else "paragraph"
+            yield from _lines(lines, first, last, kind)
+    yield from _lines(lines, done, len(lines))
 
 
 def _items(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> Iterator[Block]:
-    """Yield each item of a list with all that is in it; nested items are of their own."""
+    """Yield each item of a list with all that is in it; nested items are items of their own."""
     start, end = tokens[at].map or (0, 0)
-    starts = [start]
-    for later in range(at + 1, len(tokens)):
-        token = tokens[later]
+    starts = {start}
+    for token in tokens[at + 1 :]:
         if token.map is not None and token.map[0] >= end:
             break
         if token.type == "list_item_open" and token.map is not None:
-            starts.append(token.map[0])
-    borders = [*sorted(dict.fromkeys(starts)), end]
-    for first, last in pairwise(borders):
-        yield from _lines_block(lines, first, last, "item")
+            starts.add(token.map[0])
+    for first, last in pairwise([*sorted(starts), end]):
+        yield from _lines(lines, first, last, "item")
 
 
 def _table(lines: Sequence[str], first: int, last: int) -> Iterator[Block]:
     rows = [
-        Row(tuple(_cells(lines[at])), lines[at], at + 1, at + 1)
+        Row(tuple(_cells(lines[at])), lines[at], at + 1)
         for at in range(first, last)
-        if lines[at].strip()
+        if lines[at].strip() and at != first + 1
     ]
-    yield from row_blocks([rows[0], *rows[2:]], between=lines[first + 1])
+    yield from row_blocks(rows, between=lines[first + 1])
 
 
 def _cells(line: str) -> list[str]:
@@ -99,7 +84,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in _CELL.split(line)]
 
 
-def _lines_block(
+def _lines(
     lines: Sequence[str], first: int, last: int, kind: BlockKind = "paragraph"
 ) -> Iterator[Block]:
     while first < last and not lines[first].strip():

@@ -15,7 +15,7 @@ from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, State, add_documents
 from kds.documents.upload import keep_upload
 from kds.query.values import Chunk, Query, QueryReply
-from kds.readers.error import DocumentError
+from kds.readers.sections import DocumentError
 from kds.service.routes.query import answered
 from kds.transit.history import Message
 from kds.web.visit import Visit, get, post

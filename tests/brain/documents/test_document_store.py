@@ -13,7 +13,7 @@ from document_texts import LEASE, Put, source_of
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import StoreError
 from kds.brain.sessions.sqlite_store import SqliteStore
-from kds.readers.plain import read_plain
+from kds.readers.text import read_text
 
 MARKS = ("quokkaquokka", "zyzzyvazyzzyva")
 
@@ -32,7 +32,7 @@ def traces(folder: Path) -> list[str]:
 
 def test_the_file_is_private_and_its_documents_outlive_it(store_path: Path) -> None:
     with DocumentStore(store_path) as store:
-        document = store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
+        document = store.put(read_text(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
         assert document.title == "Commercial Lease"
         assert document.sections == len(store.sections(document.id))
     assert stat.S_IMODE(store_path.stat().st_mode) == 0o600

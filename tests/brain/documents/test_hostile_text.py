@@ -14,9 +14,9 @@ from kds.brain.documents.drafting import draft
 from kds.brain.documents.heading import clause_keys, referred_in
 from kds.brain.documents.question import read_asked
 from kds.brain.words.tokens import estimate_tokens
-from kds.readers.pages import page_lines
-from kds.readers.plain import parts_of
+from kds.readers.pdf import page_lines
 from kds.readers.reading import read_document
+from kds.readers.text import parts_of
 
 from ...effort import LINEAR, bounded, growth
 

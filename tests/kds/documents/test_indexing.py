@@ -190,4 +190,4 @@ def test_files_with_odd_names_or_contents_stop_no_others(
     assert [one.path.name for one in report.of("added")] == ["good.md"]
     assert told[os.fsdecode(b"n\xff.md")] == "has a name that is not UTF-8"
     assert told["strange.txt"] == "cannot be read (ZeroDivisionError: a parser's own)"
-    assert "undefined" in told["odd.html"]
+    assert told["odd.html"] == "not UNDEFINED text (line 1)"

@@ -1,4 +1,4 @@
-"""DOCX: heading styles, lists, tables; bad files told."""
+"""DOCX: heading styles, lists, tables; bad files are reported."""
 
 import zipfile
 from io import BytesIO
@@ -11,7 +11,7 @@ from document_files import headings, said
 
 from kds.brain.documents.definition import definitions
 from kds.readers.docx import read_docx
-from kds.readers.error import DocumentError
+from kds.readers.sections import DocumentError
 
 from ...effort import LINEAR, growth
 
@@ -43,7 +43,7 @@ def agreement() -> bytes:
     return docx_bytes(document)
 
 
-def test_styles_make_sections(agreement: bytes) -> None:
+def test_styles_lists_tables_and_bold_words_are_read(agreement: bytes) -> None:
     content = read_docx(agreement, "file", FILE)
     assert content.title == "Servicing Agreement"
     assert headings(content.parts) == [
@@ -53,10 +53,7 @@ def test_styles_make_sections(agreement: bytes) -> None:
     assert said(content.parts) == [
         "Closing Date: June 1, 2024.", "First", "Term | Meaning", "Fee | What is paid", "The end.",
     ]  # fmt: skip
-
-
-def test_bold_words_and_tables_define(agreement: bytes) -> None:
-    blocks = [block for part in read_docx(agreement, "file", FILE).parts for block in part.blocks]
+    blocks = [block for part in content.parts for block in part.blocks]
     defined = {one.term: one.strength for block in blocks for one in definitions(block)}
     assert defined == {"Closing Date": 0.9, "Fee": 1.0}
 
@@ -72,48 +69,37 @@ def test_without_styles_headings_are_told_by_their_looks() -> None:
     assert said(content.parts) == ["The following holds.", "More text."]
 
 
-def test_a_merged_cell_is_read_once() -> None:
+def test_a_cell_is_read_once_however_much_it_covers() -> None:
     document = docx.Document()
-    table = document.add_table(rows=1, cols=2)
-    table.cell(0, 0).merge(table.cell(0, 1)).text = "wide"
-    content = read_docx(docx_bytes(document), "file", FILE)
-    assert said(content.parts) == ["wide"]
-
-
-def test_bad_files_are_told(agreement: bytes) -> None:
-    with pytest.raises(DocumentError, match="is encrypted, or a DOC"):
-        read_docx(b"\xd0\xcf\x11\xe0" + b"x" * 600, "file", FILE)
-    with pytest.raises(DocumentError, match="not a ZIP file"):
-        read_docx(b"hello", "file", FILE)
-    with pytest.raises(DocumentError, match="is no DOCX that can be read"):
-        read_docx(_zip("a.txt", b"x"), "file", FILE)
-    with pytest.raises(DocumentError, match=r"not a ZIP file|is no DOCX that can be read"):
-        read_docx(agreement[:-200], "file", FILE)
-
-
-def test_a_bomb_is_not_unpacked() -> None:
-    with pytest.raises(DocumentError, match="unpacks to 1,000 MB"):
-        read_docx(_bomb(), "file", FILE)
-
-
-def test_styles_that_are_based_on_each_other_are_none_of_headings() -> None:
-    document = docx.Document()
-    one = document.styles.add_style("One", 1)
-    two = document.styles.add_style("Two", 1)
-    one.base_style, two.base_style = two, one
-    document.add_paragraph("Some words.", style="One")
-    content = read_docx(docx_bytes(document), "file", FILE)
-    assert said(content.parts) == ["Some words."]
-
-
-def test_a_cell_that_says_it_covers_a_billion_columns_is_read_once() -> None:
-    document = docx.Document()
+    wide = document.add_table(rows=1, cols=2)
+    wide.cell(0, 0).merge(wide.cell(0, 1)).text = "wide"
     table = document.add_table(rows=2, cols=2)
     for at, cell in enumerate((*table.rows[0].cells, *table.rows[1].cells)):
         cell.text = f"c{at}"
     table.cell(0, 0)._tc.grid_span = 2_000_000_000
     content = read_docx(docx_bytes(document), "file", FILE)
-    assert said(content.parts) == ["c0 | c1", "c2 | c3"]
+    assert said(content.parts) == ["wide", "c0 | c1", "c2 | c3"]
+
+
+def test_styles_may_be_based_on_each_other() -> None:
+    document = docx.Document()
+    one = document.styles.add_style("One", 1)
+    two = document.styles.add_style("Two", 1)
+    one.base_style, two.base_style = two, one
+    document.add_paragraph("Some words.", style="One")
+    assert said(read_docx(docx_bytes(document), "file", FILE).parts) == ["Some words."]
+
+
+def test_bad_files_are_one_message(agreement: bytes) -> None:
+    for data, message in (
+        (b"\xd0\xcf\x11\xe0" + b"x" * 600, "is encrypted, or a DOC"),
+        (b"hello", "not a ZIP file"),
+        (_zip("a.txt", b"x"), "DOCX that cannot be read"),
+        (agreement[:-200], r"not a ZIP file|DOCX that cannot be read"),
+        (_bomb(), "unpacks to 1,000 MB"),
+    ):
+        with pytest.raises(DocumentError, match=message):
+            read_docx(data, "file", FILE)
 
 
 def test_the_work_grows_with_the_length_of_a_document_alone() -> None:
@@ -135,7 +121,7 @@ def _zip(name: str, data: bytes) -> bytes:
 
 
 def _bomb() -> bytes:
-    """A part that says of itself that it has 1,000 MB."""
+    """Make a part that claims to have 1,000 MB."""
     small = bytearray(_zip("word/document.xml", b"0" * 1000))
     size = (1000 * 2**20).to_bytes(4, "little")
     directory = small.rindex(b"PK\x01\x02")

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from kds.brain.documents.document_store import DocumentStore
 from kds.documents.indexing import add_documents
-from kds.readers.error import DocumentError
-from kds.readers.pages import page_lines
-from kds.readers.pdf import read_pdf
+from kds.readers.pdf import page_lines, read_pdf
+from kds.readers.sections import DocumentError
 
 FILE = Path("agreement.pdf")
 
@@ -126,7 +125,7 @@ def _encrypted(password: str) -> bytes:
     [b"", b"%PDF-1.4\n", b"hello", pdf_bytes(PAGES)[:300], b"%PDF-1.4\n" + bytes(range(256)) * 9],
 )
 def test_a_broken_file_is_one_message(data: bytes) -> None:
-    with pytest.raises(DocumentError, match=r"no PDF that can be read|no text layer"):
+    with pytest.raises(DocumentError, match=r"PDF that cannot be read|no text layer"):
         read_pdf(data, "file", FILE)
 
 

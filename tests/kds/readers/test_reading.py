@@ -9,8 +9,8 @@ import pytest
 from kds.brain.errors import KdsError
 from kds.brain.installation import install_line
 from kds.readers import reading
-from kds.readers.error import DocumentError
 from kds.readers.reading import kind_of, read_document, read_source
+from kds.readers.sections import DocumentError
 
 
 def test_the_ending_tells_the_kind() -> None:
@@ -23,19 +23,16 @@ def test_the_ending_tells_the_kind() -> None:
     ("name", "data", "message"),
     [
         ("a.txt", b"\xff\xfetext\xe9 in latin", None),
-        ("a.txt", b"one\ntwo\ncaf\xe9\n", r"is not UTF-8 text \(line 3\)"),
+        ("a.txt", b"one\ntwo\ncaf\xe9\n", r"not UTF-8 text \(line 3\)"),
         ("a.md", b"ab\x00\x01\x02" * 20, "is binary, not text"),
         ("a.txt", b"", "has no text"),
         ("a.txt", b" \n\n ", "has no text"),
         ("a.html", b"<html><script>x</script></html>", "has no text"),
-        ("a.html", b'<meta charset="klingon">hello', "names an encoding that does not exist"),
-        *(
-            ("a.html", b'<meta charset="%s">hello' % codec, "an encoding that does not exist")
-            for codec in (b"undefined", b"punycode", b"unicode_escape", b"idna", b"base64")
-        ),
-        ("a.pdf", b"%PDF-1.7 nothing", "no PDF that can be read"),
+        ("a.html", b'<meta charset="klingon">hello', "unknown encoding: klingon"),
+        ("a.html", b'<meta charset="base64">hello', "unknown encoding: base64"),
+        ("a.pdf", b"%PDF-1.7 nothing", "PDF that cannot be read"),
         ("a.docx", b"PK\x03\x04", "not a ZIP file"),
-        ("a.exe", b"MZ", "is no document that can be read"),
+        ("a.exe", b"MZ", "not a kind of document"),
     ],
 )
 def test_a_bad_file_is_one_message(
@@ -89,7 +86,7 @@ def test_a_pipe_or_folder_is_no_document(tmp_path: Path) -> None:
         read_source(tmp_path / "folder.md")
 
 
-@pytest.mark.parametrize(("name", "module"), [("a.html", "bs4"), ("a.pdf", "pypdf"),
+@pytest.mark.parametrize(("name", "module"), [("a.html", "lxml.etree"), ("a.pdf", "pypdf"),
                                               ("a.docx", "docx")])  # fmt: skip
 def test_a_missing_library_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: str
@@ -108,18 +105,3 @@ def test_too_much_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path.write_text("more than ten characters")
     with pytest.raises(DocumentError, match="more than 10 characters"):
         read_document(path)
-
-
-def test_a_date_that_no_calendar_knows_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.md"
-    path.write_text("alpha")
-    status = list(path.stat())
-    status[8] = 10**12  # not every file system keeps such a date
-    monkeypatch.setattr(os, "fstat", lambda _: os.stat_result(status))
-    with pytest.raises(DocumentError, match="has a date that no calendar knows"):
-        read_source(path)
-    monkeypatch.setattr(Path, "stat", lambda _: os.stat_result(status))
-    with pytest.raises(DocumentError, match="has a date that no calendar knows"):
-        reading.file_source(path)

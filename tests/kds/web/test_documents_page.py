@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kds.documents.upload import keep_upload, safe_name
-from kds.readers.error import DocumentError
+from kds.readers.sections import DocumentError
 
 from .conftest import Site, Visitor
 

@@ -29,7 +29,7 @@ from kds.brain.store.postgres_schema import STEPS, require, upgrade
 from kds.brain.store.team import Team, person_of
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.turn import ContextEntry
-from kds.readers.plain import read_plain
+from kds.readers.text import read_text
 
 from ....effort import PATIENCE_S
 
@@ -119,7 +119,7 @@ class Person:
             self.add_lease()
 
     def add_lease(self) -> None:
-        self.documents.put(read_plain(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
+        self.documents.put(read_text(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
 
     def all(self) -> list[object]:
         """What is there of each kind."""

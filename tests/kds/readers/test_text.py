@@ -7,7 +7,7 @@ from document_files import headings, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.readers.plain import read_plain
+from kds.readers.text import read_text
 
 HANDBOOK = """\
 OAK & ELM STUDIO
@@ -57,7 +57,7 @@ On the first of May the Servicer pays what is owed.
 
 
 def test_numbered_headings_and_capitals_make_sections() -> None:
-    content = read_plain(HANDBOOK, "file")
+    content = read_text(HANDBOOK, "file")
     assert content.title == "OAK & ELM STUDIO STAFF HANDBOOK"
     assert headings(content.parts) == [
         "OAK & ELM STUDIO STAFF HANDBOOK", "  1. ABOUT", "    1.1 Purpose", "    1.2 Changes",
@@ -67,7 +67,7 @@ def test_numbered_headings_and_capitals_make_sections() -> None:
 
 
 def test_articles_and_headings_that_run_into_the_text_make_sections() -> None:
-    content = read_plain(AGREEMENT, "file")
+    content = read_text(AGREEMENT, "file")
     assert headings(content.parts) == [
         "  ARTICLE I DEFINITIONS", "    1.01 Definitions", "    Section 1.02 Interpretation",
         "  ARTICLE II: PAYMENT", "    Section 2.01. When due",
@@ -80,7 +80,7 @@ def test_articles_and_headings_that_run_into_the_text_make_sections() -> None:
 
 def test_underlined_lines_are_headings() -> None:
     text = "Guide\n=====\n\nText.\n\nPart\n----\nMore text.\n\nEnd\n~~~\n"
-    assert headings(read_plain(text, "file").parts) == ["Guide", "    Part", "      End"]
+    assert headings(read_text(text, "file").parts) == ["Guide", "    Part", "      End"]
 
 
 @pytest.mark.parametrize(
@@ -95,18 +95,18 @@ def test_underlined_lines_are_headings() -> None:
     ],
 )
 def test_lists_and_sentences_are_no_headings(text: str) -> None:
-    assert headings(read_plain(text, "file").parts) == []
+    assert headings(read_text(text, "file").parts) == []
 
 
 def test_columns_stay_columns() -> None:
     text = "Rates\n\nClass A      2.1      50\nClass B      3.4      70\n"
-    [block] = [one for part in read_plain(text, "f").parts for one in part.blocks[-1:]]
+    [block] = [one for part in read_text(text, "f").parts for one in part.blocks[-1:]]
     assert block.text == "Class A      2.1      50\nClass B      3.4      70"
 
 
 @given(st.text(alphabet='ab AB.12-=*\n"“:()', max_size=400))
 def test_no_word_is_lost_and_lines_are_right(text: str) -> None:
-    content = read_plain(text, "file")
+    content = read_text(text, "file")
     lines = [line.rstrip() for line in text.split("\n")]
     found = [*(part.heading.text for part in content.parts if part.heading), *said(content.parts)]
     words = re.findall(r"[abAB]+", " ".join(found))
