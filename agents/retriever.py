@@ -15,8 +15,8 @@ from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, RecallSettings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.metrics import log_recall
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.metrics import log_recall
 
 SURFACE: Final = "retriever"
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from kds.agents.models import load_chat_model
 from kds.brain.passages.values import Message
 from kds.brain.settings_schema import ModelSettings
-from kds.brain.summaries.sentences import LABELS
-from kds.brain.summaries.summary import Summarizer
-from kds.brain.summaries.transit import mark_code, shorten
+from kds.brain.memory.sentences import LABELS
+from kds.brain.memory.summarizer import Summarizer
+from kds.brain.memory.transit import mark_code, shorten
 from kds.router.prompts.library import PromptLibrary
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it
@@ -21,7 +21,7 @@ PROMPT: Final = "conversation-summarizer"
 
 MESSAGE_CHARS: Final = 4000
 """Characters of one message that the model reads; what it misses of a longer one is added from
-the facts that `kds.brain.summaries.summary` finds lacking."""
+the facts that `kds.brain.memory.summarizer` finds lacking."""
 
 
 MODEL_WORDS: Final = 120
@@ -47,7 +47,7 @@ def settings_summarizer(settings: ModelSettings, library: PromptLibrary) -> Summ
 
 @dataclass(frozen=True, slots=True)
 class ModelSummarizer:
-    """A `kds.brain.summaries.summary.Summarizer` that asks a LangChain chat model.
+    """A `kds.brain.memory.summarizer.Summarizer` that asks a LangChain chat model.
 
     It raises whatever the model raises and waits as long as the model takes: `CheckedSummarizer`
     bounds the time, checks what comes back, and falls back.

@@ -24,8 +24,8 @@ from kds.brain.errors import DispatchError
 from kds.brain.passages.assembly import BUDGET_TOKENS, assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Passage
-from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.metrics import log_recall
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.metrics import log_recall
 from kds.brain.turn import Turn
 from kds.router.prompts.promptfile import PromptFile
 

@@ -21,13 +21,13 @@ from time import process_time
 import numpy as np
 from common import Words, costs, cpu_ms, options, ranks, show, spent
 
+from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.records import Archive, Session
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.query import WORD
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import RecallSettings
 from kds.brain.passages.values import EVERYWHERE, Message, Role, Scope
-from kds.brain.sessions.remembering import ConversationMemory
-from kds.brain.sessions.session_values import Archive, Session
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 
 SESSION_MESSAGES = 100

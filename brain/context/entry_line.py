@@ -60,7 +60,7 @@ def latest(content: bytes) -> tuple[int, bytes]:
 def decode_lines(content: bytes, *, first: int = 1) -> Iterator[Line]:
     """Read every line that is not blank; a damaged one says why, and never raises.
 
-    The last line may lack its line end. Unknown fields are no damage: a newer KDS may
+    The last line may lack its line end. Unknown fields are kept out, not reported: a newer KDS may
     write more. ``first`` is the number of the first line.
     """
     from jsonlines import InvalidLineError, Reader  # 40 ms of imports: late

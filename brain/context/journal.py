@@ -33,8 +33,8 @@ FUTURE_TOLERANCE: Final = timedelta(minutes=5)
 right between two messages. A line further ahead would outlive MAX_AGE, so it is set aside."""
 
 LOCK_TIMEOUT_S: Final = 10.0
-"""How long a write waits. A write holds the lock for some milliseconds; whoever holds it for
-this long hangs."""
+"""How long a write waits. A write holds the lock for some milliseconds; a process that
+holds it this long hangs."""
 
 TIDY_TIMEOUT_S: Final = 1.0
 """How long a read waits to put the file in order; it has its answer already."""

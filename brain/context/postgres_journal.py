@@ -1,6 +1,6 @@
 """The conversation contexts of one tenant on a server, for any number of services.
 
-A turn holds its conversation: whoever else has a message of it waits, so messages are answered in
+A turn holds its conversation: its other messages wait, so they are answered in
 order, each with what was said before it. While the server is away the context is what this process
 knows, and every such answer says so; what could not be stored is stored with the next message.
 """
@@ -142,7 +142,7 @@ class PostgresContexts:
     def writing(self, conversation: str) -> Iterator[Connection]:
         """Lend a connection that no other writer of the conversation has meanwhile.
 
-        Whoever has it knows what others have learned.
+        It also reads what others have learned.
         """
         with self._asked().write(lock=conversation) as connection:
             self.note_marks(connection)

@@ -41,7 +41,7 @@ class Work:
     turn: Turn | None = None
     """The message that all of it is about, without its prompt and its records."""
     exchange: str = ""
-    """Which question and answer this belongs to: whoever finds another one here was overtaken."""
+    """Which question and answer this belongs to: a process that finds another one was overtaken."""
     confirm: str | None = None
     """The intent that waits for a yes."""
     rest: tuple[str, ...] = ()

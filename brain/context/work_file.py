@@ -121,7 +121,7 @@ def tidy_work(folder: Path, *, now: Callable[[], float]) -> int:
 
 
 class _UnreadableError(Exception):
-    """The content of a file is no work of ours."""
+    """The content of a file cannot be read as work."""
 
 
 def encode(work: Work, *, at: datetime) -> bytes:

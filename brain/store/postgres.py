@@ -259,7 +259,7 @@ def _driver() -> Any:
 def place_of(url: str) -> str:
     """Return a database's address without user, password and options.
 
-    Raises StoreError when it is no address of PostgreSQL.
+    Raises StoreError for any other address than one of PostgreSQL.
 
     >>> place_of("postgresql://ann:secret@db1,db2:5433/team?sslmode=require")
     'postgresql://db1,db2:5433/team'

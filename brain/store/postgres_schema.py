@@ -1,7 +1,7 @@
 """The tables on a server: made and changed step by step, and examined. Their SQL is in `schema/`.
 
 Conversations have the schema ``kds``, documents, whose tables share names with theirs, one of their
-own. They are the tables of a file (`brain/sessions/memory_schema.py`, `brain/documents/tables.sql`)
+own. They are the tables of a file (`brain/memory/memory_schema.py`, `brain/documents/tables.sql`)
 with a tenant in every row, so that the same SQL runs on both. What keeps tenants apart:
 
 - every service transaction runs as the role `tenancy.MEMBER`, which owns nothing and obeys the row
@@ -165,7 +165,7 @@ def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> N
     connection.execute(b"CREATE SCHEMA IF NOT EXISTS kds")
     connection.execute(b"CREATE TABLE IF NOT EXISTS kds.version(steps int NOT NULL)")
     connection.execute(b"INSERT INTO kds.version SELECT 0 WHERE NOT EXISTS (TABLE kds.version)")
-    # Whoever may read the version is a service.
+    # Services may read the version.
     connection.execute(b"GRANT SELECT ON kds.version TO kds_member")
 
 

@@ -219,7 +219,7 @@ class Database:
 
     def _drop(self, *, abandon: bool) -> None:
         """Part with what is idle. What a parent process opened must not even be closed."""
-        # The writer may be at work in another thread: whoever has the lock next closes it.
+        # The writer may be at work in another thread: the next holder of the lock closes it.
         dropped = [*self._readers, *([self._writer] if self._writer else [])]
         self._readers, self._writer = [], None
         (_abandoned if abandon else self._outdated).extend(dropped)

@@ -59,8 +59,7 @@ def has_foreign_journal(path: Path) -> bool:
 
     When SQLite finds a journal it plays it back, and then deletes whatever file its end names as
     that of a larger transaction: a project could bring one along that names a file of the user's.
-    KDS has no such transactions. One that is no file, such as a pipe, would never be read to its
-    end.
+    KDS has no such transactions. A pipe in its place would never be read to its end.
     """
     journal = path.with_name(f"{path.name}-journal")
     try:
@@ -133,7 +132,7 @@ def size_of(path: Path) -> int:
 
 
 def mark_suspect(path: Path) -> None:
-    """Note that SQLite found damage, for whoever opens the file next."""
+    """Note that SQLite found damage, for the process that opens the file next."""
     with suppress(StoreError):  # the damage itself is what is being reported
         append_private(path.with_name(path.name + SUSPECT), b"")
 

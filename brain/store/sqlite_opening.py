@@ -33,7 +33,7 @@ _KINDS: Final[Mapping[str, Kinds]] = {
     "TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,),
 }  # fmt: skip
 _READABLE: Final[Kinds] = (str, int, float)
-"""What is worked out from columns, such as a part of a text, is no bytes."""
+"""What is computed from columns, such as a part of a text, is never bytes."""
 _STATEMENTS: Final = 256
 """Statements whose columns are remembered: those of KDS are some hundred."""
 _DECLARED: Final = """\
@@ -121,7 +121,7 @@ def require_search(path: Path) -> None:
 def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> CheckedConnection:
     """Open the file, which must exist: SQLite would make it readable for everybody.
 
-    In autocommit mode: whoever wants a transaction begins it.
+    In autocommit mode: transactions are begun explicitly.
     """
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode if '=' in mode else f'mode={mode}'}",

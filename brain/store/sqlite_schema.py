@@ -3,7 +3,7 @@
 A project can bring its own `kds-brain` along. A view in the place of a table, a trigger beside it,
 a column with an expression as its default would run its author's SQL at our next query. So a file
 is only used when each definition in it is, word for word, that of its version; names that SQLite
-keeps for itself are no exception, for whoever writes the bytes of a file can use them too. Until
+keeps for itself are no exception: who writes the bytes of a file can use them too. Until
 that is known SQLite trusts nothing that the file defines; afterwards it must: our own triggers keep
 the search index, which counts as unsafe before SQLite 3.44.
 """

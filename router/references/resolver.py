@@ -102,7 +102,7 @@ def apply_edits(message: str, edits: Iterable[Edit]) -> str:
 
 Known = Callable[[], Iterable[str]]
 """Returns what else the conversation has referred to, oldest first: a longer memory than the
-context's, such as `kds.brain.sessions.entities`."""
+context's, such as `kds.brain.memory.entities`."""
 
 
 def nothing_known() -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from kds.agents.summarizer import MESSAGE_CHARS, ModelSummarizer
+from kds.brain.memory.extractive import ExtractiveSummarizer
+from kds.brain.memory.summarizer import CheckedSummarizer
 from kds.brain.passages.values import Message
-from kds.brain.summaries.extractive import ExtractiveSummarizer
-from kds.brain.summaries.summary import CheckedSummarizer
 from kds.router.prompts.library import PromptLibrary
 
 AT = datetime(2025, 11, 3, tzinfo=UTC)

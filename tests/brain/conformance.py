@@ -12,12 +12,12 @@ from typing import ClassVar
 import pytest
 
 from kds.brain.errors import MessageError, StoreError
+from kds.brain.memory.export import archive, from_json, to_json, to_markdown
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.records import Profile, Session
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Message, Role, Scored
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
-from kds.brain.sessions.session_values import Profile, Session
 
 CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."
 

@@ -12,8 +12,8 @@ import pytest
 import kds
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.private_file import make_private_folder
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.doctor.workspacehealth import make_private

@@ -22,9 +22,9 @@ from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import EventLog
+from kds.brain.memory.records import Profile
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.private_file import locked
-from kds.brain.sessions.session_values import Profile
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
 from kds.cli.guard import BAD_INPUT

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.installation import load_extra
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.metrics import EMBEDDING
 from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.store import Embedder
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.metrics import EMBEDDING
 
 BATCH: Final = 64
 """Texts that are embedded at once: a second or two on one core for a MiniLM-class model."""

@@ -3,8 +3,8 @@
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.session_values import Session
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.records import Session
 
 LAST: Final = "last"
 """Names the session that was changed last."""

@@ -21,8 +21,8 @@ from kds.brain.wire import rewriting_to_wire
 from kds.brain.workspace import Workspace, own_settings_path
 
 if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
-    from kds.brain.sessions.remembering import ConversationMemory
-    from kds.brain.summaries.summary import Summarizer
+    from kds.brain.memory.memory import ConversationMemory
+    from kds.brain.memory.summarizer import Summarizer
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class TurnRecord(ABC):
     @property
     def exists(self) -> bool:
         """Whether anything was ever remembered in this workspace: looking makes no file."""
-        from kds.brain.sessions.memory_place import MemoryPlace  # as heavy as the memory
+        from kds.brain.memory.memory_place import MemoryPlace  # as heavy as the memory
 
         return MemoryPlace.of(self._workspace, environ=self._environ).exists
 
@@ -92,7 +92,7 @@ class TurnRecord(ABC):
     def _opened(self) -> "ConversationMemory":
         with self._lock:
             if self._memory is None:
-                from kds.brain.sessions.remembering import ConversationMemory, Tools
+                from kds.brain.memory.memory import ConversationMemory, Tools
 
                 tools = Tools(
                     find_summarizer=self._find_summarizer,

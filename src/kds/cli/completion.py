@@ -41,7 +41,7 @@ def _agents(workspace: Workspace) -> Iterable[str]:
 
 def _sessions(workspace: Workspace) -> Iterable[str]:
     # late: opening the memory costs imports that only who presses TAB is to pay
-    memory = importlib.import_module("kds.brain.sessions.memory_place")
+    memory = importlib.import_module("kds.brain.memory.memory_place")
     names = importlib.import_module("kds.api.session_names")
     with memory.MemoryPlace.of(workspace).if_any() as store:
         sessions = names.all_sessions(store) if store else ()

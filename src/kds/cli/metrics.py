@@ -8,9 +8,9 @@ from typing import Final
 import click
 
 from kds.brain.clock import minute
-from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.metrics import KEPT
-from kds.brain.sessions.session_values import Stats
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.metrics import KEPT
+from kds.brain.memory.records import Stats
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.commands.memory import EMPTY

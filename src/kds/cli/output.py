@@ -21,7 +21,7 @@ from kds.router.intents.policy import ACT_MIN
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kds.brain.sessions.session_values import Session
+    from kds.brain.memory.records import Session
 
 SHOWN_ID: Final = 8
 """Characters of a session's id in tables; as many name it, as in git."""
@@ -156,7 +156,7 @@ def _whose(origin: str | None) -> str:
 
 def session_dict(session: "Session") -> dict[str, Any]:
     """The JSON form of a session."""
-    from kds.brain.sessions.memory_rows import EXPORTED  # not for those that show no session
+    from kds.brain.memory.memory_rows import EXPORTED  # not for those that show no session
 
     told = fields(session, " ".join(one.name for one in EXPORTED))
     return told | {"messages": session.message_count, "tokens": session.token_count}

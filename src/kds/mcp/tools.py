@@ -35,8 +35,8 @@ from kds.brain.turn import Action, IntentScore, Reference, StepRecord, Turn
 from kds.brain.wire import entry_to_wire
 
 if TYPE_CHECKING:
+    from kds.brain.memory.records import Session
     from kds.brain.passages.recalled import Hit
-    from kds.brain.sessions.session_values import Session
     from kds.mcp.workplace import Workplace
 
 ANSWER_S: Final = 55.0

@@ -14,16 +14,16 @@ from kds.brain.clock import utc_now
 from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import Journal
 from kds.brain.errors import KdsError, MessageError
+from kds.brain.memory.export import archive, to_json, to_markdown
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.metrics import log_recall
+from kds.brain.memory.records import Session
 from kds.brain.message import clean_message
 from kds.brain.passages.assembly import assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
-from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.metrics import log_recall
-from kds.brain.sessions.portable import archive, to_json, to_markdown
-from kds.brain.sessions.session_values import Session
 from kds.brain.settings import load_settings
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace

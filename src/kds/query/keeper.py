@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.sessions.metrics import log_recall
-from kds.brain.sessions.remembering import ConversationMemory
+from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.metrics import log_recall
 from kds.query.metric import QUERY, query_metric
 from kds.query.passage_search import Findings
 from kds.query.recollection import QuestionCount, Recollection, recollect, shown_terms

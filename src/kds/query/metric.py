@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kds.api.measures import Figures
-from kds.brain.sessions.session_values import Metric
+from kds.brain.memory.records import Metric
 from kds.query.values import QueryReply
 
 QUERY: Final = "query"

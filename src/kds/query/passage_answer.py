@@ -16,9 +16,9 @@ from kds.agents.models import load_chat_model, model_label
 from kds.agents.quotation import cited, memory_note, quoted
 from kds.agents.summarizer import summarizer_of
 from kds.brain.errors import KdsError
-from kds.brain.sessions.prompt_memory import PromptMemory
+from kds.brain.memory.prompt_memory import PromptMemory
+from kds.brain.memory.summarizer import Summarizer
 from kds.brain.settings import ModelSettings
-from kds.brain.summaries.summary import Summarizer
 from kds.brain.turn import Turn
 from kds.query.values import Chunk
 from kds.router.prompts.library import PromptLibrary

@@ -7,12 +7,12 @@ from typing import Final
 
 from kds.brain.documents.document_values import DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError
+from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.assembly import assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, Recall
 from kds.brain.passages.values import Scope as Where
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import Turn
 from kds.query.document_library import Library
 from kds.query.embedder import EmbedderSlot

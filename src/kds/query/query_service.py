@@ -19,9 +19,9 @@ from kds.api.rewriters import RewriterSource
 from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
+from kds.brain.memory.memory import ConversationMemory, Tools
+from kds.brain.memory.prompt_memory import PromptMemory
 from kds.brain.message import clean_message
-from kds.brain.sessions.prompt_memory import PromptMemory
-from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.settings import Settings
 from kds.brain.turn import NOT_ENGLISH, Turn
 from kds.brain.workspace import Workspace

@@ -5,13 +5,13 @@ from functools import lru_cache
 from typing import Final
 
 from kds.brain.errors import MessageError
-from kds.brain.sessions.entities import REACH_TURNS, EntitySession
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.remembering import ConversationMemory
-from kds.brain.sessions.session_table import ID_LIMIT
-from kds.brain.sessions.session_values import EntityMemory, Session
-from kds.brain.sessions.window import TURNS as VERBATIM
-from kds.brain.sessions.window import turns_of
+from kds.brain.memory.entities import REACH_TURNS, EntitySession
+from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.records import EntityMemory, Session
+from kds.brain.memory.sessions import ID_LIMIT
+from kds.brain.memory.window import TURNS as VERBATIM
+from kds.brain.memory.window import turns_of
 from kds.query.question_history import within_contract
 from kds.transit.history import Message
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.sessions.live_settings import LiveSettings
+from kds.brain.memory.live_settings import LiveSettings
 from kds.brain.settings_variables import PLACES, routing_variables
 from kds.brain.turn import Turn, Utterance
 from kds.brain.whereabouts import OWN_SETTINGS

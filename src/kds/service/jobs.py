@@ -20,9 +20,9 @@ from typing import Final
 
 from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
+from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.store import Embedder
-from kds.brain.sessions.memory_store import MemoryStore
 from kds.service.errors import describe_fault
 from kds.service.fingerprint import Fingerprint, fingerprint
 from kds.service.worker import Worker

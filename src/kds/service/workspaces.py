@@ -14,9 +14,9 @@ from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import utc_now
 from kds.brain.context.conversations import Contexts
 from kds.brain.errors import KdsError, MessageError
+from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.message import clean_message
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.store.team import Person
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace

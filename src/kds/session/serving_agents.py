@@ -17,10 +17,10 @@ from kds.agents.quotation import memory_note
 from kds.agents.reply import AgentReply
 from kds.agents.summarizer import summarizer_of
 from kds.brain.context.work import Halted
-from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.prompt_memory import PromptMemory
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.prompt_memory import PromptMemory
+from kds.brain.memory.summarizer import Summarizer
 from kds.brain.settings import ModelSettings, load_settings
-from kds.brain.summaries.summary import Summarizer
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary

@@ -13,12 +13,12 @@ from kds.api.turn_log import SHARED, TURN, TurnRecord, turn_metric, turn_terms
 from kds.brain.clock import Clock, utc_now
 from kds.brain.document import nearest
 from kds.brain.errors import ExposedError, KdsError
+from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.prompt_memory import PromptMemory
+from kds.brain.memory.records import Session
+from kds.brain.memory.sessions import new_id
+from kds.brain.memory.summarizer import Summarizer
 from kds.brain.passages.values import Role
-from kds.brain.sessions.prompt_memory import PromptMemory
-from kds.brain.sessions.remembering import ConversationMemory
-from kds.brain.sessions.session_table import new_id
-from kds.brain.sessions.session_values import Session
-from kds.brain.summaries.summary import Summarizer
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 

@@ -14,10 +14,10 @@ from kds.api.measures import Spread, mean, percentile, rounded, share, spread, t
 from kds.api.turn_log import TURN
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import MAX_AGE
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.metrics import EMBEDDING, RECALL
-from kds.brain.sessions.session_values import Metric
-from kds.brain.sessions.windows import SUMMARY, WINDOW
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.metrics import EMBEDDING, RECALL
+from kds.brain.memory.records import Metric
+from kds.brain.memory.windows import SUMMARY, WINDOW
 from kds.query.metric import SessionHits, session_hits
 from kds.router.intents.calibration import ReliabilityBin, reliability
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from starlette.responses import Response, StreamingResponse
 
 from kds.brain.errors import MessageError
-from kds.brain.sessions.session_values import Session
+from kds.brain.memory.records import Session
 from kds.service.errors import TooLargeError
 from kds.service.models import MESSAGE_LIMIT
 from kds.session.exchange import Exchange

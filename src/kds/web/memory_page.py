@@ -10,10 +10,9 @@ from starlette.responses import Response
 
 from kds.api.session_names import all_sessions, session_page
 from kds.brain.errors import MessageError
-from kds.brain.passages.values import Summary
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.portable import archive, to_json
-from kds.brain.sessions.session_values import (
+from kds.brain.memory.export import archive, to_json
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.records import (
     Consent,
     ConsentEvent,
     EntityMemory,
@@ -21,6 +20,7 @@ from kds.brain.sessions.session_values import (
     Session,
     Stats,
 )
+from kds.brain.passages.values import Summary
 from kds.query.values import Query
 from kds.service.routes.memory import look
 from kds.web.session_changes import address, store_of

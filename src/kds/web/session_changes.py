@@ -11,9 +11,9 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from kds.brain.errors import MessageError, StoreError
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
-from kds.brain.sessions.session_values import Archive, Session
+from kds.brain.memory.export import archive, from_json, to_json, to_markdown
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.records import Archive, Session
 from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
 from kds.web.talks import Talks

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.brain.context.work import Offer
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.records import Session
 from kds.brain.passages.values import Message
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.session_values import Session
 from kds.brain.turn import Turn
 from kds.session.session_memory import KDS
 from kds.web.talks import Talk, Telling

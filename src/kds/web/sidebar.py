@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.api.session_names import all_sessions, session_page
-from kds.brain.sessions.session_values import Session
+from kds.brain.memory.records import Session
 from kds.service.workspaces import ServedWorkspace
 from kds.web.visit import Visit
 

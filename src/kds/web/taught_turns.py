@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from starlette.responses import Response
 
-from kds.brain.sessions.session_values import Session
+from kds.brain.memory.records import Session
 from kds.brain.turn import Turn
 from kds.learning.antecedents import corrections_of
 from kds.learning.teaching import Learning, LearningError, teach, teach_reference

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, RecallSettings
 from kds.brain.passages.values import Role, Scope
-from kds.brain.sessions.sqlite_store import SqliteStore
 
 CODE = '```python\ndef parse_rows(path):\n    """Read the rows."""\n    return load(path)\n```'
 TALK: tuple[tuple[Role, str, str], ...] = (

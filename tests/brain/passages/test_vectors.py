@@ -6,9 +6,9 @@ from conformance import say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages import vectors
 from kds.brain.passages.vector_blob import unit
-from kds.brain.sessions.sqlite_store import SqliteStore
 
 
 @pytest.mark.parametrize("width", [1, 7, 64, 100, 384])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
-from kds.brain.sessions.portable import archive, to_json, to_markdown
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.memory.export import archive, to_json, to_markdown
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.store.columns import EARLIEST, LATEST, from_micros, to_micros
 
 BEYOND = [

@@ -10,8 +10,8 @@ import pytest
 from conformance import HandClock, say
 
 from kds.brain.errors import StoreError
-from kds.brain.sessions.memory_schema import APPLICATION_ID, MEMORY
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.memory.memory_schema import APPLICATION_ID, MEMORY
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.store.migrations import FileKind, statements
 from kds.brain.store.sqlite import Database
 

@@ -17,8 +17,8 @@ from kds.api.routing import Router
 from kds.api.turn_log import TURN
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import utc_now
-from kds.brain.sessions.metrics import KEPT
-from kds.brain.sessions.remembering import ConversationMemory
+from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.metrics import KEPT
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.testing.metrics_report import report_metrics

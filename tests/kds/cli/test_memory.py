@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.sessions.entities import EntitySession
-from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.session_values import Session
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.memory.entities import EntitySession
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.records import Session
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 
 from ..conftest import BAD_INPUT, Run, data, refused

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kds.brain.sessions.session_values import Metric
+from kds.brain.memory.records import Metric
 from kds.query.metric import QUERY, query_metric, session_hits
 from kds.query.values import QueryReply, SessionTurn
 

@@ -8,7 +8,7 @@ import pytest
 
 from kds.api.conversations import Conversations
 from kds.api.workspace_parts import SPACY_MODEL as ROUTERS_SPACY_MODEL
-from kds.brain.sessions.live_settings import LiveSettings
+from kds.brain.memory.live_settings import LiveSettings
 from kds.brain.settings import SettingsError
 from kds.brain.settings_variables import SPACY_MODEL, routing_variables
 from kds.brain.workspace import Workspace

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.session_values import Profile
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.records import Profile
 
 from .conftest import ask
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from kds.brain.sessions.portable import from_json
+from kds.brain.memory.export import from_json
 
 from .conftest import problem, running
 

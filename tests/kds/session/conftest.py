@@ -9,8 +9,8 @@ import pytest
 
 import kds
 from kds.api.workspace_parts import Parts
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.values import Message
-from kds.brain.sessions.sqlite_store import SqliteStore
 
 from ...agents.openai_server import FakeProvider
 from ..conftest import said_in

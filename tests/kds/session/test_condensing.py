@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kds.brain.sessions import remembering
-from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.memory import memory as remembering
+from kds.brain.memory.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
 
 from ...agents.openai_server import Asked, FakeProvider, Reply, Slow, Text

@@ -8,7 +8,7 @@ import pytest
 
 from kds.api.conversations import Conversations
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.sessions.portable import from_json
+from kds.brain.memory.export import from_json
 from kds.service.errors import NotServedError
 from kds.web.session_changes import MOST_ERASED, UNDO_S, Bin
 from kds.web.talks import Talk

@@ -16,15 +16,7 @@ from kds.brain.clock import utc_now
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import Holdings
 from kds.brain.errors import StoreError
-from kds.brain.passages.assembly import Assembled, assemble
-from kds.brain.passages.outbox import Outbox
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Hit, Recall, recall_settings
-from kds.brain.passages.values import EmbeddingModel, Scope
-from kds.brain.private_file import replace_private
-from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.metrics import log_recall
-from kds.brain.sessions.portable import (
+from kds.brain.memory.export import (
     archive,
     checksum,
     from_json,
@@ -32,7 +24,15 @@ from kds.brain.sessions.portable import (
     to_json,
     to_markdown,
 )
-from kds.brain.sessions.session_values import Archive, Session, Stats
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.metrics import log_recall
+from kds.brain.memory.records import Archive, Session, Stats
+from kds.brain.passages.assembly import Assembled, assemble
+from kds.brain.passages.outbox import Outbox
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recalled import Hit, Recall, recall_settings
+from kds.brain.passages.values import EmbeddingModel, Scope
+from kds.brain.private_file import replace_private
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, group
@@ -486,7 +486,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     memory.summaries), and is waited for; without one it is made of the session's own sentences.
     """
     from kds.agents.summarizer import settings_summarizer  # the others need no model
-    from kds.brain.sessions.remembering import ConversationMemory, Tools
+    from kds.brain.memory.memory import ConversationMemory, Tools
     from kds.router.prompts.library import PromptLibrary
 
     with looking(MemoryPlace.of(workspace)) as store:

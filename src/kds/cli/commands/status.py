@@ -8,7 +8,7 @@ import click
 from kds.brain.context.conversations import Contexts
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
-from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.memory.memory_place import MemoryPlace
 from kds.brain.settings import load_layers
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command

@@ -13,7 +13,7 @@ import kds
 from kds.agents.agent import prompt_named
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
-from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.memory.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, asked_json, command
 from kds.cli.completion import completed_by

@@ -9,7 +9,7 @@ from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.event_log import EventLog
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.learning.learned_file import LearnedFile
-from kds.brain.sessions.postgres_store import PostgresStore
+from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.shared_database import SharedDatabase
 from kds.brain.store.postgres_schema import STEPS, ServerState, state_of, version
 from kds.brain.store.postgres_schema import upgrade as upgrade_tables

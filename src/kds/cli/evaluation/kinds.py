@@ -16,8 +16,8 @@ from kds.api.settings_lines import write_values
 from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
+from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.recalled import recall_settings
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import Utterance
 from kds.brain.whereabouts import BRAIN
 from kds.brain.workspace import Workspace

@@ -9,13 +9,13 @@ from pydantic import AliasPath, BeforeValidator, Field
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.clock import utc_now
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.profile import PURPOSE_LIMIT
+from kds.brain.memory.records import Consent, ConsentEvent
+from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.query import read_question
 from kds.brain.passages.values import EmbeddingModel
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.profile import PURPOSE_LIMIT
-from kds.brain.sessions.session_table import ID_LIMIT
-from kds.brain.sessions.session_values import Consent, ConsentEvent
 from kds.brain.store.health import index_sizes
 from kds.brain.turn import Reference
 from kds.brain.words.period import Period

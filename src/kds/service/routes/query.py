@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request
 from pydantic import BeforeValidator, ConfigDict, Field, RootModel
 from starlette.responses import JSONResponse, Response
 
+from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.sessions.session_table import ID_LIMIT
 from kds.query.understood import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.models import EXAMPLES, PATH_LIMIT, WORKSPACE, RequestBody, whole

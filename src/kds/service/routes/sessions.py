@@ -11,11 +11,11 @@ from starlette.responses import Response
 
 from kds.api.session_names import session_page
 from kds.brain.errors import StoreError
+from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.records import Session
+from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT
 from kds.brain.passages.values import Message, Role
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.portable import ArchiveFile, archive, to_json, to_markdown
-from kds.brain.sessions.session_table import ID_LIMIT, TITLE_LIMIT
-from kds.brain.sessions.session_values import Session
 from kds.brain.store.columns import within_reach
 from kds.query.recollection import checked_id, checked_session
 from kds.service.errors import ConflictError, NotServedError

@@ -25,15 +25,15 @@ from kds.brain.documents.heading import number_key
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.question import Reference
 from kds.brain.errors import StoreError
+from kds.brain.memory.entities import EntityTable
+from kds.brain.memory.export import archive
+from kds.brain.memory.metrics import MetricTable
+from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.memory.profile import ProfileTable
+from kds.brain.memory.records import Profile
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.query import read_question
 from kds.brain.passages.values import Scored
-from kds.brain.sessions.entities import EntityTable
-from kds.brain.sessions.metrics import MetricTable
-from kds.brain.sessions.portable import archive
-from kds.brain.sessions.postgres_store import PostgresStore
-from kds.brain.sessions.profile import ProfileTable
-from kds.brain.sessions.session_values import Profile
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Team
 from kds.brain.store.tenancy import Tenancy, tenant_number

@@ -19,8 +19,8 @@ import pytest
 from conformance import HandClock, SessionConformance, say
 from passage_conformance import MessageShelf, PassageConformance, Shelf
 
+from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.patience import Patience
-from kds.brain.sessions.postgres_store import PostgresStore
 from kds.brain.store.postgres import CONNECTIONS, Server
 from kds.brain.store.postgres_schema import upgrade
 from kds.brain.store.tenancy import Tenancy, tenant_number

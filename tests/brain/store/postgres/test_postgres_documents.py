@@ -12,7 +12,7 @@ from document_texts import putting, stock
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import DocumentRecall
 from kds.brain.documents.postgres_documents import PostgresDocuments
-from kds.brain.sessions.postgres_store import PostgresStore
+from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.store.postgres import Server
 
 OpenDocuments = Callable[..., PostgresDocuments]

@@ -16,13 +16,13 @@ from document_texts import LEASE, source_of
 from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.errors import StoreError
+from kds.brain.memory.export import archive
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.memory.records import Profile
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
 from kds.brain.patience import Patience
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.portable import archive
-from kds.brain.sessions.postgres_store import PostgresStore
-from kds.brain.sessions.session_values import Profile
 from kds.brain.store import postgres_schema as upgrading
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, upgrade

@@ -1,0 +1,1 @@
+"""The memory of conversations: sessions, messages, summaries, and a profile by consent."""

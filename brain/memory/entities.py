@@ -1,0 +1,249 @@
+"""What a conversation talks about, for some hours: terms, documents, sections (issue 5).
+
+A router that knows it can tell what "it" is when the message that named it has gone from the
+context. Nothing here fails because a memory has expired: then there is nothing to know.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from kds.brain.memory.fact_words import FILE_ENDINGS
+from kds.brain.memory.facts import facts_of_all
+from kds.brain.memory.records import EntityMemory, EntityTerm
+from kds.brain.memory.sentences import split
+from kds.brain.memory.transit import mark_code, shorten
+from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
+from kds.brain.store.engine import Connection, Engine
+
+TTL: Final = timedelta(hours=4)
+"""Since the last access (issue 5)."""
+
+SAME_ACCESS: Final = timedelta(minutes=1)
+"""Accesses so close together put the expiry off once: a turn asks three times, and each would be a
+transaction."""
+
+TERMS_KEPT: Final = 200
+"""Of one memory, the latest: a conversation does not point back to more."""
+
+SNIPPET_LIMIT: Final = 300
+"""Characters of the answer kept with a term."""
+
+REACH_TURNS: Final = 10
+"""Turns back that a term still counts as something to refer to: as far as the context goes."""
+
+MANY: Final = 5
+"""Active documents or sections kept of one turn."""
+
+_READ_CHARS: Final = 20_000
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6}\s+(?P<title>\S.*?)[\s#]*$", re.MULTILINE)
+_FILE: Final = re.compile(rf"[\w~./\\@-]*\.(?:{FILE_ENDINGS})")
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTable:
+    """The tables of entity memories; each expires ``ttl`` after its last access."""
+
+    database: Engine
+    ttl: timedelta = TTL
+
+    def load(self, key: str, *, ttl: timedelta | None = None) -> EntityMemory | None:
+        """Return a memory, and put its expiry off; None when there is none or it expired."""
+        now = self.database.clock()
+        with self.database.read() as connection:
+            found = self._live(connection, key, to_micros(now))
+        later = now + (ttl or self.ttl)
+        if found is None or abs(later - found.expires_at) < SAME_ACCESS:
+            return found
+        with self.database.write(durable=False) as connection:
+            connection.execute(
+                "UPDATE entity_memory SET expires_at = ? WHERE key = ?", (to_micros(later), key)
+            )
+            return self._live(connection, key, to_micros(now))
+
+    def note(
+        self,
+        key: str,
+        *,
+        terms: Mapping[str, str] | None = None,
+        documents: Sequence[str] | None = None,
+        sections: Sequence[str] | None = None,
+        ttl: timedelta | None = None,
+    ) -> EntityMemory:
+        """Count a turn and take over what is given."""
+        now = self.database.clock()
+        with self.database.write(durable=False) as connection:
+            old = self._live(connection, key, to_micros(now))
+            if old is None:
+                connection.execute("DELETE FROM entity_memory WHERE key = ?", (key,))
+            turn = old.turn_count + 1 if old else 1
+            connection.execute(
+                "INSERT INTO entity_memory(key, documents, sections, turn_count, expires_at) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT(key) DO UPDATE SET "
+                "documents = excluded.documents, sections = excluded.sections, "
+                "turn_count = excluded.turn_count, expires_at = excluded.expires_at",
+                (
+                    key,
+                    _listed(documents, old.documents if old else ()),
+                    _listed(sections, old.sections if old else ()),
+                    turn,
+                    to_micros(now + (ttl or self.ttl)),
+                ),
+            )
+            _add_terms(connection, key, terms or {}, turn)
+            return _read(connection, key)
+
+    def forget(self, key: str) -> bool:
+        """Remove a memory; tells whether there was one."""
+        with self.database.write() as connection:
+            gone = connection.execute("DELETE FROM entity_memory WHERE key = ?", (key,))
+            return gone.rowcount > 0
+
+    def expire(self) -> int:
+        """Remove what has expired."""
+        now = to_micros(self.database.clock())
+        with self.database.write(durable=False) as connection:
+            gone = connection.execute("DELETE FROM entity_memory WHERE expires_at <= ?", (now,))
+            return gone.rowcount
+
+    def _live(self, connection: Connection, key: str, now: int) -> EntityMemory | None:
+        row = connection.execute(
+            "SELECT 1 FROM entity_memory WHERE key = ? AND expires_at > ?", (key, now)
+        ).fetchone()
+        return _read(connection, key) if row else None
+
+
+def _listed(given: Sequence[str] | None, old: Sequence[str]) -> str:
+    return json.dumps(list(old) if given is None else [kept_text(text) for text in given])
+
+
+def _add_terms(connection: Connection, key: str, terms: Mapping[str, str], turn: int) -> None:
+    connection.executemany(
+        "INSERT INTO entity(key, term, snippet, turn) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT(key, term) DO UPDATE SET snippet = excluded.snippet, turn = excluded.turn",
+        [
+            (key, kept_text(term), kept_text(snippet)[:SNIPPET_LIMIT], turn)
+            for term, snippet in terms.items()
+        ],
+    )
+    connection.execute(
+        "DELETE FROM entity WHERE key = ? AND term NOT IN "
+        "(SELECT term FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC LIMIT ?)",
+        (key, key, TERMS_KEPT),
+    )
+
+
+def _read(connection: Connection, key: str) -> EntityMemory:
+    documents, sections, turns, expires = connection.execute(
+        "SELECT documents, sections, turn_count, expires_at FROM entity_memory WHERE key = ?",
+        (key,),
+    ).fetchone()
+    terms = connection.execute(
+        "SELECT term, snippet, turn FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC",
+        (key,),
+    )
+    return EntityMemory(
+        key=key,
+        terms=tuple(EntityTerm(*row) for row in terms),
+        documents=tuple(json_column(documents)),
+        sections=tuple(json_column(sections)),
+        turn_count=turns,
+        expires_at=from_micros(expires),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Antecedent:
+    """Something that was referred to ``turns_ago`` turns ago (0: in the newest one)."""
+
+    term: str
+    snippet: str
+    turns_ago: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySession:
+    """The entity memory of one conversation, which may not exist yet."""
+
+    store: EntityTable
+    key: str
+    ttl: timedelta | None = None
+    """Since the last access; None: the store's own, 4 hours."""
+
+    def remember_turn(
+        self,
+        terms: Iterable[str],
+        *,
+        answer: str = "",
+        documents: Sequence[str] | None = None,
+        sections: Sequence[str] | None = None,
+        fresh: bool = False,
+    ) -> EntityMemory:
+        """Count a turn, with what it referred to and what was answered.
+
+        ``fresh``: the topic has changed, and all that was known before is forgotten.
+
+        Documents and sections that are not given are those that the answer names; when it names
+        none, those of the turns before stay active.
+        """
+        if fresh:
+            self.forget()
+        read = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
+        named = dict.fromkeys(" ".join(term.split()) for term in terms)
+        if documents is None:
+            documents = _files(read) or None
+        if sections is None:
+            sections = _headings(read) or None
+        return self.store.note(
+            self.key,
+            terms={term: snippet(term, read) for term in named if term},
+            documents=documents,
+            sections=sections,
+            ttl=self.ttl,
+        )
+
+    def memory(self) -> EntityMemory | None:
+        """Return all that is known; None when nothing is, or it has expired."""
+        return self.store.load(self.key, ttl=self.ttl)
+
+    def antecedents(self) -> tuple[Antecedent, ...]:
+        """Return what was referred to in the last REACH_TURNS turns, the oldest first."""
+        memory = self.memory()
+        if memory is None:
+            return ()
+        found: dict[str, Antecedent] = {}
+        for known in memory.terms:  # the latest first
+            ago = memory.turn_count - known.turn
+            if ago < REACH_TURNS:
+                antecedent = Antecedent(known.term, known.snippet, ago)
+                found.setdefault(known.term.casefold(), antecedent)
+        return tuple(reversed(found.values()))
+
+    def forget(self) -> bool:
+        """Remove the memory; tells whether there was one."""
+        return self.store.forget(self.key)
+
+
+def snippet(term: str, answer: str) -> str:
+    """Return the sentence of ``answer`` about ``term``, else how it begins.
+
+    >>> snippet("login form", "Done. The login form has two fields now.")
+    'The login form has two fields now.'
+    """
+    sentences = list(split(mark_code(answer)))
+    wanted = term.casefold()
+    said = next((one for one in sentences if wanted in one.casefold()), "")
+    return shorten(said or " ".join(sentences[:2]), limit=SNIPPET_LIMIT)
+
+
+def _files(text: str) -> list[str]:
+    found = (fact.text for fact in facts_of_all(text) if fact.kind == "identifier")
+    return [path for path in dict.fromkeys(found) if _FILE.fullmatch(path)][:MANY]
+
+
+def _headings(text: str) -> list[str]:
+    found = (match["title"] for match in _HEADING.finditer(mark_code(text)))
+    return list(dict.fromkeys(found))[:MANY]

@@ -1,0 +1,263 @@
+"""Sessions as JSON, to be read back, and as Markdown, to be read.
+
+The JSON of one or several sessions::
+
+    {"kds_memory": 1,
+     "sessions": [{"id", "title", "created_at", "updated_at", "document_context",
+                   "messages": [{"id", "role", "speaker", "content", "at"}],
+                   "summaries": [{"first_seq", "last_seq", "text", "at", "kind"}]}]}
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, TextIO, get_type_hints
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+)
+
+from kds.brain.clock import minute
+from kds.brain.errors import StoreError
+from kds.brain.memory.memory_rows import EXPORTED
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.records import Archive, Session
+from kds.brain.memory.sessions import ID_LIMIT
+from kds.brain.passages.values import Message, Role, Summary, SummaryKind
+from kds.brain.store.columns import within_reach
+
+VERSION: Final = 1
+
+_PROBLEMS_SHOWN: Final = 5
+
+_OPENING: Final = re.compile(r'\s*\{\s*"kds_memory"\s*:\s*1\s*,\s*"sessions"\s*:\s*\[')
+_HEAD: Final = 1 << 16
+_MOST: Final = 1 << 26
+"""Characters that are read of a file at once: at first, and at most."""
+
+Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT, pattern=r"^\S(?:.*\S)?$")]
+Moment = Annotated[AwareDatetime, AfterValidator(within_reach)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Message(_Part):
+    id: Id | None = None
+    role: Role
+    speaker: str | None = None
+    content: str
+    at: Moment
+
+
+class _Summary(_Part):
+    first_seq: int = Field(ge=1)
+    last_seq: int = Field(ge=1)
+    text: str
+    at: Moment
+    kind: SummaryKind
+
+
+def _fields() -> Iterator[tuple[str, Any]]:
+    """The fields of a session that are exported, as pydantic takes them: type and default."""
+    kinds = get_type_hints(Session) | {"id": Id}
+    for one in EXPORTED:
+        kind = Moment if kinds[one.name] is datetime else kinds[one.name]
+        yield one.name, (kind, ... if one.default is MISSING else one.default)
+
+
+_Session: Any = create_model(
+    "_Session",
+    __base__=_Part,
+    **dict(_fields()),
+    messages=(tuple[_Message, ...], ()),
+    summaries=(tuple[_Summary, ...], ()),
+)
+
+
+class ArchiveFile(_Part):
+    """What `to_json` writes and `from_json` reads."""
+
+    kds_memory: Literal[1]
+    sessions: tuple[_Session, ...]
+
+
+def archive(store: MemoryStore, session_id: str) -> Archive:
+    """Read a whole session."""
+    return Archive(
+        store.session(session_id), store.messages(session_id), store.summaries(session_id)
+    )
+
+
+def to_json(archives: Iterable[Archive]) -> str:
+    """Write sessions as JSON."""
+    data = {"kds_memory": VERSION, "sessions": [_session_data(found) for found in archives]}
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def checksum(archives: Iterable[Archive]) -> str:
+    """Return 16 hex digits that are equal for equal sessions, in any order and under any ids.
+
+    Export and import both print it, so that a memory that was moved can be compared.
+    """
+    parts = []
+    for found in archives:
+        data = _session_data(found)
+        rows = [one | {"id": None} for one in data.pop("messages")]
+        text = json.dumps(data | {"id": None, "messages": rows}, sort_keys=True, default=str)
+        parts.append(hashlib.sha256(text.encode(errors="replace")).hexdigest())
+    return hashlib.sha256("".join(sorted(parts)).encode()).hexdigest()[:16]
+
+
+def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:
+    """Read what `to_json` wrote. Raises StoreError that names every wrong place."""
+    try:
+        file = ArchiveFile.model_validate_json(text)
+    except ValidationError as error:
+        raise _refusal(error, where) from error
+    for number, session in enumerate(file.sessions):
+        for count, summary in enumerate(session.summaries):
+            if not summary.first_seq <= summary.last_seq <= len(session.messages):
+                raise StoreError(
+                    "the summary is of messages that are not there",
+                    where=f"{where}: $.sessions[{number}].summaries[{count}]",
+                    hint="export the session again",
+                )
+    return tuple(_archive_of(session) for session in file.sessions)
+
+
+def stream_json(file: TextIO, *, where: str = "the archive") -> Iterator[Archive]:
+    """Yield the sessions that `to_json` wrote, one at a time, however large the file is.
+
+    Raises StoreError, when it is reached, for what is wrong.
+    """
+    decoder = json.JSONDecoder()
+    buffer, opened, number = "", False, 0
+    for part in _parts(file):
+        buffer += part
+        if not opened:
+            found = _OPENING.match(buffer)
+            if found is None and len(buffer) > _HEAD:
+                break
+            if found is None:
+                continue
+            opened, buffer = True, buffer[found.end() :]
+        while buffer := buffer.lstrip(" \t\r\n,"):
+            if buffer[0] == "]":
+                return
+            try:
+                data, end = decoder.raw_decode(buffer)
+            except json.JSONDecodeError:  # the rest of the session is yet to come
+                break
+            yield _streamed(data, f"{where}: $.sessions[{number}]")
+            buffer, number = buffer[end:], number + 1
+    raise StoreError(
+        "it is not an export of the memory, or a part of one: "
+        + (f"session {number} does not end" if opened else "it does not begin as one"),
+        where=where,
+        hint="export the sessions again: kds memory export",
+    )
+
+
+def _parts(file: TextIO) -> Iterator[str]:
+    """The file in parts that grow, so that a long session is not tried again too often."""
+    size = _HEAD
+    while part := file.read(size):
+        yield part
+        size = min(2 * size, _MOST)
+
+
+def _streamed(data: object, where: str) -> Archive:
+    try:
+        session = _Session.model_validate_json(json.dumps(data))
+    except ValidationError as error:
+        raise _refusal(error, where) from error
+    return _archive_of(session)
+
+
+def to_markdown(found: Archive) -> str:
+    """Write a session for reading.
+
+    The messages stand as they are, with whatever Markdown is in them.
+    """
+    return "\n".join(_markdown_lines(found)).rstrip() + "\n"
+
+
+def _markdown_lines(found: Archive) -> Iterator[str]:
+    session = found.session
+    yield f"# {session.title or session.id}"
+    yield ""
+    yield f"- Session: `{session.id}`"
+    yield f"- Begun: {minute(session.created_at)}, last changed: {minute(session.updated_at)}"
+    if session.documents:
+        label = "Document" if len(session.documents) == 1 else "Documents"
+        yield f"- {label}: {', '.join(session.documents)}"
+    yield f"- Messages: {session.message_count}, about {session.token_count} tokens"
+    yield ""
+    for summary in found.summaries:
+        yield f"> **Summary of messages {summary.first_seq}-{summary.last_seq}.**"
+        yield from (f"> {line}" for line in summary.text.split("\n"))
+        yield ""
+    for message in found.messages:
+        speaker = f" ({message.speaker})" if message.speaker else ""
+        yield f"## {message.seq}. {message.role.capitalize()}{speaker}, {minute(message.at)}"
+        yield ""
+        yield message.content
+        yield ""
+
+
+def _session_data(found: Archive) -> dict[str, Any]:
+    return {
+        **_data(_Session, found.session),
+        "messages": [_data(_Message, one) for one in found.messages],
+        "summaries": [_data(_Summary, one) for one in found.summaries],
+    }
+
+
+def _data(part: type[_Part], value: object) -> dict[str, Any]:
+    """The fields of a part, of the value that it stands for."""
+    given = {name: getattr(value, name) for name in part.model_fields if hasattr(value, name)}
+    return {
+        name: one.isoformat() if isinstance(one, datetime) else one for name, one in given.items()
+    }
+
+
+def _archive_of(read: Any) -> Archive:
+    session = Session(
+        **{one.name: getattr(read, one.name) for one in EXPORTED},
+        message_count=len(read.messages),
+    )
+    messages = tuple(
+        Message(row.id or "", read.id, seq, row.role, row.content, row.at, 0, row.speaker)
+        for seq, row in enumerate(read.messages, start=1)
+    )
+    summaries = tuple(
+        Summary(0, read.id, row.first_seq, row.last_seq, row.text, row.at, row.kind)
+        for row in read.summaries
+    )
+    return Archive(session, messages, summaries)
+
+
+def _refusal(error: ValidationError, where: str) -> StoreError:
+    found = error.errors(include_url=False, include_input=False)
+    lines = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in found[:_PROBLEMS_SHOWN]]
+    more = f" (and {len(found) - len(lines)} more)" if len(found) > len(lines) else ""
+    return StoreError(
+        f"it is not an export of the memory: {'; '.join(lines)}{more}",
+        where=where,
+        hint="correct it, or export the sessions again: kds memory export",
+    )
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in location)

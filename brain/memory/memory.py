@@ -1,0 +1,433 @@
+"""`ConversationMemory`: all that a chat needs of the memory, behind one door.
+
+A chat adds what is said, asks for the window to send with a question, recalls what was said
+long ago. Settings may change between two calls. With the memory off nothing is stored and
+nothing found, and the chat goes on.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from threading import RLock
+from typing import Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.memory.condensation import Keep, Later
+from kds.brain.memory.entities import Antecedent, EntitySession
+from kds.brain.memory.extractive import ExtractiveSummarizer
+from kds.brain.memory.live_settings import LiveSettings
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.metrics import log_recall
+from kds.brain.memory.prompt_memory import (
+    Citations,
+    MemoryPassage,
+    PromptMemory,
+    fitting_lines,
+    passages_about,
+)
+from kds.brain.memory.records import Session
+from kds.brain.memory.sessions import new_id
+from kds.brain.memory.summarizer import CheckedSummarizer, Summarizer
+from kds.brain.memory.window import Window
+from kds.brain.memory.windows import Windows, window_of
+from kds.brain.passages.assembly import Assembled, assemble
+from kds.brain.passages.query import read_question
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recalled import Recall, RecallSettings, recall_settings
+from kds.brain.passages.store import Embedder
+from kds.brain.passages.values import Message, Role, Scope, Summary
+from kds.brain.settings_schema import MemorySettings
+from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.workspace import Workspace
+
+Environ = Mapping[str, str]
+
+CLOSING_S: Final = 10.0
+"""Seconds that closing waits for a model to end its summary: what one on the user's own machine
+takes for 200 words. `kds ask` has printed its answer by then."""
+
+PROMPTING: Final = "put into a prompt"
+"""What the audit log of the consent says of a use."""
+
+PROMPT_PASSAGES: Final = 5
+"""Passages that are looked at for a prompt; those that are about the message are quoted."""
+
+Rewriter = Callable[[str], str]
+"""Makes a question self-contained, as the router does ("What about it?" says what "it" is)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What was recalled, put into the tokens there are."""
+
+    recall: Recall
+    assembled: Assembled
+    query: str
+    """What was searched for: the question, or what it was rewritten to."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a memory works with; everything has a default that needs no model."""
+
+    summarizer: Summarizer | None = None
+    find_summarizer: Callable[[], Summarizer | None] = lambda: None
+    """Finds the one of the moment where ``summarizer`` is None; asked each time."""
+    embedder: Embedder | None = None
+    rewrite: Rewriter | None = None
+    count_tokens: TokenCounter = estimate_tokens
+    clock: Clock = utc_now
+    on_by_default: bool = True
+    """Whether this surface remembers when the settings do not say."""
+    surface: str = "chat"
+    """Its name in the measurements."""
+
+
+class ConversationMemory:
+    """The conversations of one workspace, for any number of threads. Make it with `open`."""
+
+    def __init__(
+        self,
+        open_store: Callable[[], MemoryStore],
+        exists: Callable[[], bool],
+        settings: LiveSettings,
+        tools: Tools,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``check`` raises an error when no message may be stored now."""
+        self._check = check
+        self.settings = settings
+        self.tools = tools
+        self._open_store = open_store
+        self._exists = exists
+        self._lock = RLock()
+        self._store: MemoryStore | None = None
+        self._windows: Windows | None = None
+        self._later = Later()
+
+    @classmethod
+    def open(
+        cls, workspace: Workspace, tools: Tools | None = None, *, environ: Environ = os.environ
+    ) -> "ConversationMemory":
+        """Open the memory of a workspace; the file is made when something is first stored.
+
+        Raises SettingsError when the settings are wrong.
+        """
+        chosen = tools or Tools()
+        settings = LiveSettings(workspace, environ=environ)
+        settings.current()
+
+        def open_store() -> MemoryStore:
+            place = MemoryPlace.of(workspace, environ=environ)
+            store = place.open(clock=chosen.clock, count_tokens=chosen.count_tokens)
+            if chosen.embedder is not None:
+                with suppress(StoreError):  # read-only: the vectors that are there serve
+                    store.use_model(chosen.embedder.name)
+            return store
+
+        def exists() -> bool:
+            return MemoryPlace.of(workspace, environ=environ).exists
+
+        def check() -> None:
+            MemoryPlace.of(workspace, environ=environ).prepare()
+
+        return cls(open_store, exists, settings, chosen, check)
+
+    @property
+    def flags(self) -> MemorySettings:
+        """What is switched on at this moment; ``enabled`` is never None."""
+        memory = self.settings.current().memory
+        if memory.enabled is not None:
+            return memory
+        return memory.model_copy(update={"enabled": self.tools.on_by_default})
+
+    @property
+    def recall_settings(self) -> RecallSettings:
+        """How past conversations are searched at this moment."""
+        return recall_settings(self.settings.current().recall)
+
+    @property
+    def store(self) -> MemoryStore:
+        """The store; opened at first use. Raises StoreError."""
+        with self._lock:
+            if self._store is None:
+                self._store = self._open_store()
+            return self._store
+
+    @property
+    def store_for_writing(self) -> MemoryStore:
+        """The store. Raises StoreError, and ExposedError when git would commit what is stored."""
+        self._check()
+        return self.store
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything may be remembered: looking makes no file."""
+        return self._exists()
+
+    @property
+    def windows(self) -> Windows:
+        """What makes windows and summaries."""
+        with self._lock:
+            if self._windows is None:
+                count = self.tools.count_tokens
+                extractive = ExtractiveSummarizer(count_tokens=count)
+                self._windows = Windows(self.store, CheckedSummarizer(extractive), count)
+            return self._windows
+
+    def begin(
+        self, session: str | None = None, *, title: str | None = None, document: str | None = None
+    ) -> Session:
+        """Resume a session, or begin one. With the memory off it is one that is not stored."""
+        if not self.flags.enabled:
+            now = self.tools.clock()
+            return Session(
+                id=session or new_id(),
+                title=title or "",
+                created_at=now,
+                updated_at=now,
+                document_context=document,
+            )
+        found = self.store.find_session(session) if session is not None else None
+        if found is not None:
+            return found
+        return self.store.create_session(title=title, document_context=document, session_id=session)
+
+    def add(
+        self,
+        session: str,
+        role: Role,
+        content: str,
+        *,
+        speaker: str | None = None,
+        at: datetime | None = None,
+        message_id: str | None = None,
+        summarise: bool = True,
+    ) -> Message | None:
+        """Store a message, and after a reply bring the summaries up to date.
+
+        It is stored before anything is summarised. With a model as summariser that may take its
+        time: add with ``summarise=False``, and call `catch_up_later` after the answer. None when
+        the memory is off. Raises StoreError, and ExposedError when git would commit the message.
+        """
+        flags = self.flags
+        if not flags.enabled:
+            return None
+        self._check()
+        if self.store.find_session(session) is None:
+            self.begin(session)
+        message = self.store.append(
+            session, role, content, at=at, speaker=speaker, message_id=message_id
+        )
+        if summarise and role == "assistant":
+            self.windows.catch_up(session, message, flags, self.summarizer)
+        return message
+
+    @property
+    def summarizer(self) -> Summarizer | None:
+        """The model that summarises at this moment, if one does."""
+        if self.settings.current().memory.summaries != "auto":
+            return None
+        return self.tools.summarizer or self.tools.find_summarizer()
+
+    def catch_up(self, session: str) -> None:
+        """Make the summaries that are due, with the model when there is one."""
+        self._catch_up(session, self.summarizer)
+
+    def catch_up_later(self, session: str) -> None:
+        """As `catch_up`, but nobody waits for a model: it is asked in a thread.
+
+        `close` waits a moment for it; what is not there then is summarised without the model.
+        Raises StoreError when there is no model.
+        """
+        model = self.summarizer
+        if model is None:
+            self._catch_up(session, None)
+        else:
+            self._later.run(session, lambda: self._catch_up(session, model))
+
+    def summarise_now(self, session: str) -> Summary | None:
+        """Store a summary of what was said since the last periodic one; None: nothing was.
+
+        Waits for the model where there is one. Raises StoreError.
+        """
+        if not self.flags.enabled or self.flags.summaries == "off":
+            return None
+        return self.windows.summarise_now(session, self.summarizer)
+
+    def _catch_up(self, session: str, model: Summarizer | None) -> None:
+        flags = self.flags
+        if not flags.enabled or self.store.find_session(session) is None:
+            return
+        if newest := self.store.messages(session, last=1):
+            self.windows.catch_up(session, newest[0], flags, model)
+
+    def window(self, session: str, query: str = "") -> Window:
+        """Return what to send with ``query``, within the budget; never asks a model.
+
+        When ``query`` was added already, it is not sent twice. Raises StoreError.
+        """
+        flags = self.flags
+        if not flags.enabled or self.store.find_session(session) is None:
+            return window_of((), query, flags, self.tools.count_tokens)
+        keep: Keep = "due" if self.summarizer is None else "never"
+        return self.windows.make(session, query, flags, keep=keep)
+
+    def window_of(self, said: Sequence[tuple[Role, str]], query: str) -> Window:
+        """As `window`, of a conversation that is not stored: what a client sent along."""
+        now, count = self.tools.clock(), self.tools.count_tokens
+        messages = tuple(
+            Message("", "", seq, role, text, now, count(text))
+            for seq, (role, text) in enumerate(said, start=1)
+        )
+        return window_of(messages, query, self.flags, count)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        document: str | None = None,
+        limit: int = 10,
+        budget_tokens: int | None = None,
+    ) -> Remembered:
+        """Find what was said about ``query``, in the session first, and log how that went.
+
+        Raises StoreError. A rewriter that fails is a note.
+        """
+        flags = self.flags
+        given = self.settings.current().recall.token_budget
+        budget = given if budget_tokens is None else budget_tokens
+        if not flags.enabled:
+            nothing = Recall(read_question(query), (), (), ("the memory is off",), {}, {}, {})
+            return Remembered(nothing, assemble(query, (), budget_tokens=budget), query)
+        asked, notes = self._rewritten(query, flags)
+        found = recall(
+            self.store,
+            asked,
+            scope=Scope(session, document),
+            limit=limit,
+            settings=self.recall_settings,
+            embedder=self.tools.embedder,
+            now=self.tools.clock(),
+        )
+        found = replace(found, flags={**found.flags, "rewritten": asked != query})
+        text = assemble(asked, found.hits, budget_tokens=budget, count=self.tools.count_tokens)
+        found = log_recall(
+            self.store,
+            found,
+            surface=self.tools.surface,
+            budget_tokens=budget,
+            used_tokens=text.tokens,
+        )
+        return Remembered(found, text, asked, (*notes, *found.notes, *text.notes))
+
+    def for_prompt(
+        self,
+        message: str,
+        *,
+        said: Sequence[str] = (),
+        passages: bool = True,
+    ) -> PromptMemory:
+        """Return what a prompt about ``message`` gets: the profile, by consent, and passages.
+
+        Passages come from every conversation, but for what the prompt has already (``said``, and
+        the message), within `recall.token_budget`. Nothing with the memory off. Raises StoreError.
+        """
+        if not self.flags.enabled or not self.exists:
+            return PromptMemory()
+        profile = self._profile(message)
+        budget = self.settings.current().recall.token_budget
+        quoted = self._quoted(message, said, budget) if passages and budget else ()
+        return PromptMemory(profile, quoted)
+
+    def _quoted(self, message: str, said: Sequence[str], budget: int) -> tuple[MemoryPassage, ...]:
+        cite = Citations(self.store)
+        found = recall(
+            self.store,
+            message,
+            limit=PROMPT_PASSAGES,
+            settings=self.recall_settings,
+            embedder=self.tools.embedder,
+            now=self.tools.clock(),
+        )
+        hits = passages_about(self.store, found.question, found.hits, said=(message, *said))
+        text = assemble(
+            message, hits, budget_tokens=budget, count=self.tools.count_tokens, quote=cite.quote
+        )
+        log_recall(
+            self.store,
+            replace(found, hits=hits),
+            surface=self.tools.surface,
+            budget_tokens=budget,
+            used_tokens=text.tokens,
+        )
+        return tuple(
+            MemoryPassage(cite(hit.passage), hit.passage.body.strip()) for hit in text.used
+        )
+
+    def _profile(self, message: str) -> tuple[str, ...]:
+        """The lines of the profile that fit; looking where there is no consent logs nothing."""
+        if not self.store.profile.is_set:
+            return ()
+        profile = self.store.profile.use(PROMPTING)
+        if profile is None:
+            return ()
+        return fitting_lines(profile, message, count=self.tools.count_tokens)
+
+    def remember_turn(
+        self,
+        session: str,
+        terms: Iterable[str],
+        *,
+        answer: str = "",
+        documents: Sequence[str] | None = None,
+        sections: Sequence[str] | None = None,
+        fresh: bool = False,
+    ) -> None:
+        """Note what a turn referred to; nothing with the session memory off.
+
+        ``fresh``: the topic has changed (`Turn.context_switch`), nothing from before counts.
+        """
+        flags = self.flags
+        if flags.enabled and flags.enable_session_memory:
+            self.store.entities.expire()
+            entities = EntitySession(self.store.entities, session, flags.ttl)
+            entities.remember_turn(
+                terms, answer=answer, documents=documents, sections=sections, fresh=fresh
+            )
+
+    def antecedents(self, session: str) -> tuple[Antecedent, ...]:
+        """Return what the last turns referred to, the oldest first; for `Router`'s ``known``."""
+        flags = self.flags
+        if not (flags.enabled and flags.enable_session_memory):
+            return ()
+        return EntitySession(self.store.entities, session, flags.ttl).antecedents()
+
+    def delete(self, session: str) -> None:
+        """Remove a session with all that is known of it. Raises StoreError."""
+        self.store.delete_session(session)
+        self.store.entities.forget(session)
+        self.windows.forget(session)
+
+    def close(self, *, wait_s: float | None = None) -> None:
+        """Let go of the store, once the summaries are made. Closing twice is fine."""
+        for session in self._later.end(CLOSING_S if wait_s is None else wait_s):
+            with suppress(KdsError):
+                self._catch_up(session, None)
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+
+    def _rewritten(self, query: str, flags: MemorySettings) -> tuple[str, tuple[str, ...]]:
+        if self.tools.rewrite is None or not flags.enable_query_rewriting:
+            return query, ()
+        try:
+            return self.tools.rewrite(query) or query, ()
+        except KdsError as error:
+            return query, (f"searched as typed: {error.message}",)

@@ -1,0 +1,102 @@
+"""The conversation memory of one tenant on a server: `memory_store.MemoryStore`, put together."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from kds.brain.memory.memory_rows import SUMMARY_COLUMNS, summary_of
+from kds.brain.memory.memory_schema import CONTRADICTIONS, UNCUT
+from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.messages import Draft
+from kds.brain.memory.records import Stats
+from kds.brain.passages.outbox import read_models
+from kds.brain.passages.postgres_passages import (
+    PostgresPassages,
+    any_of,
+    indexed,
+    question,
+    steps_taken,
+    stored_bytes,
+)
+from kds.brain.passages.rows import session_number
+from kds.brain.passages.text_search import WordForms, words_of
+from kds.brain.passages.values import Summary
+from kds.brain.store.engine import Connection
+from kds.brain.store.tenancy import Tenancy
+
+_TEXTS: Final = (
+    "SELECT chunk.id, header, substr(content, start + 1, length) AS body, "
+    "'' AS context, idents "
+    "FROM chunk JOIN message ON message.num = chunk.message_num"
+)
+"""What the index knows of each passage, as the view ``chunk_text`` of a file has it."""
+
+_UNCUT: Final = (
+    "SELECT count(*) FROM message WHERE btrim(content, E' \\t\\n') <> '' "
+    "AND role <> 'system' "
+    "AND NOT EXISTS (SELECT 1 FROM chunk WHERE message_num = message.num)"
+)
+
+
+class PostgresStore(PostgresPassages, MemoryStore):
+    """The memory of one person in an organisation."""
+
+    database: Tenancy
+    holders = "session"
+    texts = _TEXTS
+    contradictions: ClassVar[Mapping[str, str]] = CONTRADICTIONS | {UNCUT: _UNCUT}
+
+    def index_passages(
+        self, connection: Connection, session_num: int, seq: int, ids: Sequence[int], draft: Draft
+    ) -> None:
+        """Put the passages of a new message into the index."""
+        if ids:
+            self.index_range(connection, session_num, (ids[0], ids[-1]))
+
+    def add_row(
+        self, connection: Connection, session_num: int, values: tuple[int, int, str, int, str]
+    ) -> int:
+        """Add a summary, and what finds it, within a transaction; returns its id."""
+        number = super().add_row(connection, session_num, values)
+        one = indexed(self._forms, ("", values[2]))
+        connection.execute(
+            "UPDATE summary SET words = CAST(? AS tsvector) WHERE num = ?",
+            (one.words, number),
+        )
+        return number
+
+    def search_summaries(
+        self, query: str, session_id: str, *, limit: int
+    ) -> tuple[tuple[Summary, float], ...]:
+        """Rank the summaries of one session."""
+        asked = _asked(self._forms, query)
+        with self.database.read() as connection:
+            number = session_number(connection, session_id, self.database.place)
+            if not asked or limit < 1:
+                return ()
+            rows = connection.execute(
+                f"SELECT {SUMMARY_COLUMNS}, ts_rank_cd(words, CAST(? AS tsquery), 1) AS score "
+                "FROM summary JOIN session ON session.num = summary.session_num "
+                "WHERE session_num = ? AND words @@ CAST(? AS tsquery) "
+                "ORDER BY score DESC, summary.num LIMIT ?",
+                (asked, number, asked, limit),
+            ).fetchall()
+        return tuple((summary_of(row[:-1]), row[-1]) for row in rows)
+
+    def stats(self) -> Stats:
+        """Return how much of this tenant is stored."""
+        with self.database.read() as connection:
+            sessions, messages, chunks, tokens = connection.execute(
+                "SELECT count(*), coalesce(sum(message_count), 0), "
+                "coalesce(sum(chunk_count), 0), coalesce(sum(token_count), 0) FROM session"
+            ).fetchone()
+            summaries = connection.execute("SELECT count(*) FROM summary").fetchone()[0]
+            size = stored_bytes(connection, ("message", "chunk", "embedding"))
+            models = read_models(connection)
+            steps = steps_taken(connection)
+        return Stats(
+            sessions, int(messages), int(chunks), summaries, int(tokens), models, size, steps
+        )
+
+
+def _asked(forms: WordForms, query: str) -> str:
+    return any_of(question(terms) for word in words_of(query) if (terms := forms(word)))

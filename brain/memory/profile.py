@@ -1,0 +1,208 @@
+"""The user's profile in SQLite: kept and used with consent only, and wiped without.
+
+The audit log (`consent_event`) says when consent was given and withdrawn and each time the
+profile was changed or used, and for what; never what it says.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from kds.brain.errors import StoreError
+from kds.brain.memory.prompt_memory import matching_lines, profile_lines
+from kds.brain.memory.records import Consent, ConsentAction, ConsentEvent, Profile
+from kds.brain.passages.dense import Vector
+from kds.brain.passages.query import Question
+from kds.brain.passages.store import Embedder
+from kds.brain.passages.vector_blob import from_blob, to_blobs
+from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
+from kds.brain.store.deletion import note_scrub, wipe
+from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.sqlite import Database
+
+ALIKE: Final = 0.35
+"""Cosine of a question and a line of the profile that it is about, by MiniLM-class models."""
+
+PURPOSE_LIMIT: Final = 200
+"""Characters of a purpose in the audit log."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTable:
+    """The tables of the profile and of consent."""
+
+    database: Engine
+
+    def consent(self) -> Consent:
+        """Return whether consent stands; it is off until it was given."""
+        with self.database.read() as connection:
+            return _consent(connection)
+
+    def grant(self, purpose: str) -> Consent:
+        """Note the user's consent. Raises StoreError without a purpose: consent is to something."""
+        if not purpose.strip():
+            raise StoreError(
+                "consent needs a purpose",
+                where=self.database.place,
+                hint="say what the profile is for, for example: answers that suit me",
+            )
+        with self.database.write() as connection:
+            self._log(connection, "granted", purpose)
+            return _consent(connection)
+
+    def revoke(self) -> Consent:
+        """Withdraw consent: wipes profile and vectors, and their bytes from every file."""
+        with self.database.write() as connection:
+            _wipe(self.database, connection)
+            self._log(connection, "revoked", "")
+            note_scrub(self.database, connection)
+            consent = _consent(connection)
+        wipe(self.database, set_aside_too=True)
+        return consent
+
+    def use(self, purpose: str) -> Profile | None:
+        """Return the profile and log the use; None without consent."""
+        if not self.consent().given:
+            return None
+        with self.database.write() as connection:
+            if not _consent(connection).given:
+                return None
+            self._log(connection, "used", purpose)
+            rows = connection.execute("SELECT field, value FROM profile").fetchall()
+        return _profile({field: json_column(value) for field, value in rows})
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a profile, and the consent to use it."""
+        with self.database.read() as connection:
+            found = connection.execute("SELECT 1 FROM profile LIMIT 1").fetchone()
+            return found is not None and _consent(connection).given
+
+    def save(self, profile: Profile) -> Profile:
+        """Replace the profile. Raises StoreError without consent."""
+        found = _fields(profile)
+        with self.database.write() as connection:
+            self._require(connection)
+            _wipe(self.database, connection)
+            connection.executemany(
+                "INSERT INTO profile(field, value) VALUES (?, ?)",
+                [(field, json.dumps(value, ensure_ascii=False)) for field, value in found.items()],
+            )
+            self._log(connection, "changed", ", ".join(found))
+        return _profile(found)
+
+    def embed(self, embedder: Embedder) -> None:
+        """Keep the vector of each line of the profile; revoking the consent wipes them.
+
+        In the files of a workspace only: on a server the profile is found by its words. Raises
+        StoreError without consent or for unusable vectors, and what the model raises.
+        """
+        if not isinstance(self.database, Database):
+            return
+        lines = self._lines()
+        found = dict(zip(lines, embedder.embed_documents(list(lines.values())), strict=True))
+        _, blobs = to_blobs(found, where=self.database.place)
+        with self.database.write() as connection:
+            self._require(connection)
+            connection.execute("DELETE FROM profile_vector")
+            connection.executemany(
+                "INSERT INTO profile_vector(model, field, f16) VALUES (?, ?, ?)",
+                [(embedder.name, field, blob) for field, blob in blobs.items()],
+            )
+
+    def matching(
+        self, question: Question, purpose: str, *, vector: Vector | None = None
+    ) -> tuple[str, ...]:
+        """Return the lines that a question is about, and log the use; none without consent.
+
+        By words, and with the ``vector`` of the question by meaning (cosine of ALIKE or more).
+        """
+        profile = self.use(purpose) if self.is_set else None
+        if profile is None:
+            return ()
+        lines = profile_lines(profile)
+        near = self._near(vector) if vector is not None else frozenset()
+        named = matching_lines(profile, question)
+        return tuple(line for field, line in lines.items() if line in named or field in near)
+
+    def _near(self, vector: Vector) -> frozenset[str]:
+        if not isinstance(self.database, Database):
+            return frozenset()
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT field, f16 FROM profile_vector WHERE model = ?", (vector.model,)
+            ).fetchall()
+        _, blobs = to_blobs({"": vector.values}, where=self.database.place)
+        asked = from_blob(blobs[""]).astype("f4")
+        vectors = {field: from_blob(blob).astype("f4") for field, blob in rows}
+        same = {field: one for field, one in vectors.items() if one.shape == asked.shape}
+        return frozenset(field for field, one in same.items() if float(one @ asked) >= ALIKE)
+
+    def _lines(self) -> dict[str, str]:
+        with self.database.read() as connection:
+            rows = connection.execute("SELECT field, value FROM profile").fetchall()
+        return profile_lines(_profile({field: json_column(value) for field, value in rows}))
+
+    def events(self) -> tuple[ConsentEvent, ...]:
+        """Return the audit log, oldest first."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT at, action, purpose FROM consent_event ORDER BY num"
+            ).fetchall()
+        return tuple(ConsentEvent(from_micros(at), action, text) for at, action, text in rows)
+
+    def _log(self, connection: Connection, action: ConsentAction, purpose: str) -> None:
+        now = to_micros(self.database.clock())
+        text = " ".join(kept_text(purpose).split())[:PURPOSE_LIMIT]
+        connection.execute(
+            "INSERT INTO consent_event(at, action, purpose) VALUES (?, ?, ?)", (now, action, text)
+        )
+
+    def _require(self, connection: Connection) -> None:
+        if not _consent(connection).given:
+            raise StoreError(
+                "there is no consent to keep a profile",
+                where=self.database.place,
+                hint="give it first: kds memory consent grant",
+            )
+
+
+def _wipe(engine: Engine, connection: Connection) -> None:
+    connection.execute("DELETE FROM profile")
+    if isinstance(engine, Database):
+        connection.execute("DELETE FROM profile_vector")
+
+
+def _consent(connection: Connection) -> Consent:
+    row = connection.execute(
+        "SELECT at, action, purpose FROM consent_event "
+        "WHERE action IN ('granted', 'revoked') ORDER BY num DESC LIMIT 1"
+    ).fetchone()
+    if row is None:
+        return Consent(given=False)
+    return Consent(given=row[1] == "granted", since=from_micros(row[0]), purpose=row[2])
+
+
+def _fields(profile: Profile) -> dict[str, object]:
+    """Return what is set, as it may be stored."""
+    found = {one.name: _storable(getattr(profile, one.name)) for one in fields(profile)}
+    return {field: value for field, value in found.items() if value}
+
+
+def _storable(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {kept_text(key).strip(): kept_text(one).strip() for key, one in value.items()}
+    if isinstance(value, tuple):
+        return [kept_text(one).strip() for one in value if one.strip()]
+    return kept_text(str(value)).strip()
+
+
+def _profile(stored: Mapping[str, object]) -> Profile:
+    known = {one.name for one in fields(Profile)}  # a newer KDS may keep more
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in stored.items()
+        if name in known
+    }
+    return Profile(**values)

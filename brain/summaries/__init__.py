@@ -1,1 +1,0 @@
-"""Summaries of conversations, by a model or made of their own sentences."""

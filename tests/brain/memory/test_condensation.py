@@ -1,0 +1,116 @@
+"""Summaries of stored sessions: made when due, never twice, never losing what was said."""
+
+import pytest
+
+from kds.brain.errors import StoreError
+from kds.brain.memory.condensation import STORED_TURNS, Condensation
+from kds.brain.memory.extractive import ExtractiveSummarizer, Limit
+from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.summarizer import CheckedSummarizer, Made
+from kds.brain.passages.values import Summary, SummaryKind
+
+LIMIT = Limit()
+
+
+@pytest.fixture
+def made() -> list[tuple[str, Made]]:
+    return []
+
+
+@pytest.fixture
+def condensation(store: SqliteStore, made: list[tuple[str, Made]]) -> Condensation:
+    store.create_session(session_id="chat")
+    checked = CheckedSummarizer(ExtractiveSummarizer())
+    return Condensation(store, checked, on_made=lambda kind, one: made.append((kind, one)))
+
+
+def talk(store: SqliteStore, turns: int, *, first: int = 1) -> None:
+    for turn in range(first, first + turns):
+        store.append("chat", "user", f"Add field{turn} to module_{turn}.")
+        store.append("chat", "assistant", f"Added field{turn} in {turn + 10} ms.")
+
+
+def test_nothing_is_stored_before_enough_turns_have_left(
+    store: SqliteStore, condensation: Condensation
+) -> None:
+    talk(store, 8)
+    covered = condensation.cover("chat", 2 * (STORED_TURNS - 1), limit=LIMIT)
+    assert "module_3" in covered.text
+    assert "module_4" not in covered.text
+    assert store.summaries("chat") == ()
+
+
+def test_a_step_of_turns_is_stored_and_gone_on_from(
+    store: SqliteStore, condensation: Condensation, made: list[tuple[str, Made]]
+) -> None:
+    talk(store, 12)
+    condensation.advance("chat", 6, limit=LIMIT)
+    assert store.summaries("chat") == ()
+    condensation.advance("chat", 8, limit=LIMIT)
+    [summary] = store.summaries("chat")
+    assert (summary.first_seq, summary.last_seq, summary.kind) == (1, 8, "rolling")
+    condensation.advance("chat", 8, limit=LIMIT)
+    assert len(made) == 1
+    later = condensation.cover("chat", 10, limit=LIMIT)
+    assert "module_1" in later.text
+    assert "module_5" in later.text
+
+
+def test_a_summary_may_be_ahead_of_what_is_asked_for(
+    store: SqliteStore, condensation: Condensation
+) -> None:
+    talk(store, 8)
+    ahead = condensation.cover("chat", 12, limit=LIMIT)
+    assert condensation.cover("chat", 4, limit=LIMIT) == ahead
+
+
+def test_what_another_process_stored_is_gone_on_from(
+    store: SqliteStore, condensation: Condensation
+) -> None:
+    talk(store, 6)
+    store.add_summary("chat", 1, 8, "User: wants a FAB button.", kind="rolling")
+    covered = condensation.cover("chat", 10, limit=LIMIT)
+    assert "FAB button" in covered.text
+    assert "module_5" in covered.text
+    assert "module_4" not in covered.text
+
+
+@pytest.mark.parametrize(("every", "ranges"), [(2, [(1, 4), (5, 8)]), (5, []), (0, [])])
+def test_every_few_replies_make_a_summary_of_their_own(
+    store: SqliteStore, condensation: Condensation, every: int, ranges: list[tuple[int, int]]
+) -> None:
+    for turn in range(1, 5):
+        talk(store, 1, first=turn)
+        condensation.periodic("chat", 2 * turn, every=every)
+    stored = store.summaries("chat", kind="periodic")
+    assert [(one.first_seq, one.last_seq) for one in stored] == ranges
+
+
+def test_a_long_backlog_is_said_not_to_be_in_the_summary(
+    store: SqliteStore, condensation: Condensation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.brain.memory.condensation.BACKLOG", 6)
+    talk(store, 4)
+    covered = condensation.cover("chat", 8, limit=LIMIT)
+    assert covered.notes == ("messages 1 to 2 are not in the summary",)
+
+
+def test_a_summary_that_cannot_be_stored_is_used_all_the_same(
+    store: SqliteStore, condensation: Condensation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, kind: SummaryKind) -> Summary:
+        raise StoreError("the disk is full", where="memory.db")
+
+    talk(store, 8)
+    monkeypatch.setattr(store, "add_summary", full)
+    covered = condensation.cover("chat", 10, limit=LIMIT)
+    assert "module_5" in covered.text
+    assert covered.notes == ("summary not stored: the disk is full",)
+
+
+def test_a_window_with_less_room_gets_a_shorter_summary(condensation: Condensation) -> None:
+    text = "User: wants a FAB button. Maria approves it on 2025-03-14 for $300."
+    assert condensation.within(text, LIMIT) == text
+    short = condensation.within(text, Limit(words=100, tokens=20))
+    assert short != text
+    assert "left out" in short

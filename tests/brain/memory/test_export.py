@@ -1,0 +1,81 @@
+"""Archives: what is no archive is refused, and the error names the place."""
+
+import json
+from typing import Any
+
+import pytest
+from conformance import CODE, say
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kds.brain.errors import StoreError
+from kds.brain.memory.export import archive, from_json, to_json
+from kds.brain.memory.sqlite_store import SqliteStore
+
+
+@pytest.fixture
+def data(store: SqliteStore) -> Any:
+    session = store.create_session()
+    say(store, session, "one", CODE)
+    store.add_summary(session.id, 1, 2, "both", kind="rolling")
+    return json.loads(to_json([archive(store, session.id)]))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "named"),
+    [
+        (("kds_memory",), 2, "$.kds_memory"),
+        (("sessions", 0, "messages", 1, "role"), "oracle", "$.sessions[0].messages[1].role"),
+        (("sessions", 0, "messages", 0, "at"), "noon", "$.sessions[0].messages[0].at"),
+        (
+            ("sessions", 0, "messages", 0, "at"),
+            "2025-01-01T00:00:00",
+            "$.sessions[0].messages[0].at",
+        ),
+        (
+            ("sessions", 0, "messages", 1, "at"),
+            "9999-12-31T23:59:59-14:00",
+            "$.sessions[0].messages[1].at: Value error, not a moment of the years 2 to 9998",
+        ),
+        (
+            ("sessions", 0, "updated_at"),
+            "0001-01-01T00:00:00+14:00",
+            "$.sessions[0].updated_at",
+        ),
+        (("sessions", 0, "colour"), "red", "$.sessions[0].colour"),
+        (("sessions", 0, "id"), " ", "$.sessions[0].id"),
+        (("sessions", 0, "summaries", 0, "last_seq"), 3, "$.sessions[0].summaries[0]"),
+    ],
+)
+def test_a_wrong_place_is_named(
+    data: Any, place: tuple[str | int, ...], value: object, named: str
+) -> None:
+    inner = data
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with pytest.raises(StoreError) as caught:
+        from_json(json.dumps(data), where="export.json")
+    assert named in str(caught.value)
+    assert (caught.value.where or "").startswith("export.json")
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"kds_memory": 1}'])
+def test_what_is_no_archive_is_refused(text: str) -> None:
+    with pytest.raises(StoreError, match="not an export"):
+        from_json(text)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(max_size=60), max_size=5))
+def test_any_conversation_comes_back(store: SqliteStore, texts: list[str]) -> None:
+    session = store.create_session()
+    say(store, session, *texts)
+    before = archive(store, session.id)
+    (read,) = from_json(to_json([before]))
+    copy = store.restore(read)
+    after = archive(store, copy.id)
+    assert [m.content for m in after.messages] == [m.content for m in before.messages]
+    assert [m.at for m in after.messages] == [m.at for m in before.messages]
+    assert after.session.token_count == before.session.token_count

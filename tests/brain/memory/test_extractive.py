@@ -1,0 +1,119 @@
+"""Summaries without a model: every fact is kept, or counted as left out."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spoken import CONVERSATION, FACTS, spoken
+
+from kds.brain.memory.extractive import ExtractiveSummarizer, Limit, lacking
+from kds.brain.memory.sentences import read
+from kds.brain.passages.values import Role
+from kds.brain.words.tokens import estimate_tokens
+
+summarise = ExtractiveSummarizer()
+
+
+def step_by_step(pairs: tuple[tuple[Role, str], ...]) -> str:
+    """Summarise two messages at a time, as they leave a window."""
+    text = ""
+    for at in range(0, len(pairs), 2):
+        text = summarise(spoken(pairs[at : at + 2], first_seq=at + 1), text)
+    return text
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_every_fact_of_a_conversation_is_kept(fact: str) -> None:
+    assert fact in summarise(spoken(CONVERSATION), "")
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_every_fact_is_kept_from_summary_to_summary(fact: str) -> None:
+    assert fact in step_by_step(CONVERSATION)
+
+
+def test_a_summary_is_made_of_sentences_where_they_fit() -> None:
+    text = summarise(spoken(CONVERSATION[:2]), "")
+    assert text.startswith("User: I want to build an export service for the invoices.")
+    assert "[code: python, 2 lines, def export(rows):]" in text
+    assert "Sure" not in text
+
+
+def test_what_does_not_fit_is_chosen_by_value_and_counted() -> None:
+    digest = summarise.digest(spoken(CONVERSATION), limit=Limit(words=40, tokens=40))
+    assert "Use SQLite instead of Postgres" in digest.text
+    assert digest.dropped
+    assert f"({digest.left_out} more facts left out)" in digest.text
+    assert digest.kept + len(digest.dropped) == digest.facts
+
+
+def test_what_was_left_out_before_is_still_counted() -> None:
+    small = Limit(words=40, tokens=40)
+    first = summarise.digest(spoken(CONVERSATION), limit=small)
+    second = summarise.digest((), first.text, limit=small)
+    assert second.left_out >= first.left_out
+
+
+def test_nothing_said_makes_no_summary() -> None:
+    assert summarise((), "") == ""
+    assert summarise(spoken([("user", "Ok."), ("assistant", " ")]), "") == ""
+
+
+def test_a_limit_of_nothing_leaves_nothing() -> None:
+    digest = summarise.digest(spoken(CONVERSATION), limit=Limit(0, 0))
+    assert digest.text == ""
+    assert digest.left_out == digest.facts
+
+
+AMOUNTS = st.integers(min_value=11, max_value=99_999).map(lambda n: f"${n:,}")
+DATES = st.dates().map(lambda day: f"{day:%Y-%m-%d}")
+NAMES = st.sampled_from(["Maria Lopez", "Grafana", "ACME Corp", "Peter Nguyen", "Kubernetes"])
+PATHS = st.from_regex(re.compile(r"[a-z]{2,8}/[a-z]{2,8}\.py", re.ASCII), fullmatch=True)
+FACT = st.one_of(AMOUNTS, DATES, NAMES, PATHS)
+VERBS = st.sampled_from(["we said of", "they need for", "I read about"])
+SENTENCE = st.builds("{} is what {} {}.".format, st.sampled_from(["This", "It"]), VERBS, FACT)
+MESSAGE = st.tuples(
+    st.sampled_from(["user", "assistant"]), st.lists(SENTENCE, max_size=4).map(" ".join)
+)
+
+
+@given(st.lists(MESSAGE, max_size=6))
+@settings(max_examples=60)
+def test_facts_that_fit_are_all_kept(pairs: list[tuple[Role, str]]) -> None:
+    messages = spoken(pairs)
+    digest = summarise.digest(messages)
+    if digest.left_out == 0:
+        assert lacking(read(messages), digest.text) == ()
+    else:
+        assert len(" ".join(fact.text for fact in read(messages).facts)) > 400
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.text()), max_size=4),
+    st.text(),
+    st.integers(min_value=0, max_value=80),
+    st.integers(min_value=0, max_value=80),
+)
+@settings(max_examples=60)
+def test_no_summary_is_longer_than_its_limits(
+    pairs: list[tuple[Role, str]], previous: str, words: int, tokens: int
+) -> None:
+    digest = summarise.digest(spoken(pairs), previous, limit=Limit(words, tokens))
+    assert len(digest.text.split()) <= words
+    assert estimate_tokens(digest.text) <= tokens
+
+
+def test_after_many_turns_a_summary_still_has_sentences() -> None:
+    text = ""
+    for turn in range(30):
+        pair: tuple[tuple[Role, str], ...] = (
+            ("user", f"Add widget{turn} to the page, it takes {turn} slots"),
+            ("assistant", f"Done: widget{turn} has 0 errors and {turn * 7} tests pass."),
+        )
+        text = summarise(spoken(pair, first_seq=2 * turn + 1), text)
+    sentences, lists = text.split("Amounts: ")
+    assert "User: Add widget" in sentences
+    assert "widget29 has 0 errors and 203 tests pass." in sentences
+    assert "Files and identifiers: widget" in lists
+    assert not re.search(r"[:;] \d+(;|\n|$)", lists), "bare numbers"

@@ -1,0 +1,128 @@
+"""Facts: found by their shape, the same in another spelling, and never slow."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.memory import facts
+from kds.brain.memory.facts import Told, facts_of
+
+from ...effort import LINEAR, bounded, growth
+
+
+def found(text: str) -> set[tuple[str, str]]:
+    return {(fact.kind, fact.text) for fact in facts_of(text)}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "fact"),
+    [
+        ("Pay it by 14 March 2025.", "date", "14 March 2025"),
+        ("due 2025-03-14, not later", "date", "2025-03-14"),
+        ("Let us meet next Tuesday", "date", "next Tuesday"),
+        ("starts at 02:30", "date", "02:30"),
+        ("in Q3 2025", "date", "Q3 2025"),
+        ("costs $1,200 a month", "amount", "$1,200"),
+        ("20% less", "amount", "20%"),
+        ("it takes 3.5 GB", "amount", "3.5 GB"),
+        ("port 8080 is taken", "amount", "8080"),
+        ("twelve users waited", "amount", "twelve users"),
+        ("I met Maria Lopez there", "name", "Maria Lopez"),
+        ("Maria wants a report", "name", "Maria"),
+        ("Deploy Grafana first", "name", "Grafana"),
+        ("see src/app/store.py now", "identifier", "src/app/store.py"),
+        ("see settings.yaml", "identifier", "settings.yaml"),
+        ("call load_rows() again", "identifier", "load_rows()"),
+        ("pass --dry-run", "identifier", "--dry-run"),
+        ("ticket KDS-123", "identifier", "KDS-123"),
+        ("since v2.1.0", "identifier", "v2.1.0"),
+        ("commit 3f2a9bc", "identifier", "3f2a9bc"),
+        ("`kds route` prints it", "identifier", "kds route"),
+        ("at https://example.com/a?b=1.", "identifier", "https://example.com/a?b=1"),
+        ("mail bob@example.com", "identifier", "bob@example.com"),
+        ("We decided to use SQLite", "decision", "We decided to use SQLite"),
+        (
+            "Let's go with the blue one, because it is calm",
+            "decision",
+            "Let's go with the blue one",
+        ),
+    ],
+)
+def test_a_fact_is_found_by_its_shape(text: str, kind: str, fact: str) -> None:
+    assert (kind, fact) in found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Refactor the parser and/or the client/server part.",
+        "Is it may? We might march on.",
+        "Everything is fine. However, it works.",
+        "The first one is better",
+    ],
+)
+def test_ordinary_words_are_no_facts(text: str) -> None:
+    assert found(text) == set()
+
+
+def test_a_question_decides_nothing() -> None:
+    assert all(kind != "decision" for kind, _ in found("Should we go with SQLite?"))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("on May 3rd, 2024", "It was 3 May 2024."),
+        ("on 2024-05-03", "It was May 3, 2024."),
+        ("costs $1,200", "It costs $1200"),
+        ("takes 80 MB", "80MB are needed"),
+        ("see `load_rows`", "load_rows is it"),
+        ("We decided to use SQLite instead of Postgres", "SQLite was chosen instead of Postgres"),
+    ],
+)
+def test_a_fact_is_the_same_in_another_spelling(said: str, told: str) -> None:
+    assert all(map(Told(told).has, facts_of(said)))
+
+
+def test_another_amount_is_another_fact() -> None:
+    (cost,) = facts_of("costs $1,200")
+    assert not Told("It costs $1,300").has(cost)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "-", "a/", "A ", "1,", "a.", "_", "0a", "@", "a@b.", "use ", "replace ", "pick ", "\\"],
+)
+def test_no_text_takes_long(unit: str) -> None:
+    with bounded():
+        facts_of((unit * 20_000)[:20_000] + "!")
+    assert growth(lambda length: facts_of((unit * length)[:length] + "?!"), 500) < LINEAR
+
+
+def test_patterns_look_at_no_long_text_and_at_no_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a run without blanks each of them would begin anew at every character."""
+    seen: list[str] = []
+
+    class Looking:
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            seen.append(text)
+            return iter(())
+
+    monkeypatch.setattr(facts, "_FACT", Looking())
+    facts_of("a/b." * 50_000 + " and " + "x_" * 150)
+    facts_of("so it is " * 50_000)
+    assert [len(text) for text in seen] == [facts.READ_CHARS] * 2
+    assert max(len(word) for text in seen for word in text.split()) < 200
+
+
+@given(st.text())
+def test_every_fact_stands_in_its_text_and_is_told_by_it(text: str) -> None:
+    told = Told(text)
+    for fact in facts_of(text):
+        assert fact.text in text
+        assert fact.text == fact.text.strip()
+        if len(text.splitlines()) < 2:
+            assert told.has(fact)

@@ -1,0 +1,336 @@
+"""The memory as a chat uses it: windows, recalls and terms, switched while it runs."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from threading import Event
+
+import pytest
+from conformance import HandClock
+from spoken import CONVERSATION, FACTS
+
+from kds.brain.errors import KdsError
+from kds.brain.memory.memory import ConversationMemory, Rewriter, Tools
+from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.summarizer import Summarizer
+from kds.brain.memory.window import LABEL
+from kds.brain.passages.values import Message
+from kds.brain.workspace import Workspace
+
+START = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+class Chat:
+    """A workspace, its environment, and the memory over both."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = Workspace(folder, folder / "kds-brain")
+        self.environ: dict[str, str] = {}
+        self.clock = HandClock()
+
+    def open(
+        self, *, summarizer: Summarizer | None = None, rewrite: Rewriter | None = None
+    ) -> ConversationMemory:
+        tools = Tools(summarizer=summarizer, rewrite=rewrite, clock=self.clock)
+        return ConversationMemory.open(self.workspace, tools, environ=self.environ)
+
+    @property
+    def file(self) -> Path:
+        return SqliteStore.path_in(self.workspace)
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Chat:
+    return Chat(tmp_path)
+
+
+def talk(memory: ConversationMemory, turns: int, *, session: str = "s") -> None:
+    for turn in range(1, turns + 1):
+        memory.add(session, "user", f"Add field{turn} to module_{turn}.")
+        memory.add(session, "assistant", f"Added field{turn} in {turn + 10} ms.")
+
+
+def measured(memory: ConversationMemory, name: str) -> list[dict[str, object]]:
+    return [metric.data for metric in memory.store.metrics.since(START, name=name)]
+
+
+def test_opening_makes_no_file(chat: Chat) -> None:
+    memory = chat.open()
+    assert memory.flags.enabled
+    assert not chat.file.exists()
+
+
+def test_a_surface_that_only_routes_does_not_remember_unless_told(chat: Chat) -> None:
+    routes = Tools(on_by_default=False)
+    memory = ConversationMemory.open(chat.workspace, routes, environ=chat.environ)
+    assert memory.flags.enabled is False
+    chat.environ["KDS_MEMORY"] = "1"
+    assert memory.flags.enabled
+
+
+def test_early_turns_cost_no_summary(chat: Chat) -> None:
+    memory = chat.open()
+    talk(memory, 4)
+    window = memory.window("s", "next?")
+    assert window.summary == ""
+    assert [message.role for message in window.messages] == ["user", "assistant"] * 4 + ["user"]
+    assert memory.store.summaries("s") == ()
+
+
+def test_what_has_left_the_window_is_in_the_summary(chat: Chat) -> None:
+    memory = chat.open()
+    for role, text in CONVERSATION:
+        memory.add("s", role, text)
+    talk(memory, 4)
+    window = memory.window("s", "next?")
+    assert window.first_seq == len(CONVERSATION) + 1
+    assert all(fact in window.summary for fact in FACTS)
+    assert window.messages[0].content == f"{LABEL}\n{window.summary}"
+    assert window.tokens.total <= 1100
+
+
+def test_a_window_is_the_same_after_a_restart(chat: Chat) -> None:
+    memory = chat.open()
+    talk(memory, 13)
+    before = memory.window("s", "next?")
+    memory.close()
+    assert chat.open().window("s", "next?") == before
+
+
+def test_a_question_that_was_added_already_is_not_sent_twice(chat: Chat) -> None:
+    memory = chat.open()
+    talk(memory, 2)
+    memory.add("s", "user", "the password is: hunter2")
+    sent = [message.content for message in memory.window("s", "the password is: hunter2").messages]
+    assert sent[-1] == "the password is: hunter2"
+    assert len(sent) == 5
+
+
+def test_sessions_do_not_see_each_other(chat: Chat) -> None:
+    memory = chat.open()
+    talk(memory, 9, session="a")
+    memory.add("b", "user", "hello")
+    window = memory.window("b", "next?")
+    assert [message.content for message in window.messages] == ["hello", "next?"]
+    assert memory.window("none", "next?").tokens.total == 2
+
+
+def test_a_session_is_resumed_or_begun(chat: Chat) -> None:
+    memory = chat.open()
+    first = memory.begin(title="Exports", document="a.md")
+    assert memory.begin(first.id) == first
+    assert (first.title, first.document_context) == ("Exports", "a.md")
+
+
+def test_every_five_replies_make_a_summary_that_can_be_found(chat: Chat) -> None:
+    memory = chat.open()
+    talk(memory, 5)
+    [summary] = memory.store.summaries("s", kind="periodic")
+    assert (summary.first_seq, summary.last_seq) == (1, 10)
+    found = memory.recall("module_3", session="s").recall
+    assert [one.id for one, _ in found.summaries] == [summary.id]
+
+
+def test_a_recall_is_assembled_within_its_budget_and_measured(chat: Chat) -> None:
+    memory = chat.open()
+    talk(memory, 6)
+    found = memory.recall("Who added module_3?", session="s", budget_tokens=60)
+    assert "module_3" in found.assembled.text
+    assert found.assembled.tokens <= 60
+    [metric] = measured(memory, "recall")
+    assert metric["budget_tokens"] == 60
+    assert metric["surface"] == "chat"
+    assert "module_3" not in str(metric)
+
+
+def test_a_recall_asks_what_the_question_was_rewritten_to(chat: Chat) -> None:
+    memory = chat.open(rewrite=lambda query: query.replace("it", "module_3"))
+    talk(memory, 6)
+    assert memory.recall("who added it?", session="s").query == "who added module_3?"
+    chat.environ["enable_query_rewriting"] = "off"
+    assert memory.recall("who added it?", session="s").query == "who added it?"
+
+
+def test_a_rewriter_that_fails_leaves_the_question_as_typed(chat: Chat) -> None:
+    def broken(query: str) -> str:
+        raise KdsError("no rules")
+
+    found = chat.open(rewrite=broken).recall("who?")
+    assert found.query == "who?"
+    assert "searched as typed: no rules" in found.notes
+
+
+def test_with_the_memory_off_nothing_is_stored_and_the_chat_goes_on(chat: Chat) -> None:
+    chat.environ["KDS_MEMORY"] = "off"
+    memory = chat.open()
+    session = memory.begin()
+    assert memory.add(session.id, "user", "hello") is None
+    memory.catch_up(session.id)
+    memory.remember_turn(session.id, ["login form"])
+    assert memory.antecedents(session.id) == ()
+    assert [one.content for one in memory.window(session.id, "next?").messages] == ["next?"]
+    assert memory.recall("hello").recall.hits == ()
+    assert not chat.file.exists()
+
+
+def test_the_memory_is_switched_on_without_a_restart(chat: Chat) -> None:
+    chat.environ["KDS_MEMORY"] = "off"
+    memory = chat.open()
+    session = memory.begin()
+    memory.add(session.id, "user", "forgotten")
+    chat.environ["KDS_MEMORY"] = "on"
+    memory.add(session.id, "user", "kept")
+    assert [one.content for one in memory.store.messages(session.id)] == ["kept"]
+
+
+def test_without_summaries_only_the_last_turns_go(chat: Chat) -> None:
+    chat.environ |= {"enable_history_summarization": "off", "history_max_turns": "2"}
+    memory = chat.open()
+    talk(memory, 9)
+    window = memory.window("s", "next?")
+    assert window.summary == ""
+    assert len(window.messages) == 5
+    assert memory.store.summaries("s", kind="rolling") == ()
+
+
+def test_the_frequency_of_summaries_is_a_switch(chat: Chat) -> None:
+    chat.environ["RAG_SUMMARY_FREQUENCY"] = "0"
+    memory = chat.open()
+    talk(memory, 6)
+    assert memory.store.summaries("s", kind="periodic") == ()
+
+
+def test_terms_are_remembered_unless_switched_off(chat: Chat) -> None:
+    memory = chat.open()
+    memory.remember_turn("s", ["login form"], answer="The login form is done.")
+    assert [one.term for one in memory.antecedents("s")] == ["login form"]
+    chat.environ["enable_session_memory"] = "off"
+    assert memory.antecedents("s") == ()
+
+
+def test_terms_live_as_long_as_the_settings_say(chat: Chat) -> None:
+    chat.environ["session_memory_ttl_hours"] = "1"
+    memory = chat.open()
+    memory.remember_turn("s", ["login form"])
+    chat.clock.move(minutes=61)
+    assert memory.antecedents("s") == ()
+
+
+def test_the_model_writes_summaries_and_no_window_waits_for_it(chat: Chat) -> None:
+    asked: list[int] = []
+
+    def model(messages: Sequence[Message], previous: str) -> str:
+        asked.append(len(messages))
+        return "Together: " + " ".join([previous, *(message.content for message in messages)])
+
+    memory = chat.open(summarizer=model)
+    chat.environ["RAG_SUMMARY_FREQUENCY"] = "0"
+    talk(memory, 8)
+    assert asked == [8]
+    assert memory.window("s", "next?").summary.startswith("Together: Add field1")
+    assert asked == [8]
+    assert [one["source"] for one in measured(memory, "summary")] == ["model"]
+
+
+def test_a_model_that_fails_loses_no_turn(chat: Chat) -> None:
+    def model(messages: Sequence[Message], previous: str) -> str:
+        raise ConnectionError("no model")
+
+    memory = chat.open(summarizer=model)
+    talk(memory, 9)
+    assert len(memory.store.messages("s")) == 18
+    assert "module_1" in memory.window("s", "next?").summary
+    assert all(one["fell_back"] for one in measured(memory, "summary"))
+
+
+def test_summaries_can_be_made_when_nobody_waits(chat: Chat) -> None:
+    never = Event()
+
+    def model(messages: Sequence[Message], previous: str) -> str:
+        never.set()
+        return ""
+
+    memory = chat.open(summarizer=model)
+    for turn in range(10):
+        memory.add("s", "user", f"question {turn}")
+        memory.add("s", "assistant", f"answer {turn}", summarise=False)
+    assert not never.is_set()
+    memory.catch_up("s")
+    assert never.is_set()
+
+
+def test_a_whole_conversation_is_condensed_near_its_limit(chat: Chat) -> None:
+    chat.workspace.ensure()
+    chat.workspace.settings_path.write_text("memory: {context_limit_tokens: 4000}\n")
+    memory = chat.open()
+    condensed = 0
+    for turn in range(1, 60):
+        memory.add("s", "user", f"Add field{turn} to module_{turn}. " + "Some words more. " * 15)
+        memory.add("s", "assistant", f"Added field{turn}. " + "All is well. " * 15)
+        window = memory.window("s", "next?")
+        assert window.tokens.total <= 4000 * 0.95
+        assert window.first_seq + len([m for m in window.messages if m.seq]) == 2 * turn + 1
+        condensed += window.first_seq > 1 and condensed == 0
+    assert condensed == 1
+    rolling = memory.store.summaries("s", kind="rolling")
+    assert 1 < len(rolling) < 8
+    assert rolling[-1].last_seq == window.first_seq - 1
+    assert "module_40" in window.summary
+
+
+def test_condensing_begins_at_95_percent_of_the_limit(chat: Chat) -> None:
+    chat.workspace.ensure()
+    chat.workspace.settings_path.write_text("memory: {context_limit_tokens: 3000}\n")
+    memory = chat.open()
+    shares = []
+    for turn in range(400):
+        memory.add("s", "user", f"Add field{turn} to module_{turn}.")
+        memory.add("s", "assistant", "All is well.")
+        window = memory.window("s", "next?")
+        shares.append(window.tokens.total / 3000)
+        assert window.tokens.total <= 0.95 * 3000
+    drops = [before for before, after in pairwise(shares) if after < before]
+    assert len(drops) > 1
+    assert min(drops) > 0.94
+
+
+def test_a_model_condenses_a_whole_conversation_behind_the_answer(chat: Chat) -> None:
+    def model(messages: Sequence[Message], previous: str) -> str:
+        return "The user adds fields to a module."
+
+    chat.workspace.ensure()
+    chat.workspace.settings_path.write_text("memory: {context_limit_tokens: 2000}\n")
+    memory = chat.open(summarizer=model)
+    for turn in range(200):
+        memory.add("s", "user", f"Add field{turn} to module_{turn}.")
+        memory.window("s", f"Add field{turn} to module_{turn}.")
+        memory.add("s", "assistant", "All is well.", summarise=False)
+        memory.catch_up_later("s")
+    memory.close()
+    rolling = chat.open().store.summaries("s", kind="rolling")
+    assert rolling
+    assert all(one.text.startswith("The user adds fields to a module.") for one in rolling)
+
+
+def test_a_deleted_session_is_gone_with_all_that_was_known(chat: Chat) -> None:
+    memory = chat.open()
+    talk(memory, 9)
+    memory.remember_turn("s", ["login form"])
+    memory.window("s", "next?")
+    memory.delete("s")
+    assert memory.antecedents("s") == ()
+    memory.add("s", "user", "anew")
+    assert memory.window("s", "next?").summary == ""
+
+
+def test_a_read_only_memory_can_still_be_asked(chat: Chat) -> None:
+    memory = chat.open()
+    talk(memory, 9)
+    memory.close()
+    chat.file.chmod(0o400)
+    memory = chat.open()
+    window = memory.window("s", "next?")
+    assert "module_1" in window.summary
+    assert any("not measured" in note for note in window.notes)
+    assert memory.recall("module_3", session="s").recall.hits

@@ -1,0 +1,132 @@
+"""The window: the last turns verbatim, the question, and never a token too many."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from spoken import Pairs, spoken
+
+from kds.brain.memory.transit import REPLY_CHARS
+from kds.brain.memory.window import LABEL, Budget, Window, lay_out, turns_of
+from kds.brain.passages.values import Role
+from kds.brain.words.tokens import estimate_tokens
+
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+
+
+def window(
+    pairs: Pairs,
+    query: str = "",
+    *,
+    summary: str = "",
+    budget: Budget | None = None,
+    turns: int = 4,
+) -> Window:
+    layout = lay_out(
+        spoken(pairs), query, count=estimate_tokens, budget=budget or Budget(), turns=turns
+    )
+    return layout.window(summary, estimate_tokens)
+
+
+def talk(turns: int) -> list[tuple[Role, str]]:
+    return [
+        pair
+        for turn in range(1, turns + 1)
+        for pair in (("user", f"question {turn}"), ("assistant", f"answer {turn}"))
+    ]
+
+
+def test_the_last_four_turns_go_verbatim_and_the_question_last() -> None:
+    sent = window(talk(9), "next?").messages
+    assert [message.content for message in sent] == [
+        *(text for turn in range(6, 10) for text in (f"question {turn}", f"answer {turn}")),
+        "next?",
+    ]
+    assert sent[0].seq == 11
+    assert sent[-1].seq is None
+
+
+def test_the_summary_stands_before_them_under_its_label() -> None:
+    found = window(talk(5), "next?", summary="User: asked.")
+    assert found.messages[0].role == "system"
+    assert found.messages[0].content == f"{LABEL}\nUser: asked."
+    assert found.tokens.summary == estimate_tokens(found.messages[0].content)
+    assert found.first_seq == 3
+
+
+def test_replies_are_shortened_and_questions_are_not() -> None:
+    long = "word " * 200
+    sent = window([("user", long), ("assistant", long)]).messages
+    assert sent[0].content == long
+    assert len(sent[1].content) <= REPLY_CHARS
+    assert [message.cut for message in sent] == [False, True]
+
+
+def test_turns_that_do_not_fit_leave_from_the_oldest_on() -> None:
+    pairs = [("user", f"q{turn} " + "word " * 300) for turn in range(4)]
+    found = window(pairs)
+    assert [message.seq for message in found.messages] == [3, 4]
+    assert found.first_seq == 3
+
+
+def test_of_a_turn_that_does_not_fit_the_newest_messages_stay() -> None:
+    found = window([("user", "word " * 900), *[("tool", "row " * 100)] * 5])
+    assert found.messages[-1].seq == 6
+    assert found.messages[0].cut
+    assert found.tokens.total <= found.budget.total
+
+
+def test_a_long_question_takes_its_room_from_the_others() -> None:
+    found = window(talk(9), "word " * 900, summary="long " * 150)
+    assert not found.messages[-1].cut
+    assert found.tokens.query == 900
+    assert found.tokens.total <= 1100
+    assert found.notes == ("no room for the summary",)
+
+
+def test_a_question_beyond_the_whole_budget_is_cut_and_said_to_be() -> None:
+    found = window(talk(3), "word " * 5000)
+    assert found.messages[-1].cut
+    assert found.tokens.total <= 1100
+    assert found.notes == ("the question is longer than the budget and was cut",)
+
+
+def test_without_turns_the_question_goes_alone() -> None:
+    found = window(talk(3), "next?", turns=0)
+    assert [message.content for message in found.messages] == ["next?"]
+    assert found.first_seq == 7
+
+
+def test_an_empty_conversation_has_a_window_too() -> None:
+    assert window([], "first?").first_seq == 1
+    assert window([]).messages == ()
+
+
+def test_a_turn_begins_with_what_the_user_says() -> None:
+    pairs: Pairs = [
+        ("system", "s"),
+        ("user", "a"),
+        ("tool", "t"),
+        ("assistant", "b"),
+        ("user", "c"),
+    ]
+    assert [len(turn) for turn in turns_of(spoken(pairs))] == [1, 3, 1]
+
+
+MESSAGES = st.lists(
+    st.tuples(
+        st.sampled_from(ROLES),
+        st.one_of(st.text(max_size=300), st.integers(1, 3000).map(lambda n: "some words " * n)),
+    ),
+    max_size=12,
+)
+BUDGETS = st.builds(Budget, st.integers(0, 300), st.integers(0, 900), st.integers(0, 150))
+
+
+@given(MESSAGES, st.one_of(st.text(), st.integers(0, 900).map("why ".__mul__)), st.text(), BUDGETS)
+def test_no_window_is_over_budget_and_no_message_is_lost(
+    pairs: list[tuple[Role, str]], query: str, summary: str, budget: Budget
+) -> None:
+    found = window(pairs, query, summary=summary, budget=budget)
+    assert found.tokens.total == sum(estimate_tokens(one.content) for one in found.messages)
+    assert found.tokens.total <= budget.total
+    seqs = [one.seq for one in found.messages if one.seq is not None]
+    assert seqs == list(range(found.first_seq, len(pairs) + 1))
