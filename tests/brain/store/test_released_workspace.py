@@ -8,6 +8,7 @@ document, and the conversation context.
 
 import json
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -15,7 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from kds.brain.memory.sqlite_store import SqliteStore
-from kds.cli.main import kds
+from kds.brain.store.sqlite_files import backups
+from kds.cli.main import app
 
 ARCHIVE = Path(__file__).with_name("workspace-0.1.0.zip")
 
@@ -29,7 +31,7 @@ def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(kds, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -49,7 +51,7 @@ def test_what_stands_beside_the_conversations_is_there(released: Path) -> None:
         profile = store.profile.use("a test")
         assert profile is not None
         assert (profile.name, profile.preferences) == ("Ada", {"answers": "short"})
-        assert len(store.metrics.since(None)) == 5
+        assert len(store.metrics.since(datetime(2026, 1, 1, tzinfo=UTC))) == 5
         assert store.check().problems == ()
 
 
@@ -68,4 +70,4 @@ def test_an_older_file_is_copied_before_it_is_changed(released: Path) -> None:
     before = sqlite3.connect(folder / "memory.db").execute("PRAGMA user_version").fetchone()[0]
     with SqliteStore(folder / "memory.db") as store:
         changed = store.stats().schema_version > before
-    assert changed == bool([*folder.glob("memory.db.*backup*")])
+    assert changed == bool(backups(folder / "memory.db"))
