@@ -21,11 +21,11 @@ from kds.agents.document_retriever import DocumentRetriever
 from kds.brain.document import nearest
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import DispatchError
+from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.metrics import log_recall
 from kds.brain.passages.assembly import BUDGET_TOKENS, assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Passage
-from kds.brain.memory.memory_place import MemoryPlace
-from kds.brain.memory.metrics import log_recall
 from kds.brain.turn import Turn
 from kds.router.prompts.promptfile import PromptFile
 
