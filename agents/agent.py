@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.document import nearest
 from kds.brain.errors import DispatchError
 from kds.brain.message import clean_message
 from kds.brain.turn import UNKNOWN, Turn
+from kds.brain.yaml_files import nearest
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.values import prompt_values

@@ -6,8 +6,8 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from kds.brain.errors import KdsError
+from kds.brain.message import one_line
 from kds.brain.secrets.redaction import redact_secrets
-from kds.brain.visible import one_line
 
 Kind = Literal[
     "setting",  # the name of the model, or its URL, cannot be read

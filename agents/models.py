@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 from kds.agents.model_error import ModelError, model_error
 from kds.agents.providers import OPENAI, PROVIDERS, Provider, Wanted
-from kds.brain.document import nearest
-from kds.brain.patience import Patience
 from kds.brain.settings import ModelSettings
+from kds.brain.timeouts import Deadline
+from kds.brain.yaml_files import nearest
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
     from langchain_core.language_models import BaseChatModel
@@ -188,7 +188,7 @@ def _only_model(probe: Any, url: str, timeout_s: float, environ: Mapping[str, st
     """The one model of a server. Raises ModelError when it has none, or several to choose from."""
     client = probe.root_client.with_options(max_retries=0, timeout=timeout_s)
     try:
-        names = Patience(timeout_s).call(lambda: [each.id for each in client.models.list()])
+        names = Deadline(timeout_s).call(lambda: [each.id for each in client.models.list()])
     except Exception as error:  # noqa: BLE001  # whatever a server makes of its client
         raise model_error(error, url, secrets=environ, timeout_s=timeout_s) from None
     found = sorted({name for name in names if isinstance(name, str) and name})

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
-from kds.brain.plain import plain
-from kds.brain.turn import Turn
+from kds.brain.turn import Turn, plain
 
 
 @dataclass(frozen=True, slots=True)

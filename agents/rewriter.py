@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from kds.agents.model_error import ModelError, model_error
 from kds.agents.models import load_chat_model, model_label, model_secrets
 from kds.brain.memory.transit import mark_code, shorten
+from kds.brain.message import one_line
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance
-from kds.brain.visible import one_line
 from kds.router.prompts.library import PromptLibrary
 from kds.router.rewriting.checks import OUTPUT_TOKENS
 

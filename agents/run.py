@@ -25,7 +25,7 @@ from kds.agents.models import model_label, model_secrets
 from kds.agents.reply import AgentReply
 from kds.brain.errors import KdsError
 from kds.brain.message import well_formed
-from kds.brain.patience import Inbox, Patience
+from kds.brain.timeouts import Deadline, Inbox
 
 TEXT_CHARS: Final = 1_000_000
 """Characters of one answer: a model that goes beyond will not stop by itself."""
@@ -35,7 +35,7 @@ Result = AIMessage | ToolMessage | Mapping[str, Any] | ModelError | None
 
 
 class LoopInbox:
-    """An inbox (`kds.brain.patience`) of the running event loop, which goes on meanwhile."""
+    """An inbox (`kds.brain.timeouts`) of the running event loop, which goes on meanwhile."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -62,12 +62,12 @@ class Run:
     """The reply before anything is said: pieces of a stream are made of it."""
     model: BaseChatModel
     timeout_s: float
-    patience: Patience
+    deadline: Deadline
     config: RunnableConfig
     options: Mapping[str, Any]
     """Further arguments of the call, for the model."""
     inbox: Callable[[], Inbox]
-    """How to wait: with `kds.brain.patience.BlockingInbox` no event loop is needed."""
+    """How to wait: with `kds.brain.deadline.BlockingQueue` no event loop is needed."""
     streams: bool
 
     async def pieces(self) -> AsyncGenerator[AgentReply, None]:
@@ -82,7 +82,7 @@ class Run:
             failure: ModelError | None = None
             try:
                 stream = partial(self._stream, step)
-                async with aclosing(self.patience.heard(stream, self.inbox())) as chunks:
+                async with aclosing(self.deadline.heard(stream, self.inbox())) as chunks:
                     async for chunk in chunks:
                         if piece := said.heard(chunk):
                             yield piece
@@ -106,7 +106,7 @@ class Run:
             return await self._called(step)
         ask = partial(step.runnable.invoke, list(step.messages), self.config, **self.options)
         try:
-            answer = await self.patience.called(ask, self.inbox())
+            answer = await self.deadline.called(ask, self.inbox())
         except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
             return self._failure(error)
         return self._read(answer, structured=step.structured)
@@ -128,9 +128,9 @@ class Run:
         call: Any = {**step.call, "type": "tool_call"}
         inbox = self.inbox()
         if isinstance(inbox, LoopInbox) and _is_async(step.tool):
-            async with asyncio.timeout(self.patience.left_s):
+            async with asyncio.timeout(self.deadline.left_s):
                 return await step.tool.ainvoke(call, self.config)
-        return await self.patience.called(partial(step.tool.invoke, call, self.config), inbox)
+        return await self.deadline.called(partial(step.tool.invoke, call, self.config), inbox)
 
     def _read(self, answer: Any, *, structured: bool = False) -> Result:
         """The answer, if it is one."""

@@ -21,7 +21,7 @@ from kds.agents.run import LoopInbox, Run
 from kds.agents.runnable import RouterInput, message_text
 from kds.agents.tools import AnyTool, chosen_tools, ready
 from kds.brain.errors import MessageError
-from kds.brain.patience import BlockingInbox, Inbox, Patience, one_by_one
+from kds.brain.timeouts import BlockingQueue, Deadline, Inbox, one_by_one
 from kds.brain.turn import Turn
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
@@ -140,7 +140,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
     def _invoke(
         self, given: AgentInput, run_manager: object, config: RunnableConfig, **kwargs: Any
     ) -> AgentReply:
-        [reply] = one_by_one(self._run(given, config, kwargs, BlockingInbox, streams=False))
+        [reply] = one_by_one(self._run(given, config, kwargs, BlockingQueue, streams=False))
         return reply
 
     async def _ainvoke(
@@ -154,7 +154,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
         self, given: Iterator[AgentInput], run_manager: object, config: RunnableConfig,
         **kwargs: Any,
     ) -> Iterator[AgentReply]:  # fmt: skip
-        yield from one_by_one(self._run(_sum(list(given)), config, kwargs, BlockingInbox))
+        yield from one_by_one(self._run(_sum(list(given)), config, kwargs, BlockingQueue))
 
     async def _atransform(
         self, given: AsyncIterator[AgentInput], run_manager: object, config: RunnableConfig,
@@ -185,7 +185,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
             blank=blank,
             model=self.model,
             timeout_s=self.timeout_s,
-            patience=Patience(self.timeout_s),
+            deadline=Deadline(self.timeout_s),
             config=config,
             options=options,
             inbox=inbox,

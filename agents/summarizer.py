@@ -11,7 +11,7 @@ from kds.brain.memory.sentences import LABELS
 from kds.brain.memory.summarizer import Summarizer
 from kds.brain.memory.transit import mark_code, shorten
 from kds.brain.passages.values import Message
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 from kds.router.prompts.library import PromptLibrary
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it

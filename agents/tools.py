@@ -18,7 +18,6 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import Field
 
 from kds.agents.document_retriever import DocumentRetriever
-from kds.brain.document import nearest
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_place import MemoryPlace
@@ -27,6 +26,7 @@ from kds.brain.passages.assembly import BUDGET_TOKENS, assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Passage
 from kds.brain.turn import Turn
+from kds.brain.yaml_files import nearest
 from kds.router.prompts.promptfile import PromptFile
 
 READ_CONVERSATION: Final = "read_conversation"

@@ -16,7 +16,7 @@ from time import perf_counter, process_time
 from typing import Final
 
 from kds.api.measures import percentile
-from kds.brain.patience import Patience
+from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
 from kds.service.background import health
 
@@ -108,7 +108,7 @@ def served(
                     (found := health(place)) is not None and found["pid"] == process.pid
                 )
 
-            in_time = Patience(START_S).until(answers, pause_s=POLL_S)
+            in_time = Deadline(START_S).until(answers, pause_s=POLL_S)
             said = Path(log.name).read_text()
             if not in_time or process.poll() is not None:
                 raise SystemExit(f"{said}the service did not start")

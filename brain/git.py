@@ -16,7 +16,7 @@ from shutil import which
 from typing import Final
 
 from kds.brain.errors import ExposedError
-from kds.brain.visible import one_line
+from kds.brain.message import one_line
 from kds.brain.workspace import IGNORED, Workspace
 
 CONVERSATION: Final = (

@@ -1,9 +1,12 @@
-"""The message as it arrives, made safe to handle: no lone surrogates, no control characters."""
+"""Messages and histories as they arrive, made safe to handle and to show."""
 
 import re
+import unicodedata
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kds.brain.errors import MessageError
+from kds.brain.turn import Utterance
 
 MESSAGE_LIMIT: Final = 100_000
 """Characters of one message. Only its first 2,000 are analysed, but all are searched for
@@ -78,3 +81,116 @@ def well_formed_json(text: str) -> str:
     if "\\u" not in text:
         return text
     return _ESCAPED.sub(lambda found: r"\ufffd" if found["lone"] else found[0], text)
+
+
+_ESCAPES: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC: links
+)
+"""Terminal sequences of ECMA-48, whole: without its first character the rest would be shown."""
+
+_JOINED: Final = re.compile(r"(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u200d(?=\W)")
+_KEPT: Final = "\ue000"
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_SELECTORS: Final = range(0xE0100, 0xE01F0)
+_FIRST_SELECTOR: Final = chr(_SELECTORS.start)
+"""Variation selectors of ideographs: unseen behind any other character, and able to spell."""
+
+
+def one_line(text: str) -> str:
+    r"""Return ``text`` without line ends, terminal sequences and characters nobody sees.
+
+    Those of category C (Unicode): controls, directions (U+202E), tags (U+E0061). The joiner
+    inside of an emoji stays.
+
+    >>> one_line("red\n\x1b[31m# Rules\u202e \U0001f469\u200d\U0001f4bb\U000e0061")
+    'red # Rules 👩\u200d💻'
+    """
+    flat = " ".join(text.split())
+    if flat.isprintable() and max(flat, default="") < _FIRST_SELECTOR:
+        return flat
+    marked = _JOINED.sub(_KEPT, _ESCAPES.sub("", text.replace(_KEPT, "")))
+    seen = (" " if char.isspace() else char for char in marked if char.isspace() or _is_seen(char))
+    return " ".join("".join(seen).split()).replace(_KEPT, "\u200d")
+
+
+def _is_seen(char: str) -> bool:
+    if char == _KEPT:
+        return True
+    return unicodedata.category(char) not in _UNSEEN and ord(char) not in _SELECTORS
+
+
+_SHAPE: Final = '{"role": "user", "content": "Add a FAB button"}'
+_USER: Final = frozenset({"user", "human"})
+_ASSISTANT: Final = frozenset({"assistant", "ai"})
+_OTHERS: Final = frozenset({"system", "developer", "tool", "function", "remove"})
+"""Roles of messages that neither the user nor the assistant says: they are left out."""
+
+
+def utterances(history: Iterable[object]) -> tuple[Utterance, ...]:
+    """Return a conversation, oldest first, as the router takes it.
+
+    An item is an `Utterance`, a mapping with ``role`` and ``content`` (or ``text``), a pair of
+    role and content, or a message of LangChain or of the
+    OpenAI client. Messages of the system and of tools are left out.
+    Raises MessageError with the index of an item that is none of these.
+
+    >>> utterances([{"role": "user", "content": "Hi"}, ("assistant", "Hello. Shall I begin?")])[1]
+    Utterance(text='Hello. Shall I begin?', role='assistant')
+    """
+    if isinstance(history, str | bytes | Mapping) or not isinstance(history, Iterable):
+        raise _fault(f"is a {type(history).__name__}, not a list of messages")
+    read = (_utterance(one, at) for at, one in enumerate(history))
+    return tuple(one for one in read if one is not None)
+
+
+def _utterance(item: object, at: int) -> Utterance | None:
+    role, content = _parts(item, at)
+    text = _text(content)
+    if text is None:
+        raise _fault(f"has {content!r:.40} for a text", at)
+    if role in _OTHERS:
+        return None
+    if role in _USER:
+        return Utterance(well_formed(text), "user")
+    if role in _ASSISTANT:
+        return Utterance(well_formed(text), "assistant")
+    raise _fault(f"has {role!r:.40} for a role", at)
+
+
+def _parts(item: object, at: int) -> tuple[object, object]:
+    """Role and content of an item, whatever they are."""
+    if isinstance(item, Utterance):
+        return item.role, item.text
+    if isinstance(item, Mapping):
+        if "content" not in item and "text" not in item:
+            raise _fault("has no 'content'", at)
+        return item.get("role", item.get("type")), item.get("content", item.get("text"))
+    if isinstance(item, tuple | list) and len(item) == len(("role", "content")):
+        return item[0], item[1]
+    role, content = getattr(item, "role", None), getattr(item, "content", None)
+    role = role or str(getattr(item, "type", "")).lower().removesuffix("messagechunk") or None
+    if role is None or content is None:
+        raise _fault(f"is a {type(item).__name__}, not a message", at)
+    return role, content
+
+
+def _text(content: object) -> str | None:
+    """The text of a content, which may be a list of blocks; None when it is neither."""
+    if content is None or isinstance(content, str):
+        return content or ""  # null beside calls of tools
+    if not isinstance(content, list):
+        return None
+    blocks = (one if isinstance(one, str) else _block(one) for one in content)
+    return "\n".join(filter(None, blocks))
+
+
+def _block(block: object) -> str:
+    text = block.get("text") if isinstance(block, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
+def _fault(wrong: str, at: int | None = None) -> MessageError:
+    where = "history" if at is None else f"history[{at}]"
+    hint = f"write each message as {_SHAPE}; roles are user and assistant"
+    return MessageError(f"{where} {wrong}", hint=hint)

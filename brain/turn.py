@@ -1,15 +1,92 @@
-"""The values that travel: a frozen Turn, and what its fields are made of.
+"""The values that travel: a frozen Turn, what its fields are made of, and their JSON.
 
-A message becomes one Turn; each step of the router returns a new one (DESIGN 2). Offsets
-are in characters of ``Turn.message``; times are aware UTC datetimes; scores lie in [0, 1].
+A message becomes one Turn; each step of the router returns a new one. Offsets are in characters of
+``Turn.message``; times are aware UTC datetimes; scores lie in [0, 1].
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from types import UnionType
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
-from kds.brain.plain import plain
+from kds.brain.clock import moment
+from kds.brain.errors import StoreError
+
+
+def plain(value: Any, *, digits: int | None = None) -> Any:
+    """Return ``value`` as JSON has it; floats are rounded to so many ``digits``, if any are said.
+
+    >>> from kds.brain.turn import IntentScore
+    >>> plain((IntentScore("PLAN", 0.123456),), digits=4)
+    [{'intent': 'PLAN', 'confidence': 0.1235}]
+    """
+    if is_dataclass(value):
+        return {one.name: plain(getattr(value, one.name), digits=digits) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: plain(one, digits=digits) for name, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(one, digits=digits) for one in value]
+    return value if digits is None or not isinstance(value, float) else round(value, digits)
+
+
+def read(kind: Any, value: Any) -> Any:
+    """Return ``value`` as a ``kind``; fields with a default may be missing, unknown ones are left.
+
+    Raises TypeError, ValueError and KeyError.
+
+    >>> from kds.brain.turn import Edit
+    >>> read(tuple[Edit, ...], [{"start": 1, "end": 2, "text": "it", "more": 3}])
+    (Edit(start=1, end=2, text='it'),)
+    """
+    if is_dataclass(kind):
+        return _record(kind, value)
+    reader = _READERS.get(get_origin(kind) or kind)
+    return kind(value) if reader is None else reader(get_args(kind), value)
+
+
+def _record(kind: Any, value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise TypeError("not an object")
+    named = {one.name: one.type for one in fields(kind) if one.name in value}
+    return kind(**{name: read(of, value[name]) for name, of in named.items()})
+
+
+def _each(inner: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        raise TypeError("a list is missing")
+    return tuple(read(inner[0], one) for one in value)
+
+
+def _or_none(inner: tuple[Any, ...], value: Any) -> Any:
+    return None if value is None else read(inner[0], value)
+
+
+def _one_of(inner: tuple[Any, ...], value: Any) -> Any:
+    if value not in inner:
+        raise ValueError(f"unknown value {value!r}")
+    return value
+
+
+def _text(inner: tuple[Any, ...], value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _moment(inner: tuple[Any, ...], value: Any) -> datetime:
+    return datetime.fromisoformat(_text(inner, value))
+
+
+_READERS: Final[Mapping[Any, Callable[[tuple[Any, ...], Any], Any]]] = {
+    tuple: _each,
+    UnionType: _or_none,
+    Literal: _one_of,
+    str: _text,
+    datetime: _moment,
+}
+"""Of other types (bool, int, float) a value is made as it is."""
+
 
 Action = Literal["route", "clarify", "abstain"]
 
@@ -204,3 +281,63 @@ _SHOWN: Final = (
     *("session_id", "agent", "prompt_file", "prompt", "noted", "notice", "why"),
 )
 """What of a turn is JSON, in this order."""
+
+
+MS_DIGITS: Final = 3
+
+_KINDS: Final = {one.name: one.type for one in fields(Turn)}
+_NEEDED: Final = (
+    *("message", "at", "context", "references", "expanded", "context_ref", "context_switch"),
+    *("intent", "confidence", "in_scope", "alternatives", "secondary_intents", "action"),
+    *("question", "candidates", "session_id", "agent", "prompt_file", "prompt", "records"),
+)
+_OLDER_LACK: Final = ("unresolved", "rewriting")
+
+
+def to_wire(turn: Turn) -> dict[str, object]:
+    """Return ``turn`` as JSON values."""
+    return {
+        **turn.as_dict(),
+        "at": turn.at.isoformat(),
+        "in_scope": round(turn.in_scope, SCORE_DIGITS),
+        "context": [entry_to_wire(entry) for entry in turn.context],
+        "unresolved": list(turn.unresolved),
+        "rewriting": None if turn.rewriting is None else rewriting_to_wire(turn.rewriting),
+        "records": plain(turn.records, digits=MS_DIGITS),
+    }
+
+
+def from_wire(data: object) -> Turn:
+    """Read a turn that `to_wire` wrote; what it does not know is passed over.
+
+    Raises StoreError when ``data`` is no such turn.
+    """
+    try:
+        if not isinstance(data, Mapping):
+            raise TypeError("not an object")
+        found = {name: read(_KINDS[name], data[name]) for name in _NEEDED}
+        found |= {name: read(_KINDS[name], data[name]) for name in _OLDER_LACK if name in data}
+        return Turn(**found, english=data.get("notice") is None)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"this is no turn: {type(error).__name__}: {error}",
+            hint="is the other side another version of KDS? restart it: kds service stop",
+        ) from error
+
+
+def entry_to_wire(entry: ContextEntry) -> dict[str, object]:
+    """Return a context entry as JSON values: the fields of the file (DESIGN 3)."""
+    return {
+        "timestamp": moment(entry.timestamp, "auto"),
+        "user_message": entry.user_message,
+        "intent": entry.intent,
+        "session_id": entry.session_id,
+        **({} if entry.context_ref is None else {"context_ref": entry.context_ref}),
+        **({} if entry.origin is None else {"origin": entry.origin}),
+    }
+
+
+def rewriting_to_wire(rewriting: Rewriting) -> dict[str, object]:
+    """Return what became of asking a model as JSON values: nothing of what was said."""
+    made: dict[str, object] = plain(rewriting, digits=MS_DIGITS)
+    return made

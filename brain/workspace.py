@@ -1,16 +1,20 @@
-"""Where a project keeps its conversation: finding the workspace, and making its folder."""
+"""Where a project keeps its conversation: its workspace folder, or a shared database."""
 
 import errno
+import getpass
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from kds.brain.clock import Clock, utc_now
+from kds.brain.discovery import BRAIN, HOME_VARIABLE, folder_of, named, nearest, own_settings
+from kds.brain.environment import DATABASE
 from kds.brain.errors import WorkspaceError
-from kds.brain.private_file import may_write
-from kds.brain.whereabouts import BRAIN, HOME_VARIABLE, folder_of, named, nearest, own_settings
+from kds.brain.files import LockedFile, LockedText, may_write
 
 IGNORED: Final = """\
 # Conversations, caches and tokens of one person: no version control. What a team may share is let
@@ -181,3 +185,90 @@ def _origin(start: Path | None) -> str:
 def own_settings_path(environ: Mapping[str, str] = os.environ) -> Path:
     """Return where the user's own settings are, which hold in every workspace."""
     return Path(own_settings(environ))
+
+
+if TYPE_CHECKING:
+    from kds.brain.store.postgres import Server
+
+Environ = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedDatabase:
+    """A server, and whose rows on it belong to a workspace."""
+
+    url: str
+    tenant: tuple[str, str, str]
+    """Organisation, person and project."""
+
+    def __str__(self) -> str:
+        """The server without user and password."""
+        from kds.brain.store.postgres import place_of
+
+        return place_of(self.url)
+
+    def server(self) -> "Server":
+        """Return a pool of connections; whoever has it closes it. Raises StoreError."""
+        from kds.brain.store.postgres import Server
+
+        return Server.shared(self.url)
+
+
+def shared_database(
+    workspace: Workspace, *, environ: Environ = os.environ
+) -> SharedDatabase | None:
+    """Return the server of a workspace, None when there is none: the usual case, told at once.
+
+    Raises SettingsError when the settings may name one and are wrong.
+    """
+    if not environ.get(DATABASE, "").strip() and not _may_name_one(environ):
+        return None
+    from kds.brain.settings import load_settings  # 0.1 s of imports
+
+    database = load_settings(workspace, environ=environ).database
+    if database.url is None:
+        return None
+    project = database.project or workspace.root.name or "project"
+    names = (database.organisation, database.person or _user(), project)
+    return SharedDatabase(database.url.get_secret_value(), names)
+
+
+def _may_name_one(environ: Environ) -> bool:
+    """Whether the user's own settings have the word at all: no parser is needed to see that."""
+    try:
+        return b"database" in own_settings_path(environ).read_bytes()
+    except FileNotFoundError:
+        return False
+    except OSError:  # told of where the settings are read
+        return True
+
+
+def _user() -> str:
+    with suppress(OSError, KeyError, ImportError):  # a user without a name, as in a container
+        return getpass.getuser()
+    return "user"
+
+
+def locked_text(
+    workspace: Workspace,
+    name: str,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    clock: Clock = utc_now,
+) -> LockedText:
+    """Return the text ``name`` of a workspace: in `kds-brain`, or on the server the user named.
+
+    Raises SettingsError when the settings may name a server and are wrong.
+    """
+    shared = shared_database(workspace, environ=environ)
+    if shared is None:
+        return LockedFile(workspace.brain / name, partial(_keep_private, workspace))
+    from kds.brain.store.texts import PostgresText  # without a server nothing of the driver
+
+    return PostgresText.of(shared, name, clock=clock)
+
+
+def _keep_private(workspace: Workspace) -> None:
+    from kds.brain.git import keep_private  # `subprocess` is for what is kept
+
+    keep_private(workspace)

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from time import process_time
 
 from kds.brain.errors import PipelineError
-from kds.brain.stages import watching
+from kds.brain.tracing import span
 from kds.brain.turn import StepRecord, Turn
 from kds.router.pattern import one_turn
 from kds.router.step import Step
@@ -38,7 +38,7 @@ class Pipeline:
 
 def _run(step: Step, turn: Turn) -> Turn:
     started = process_time()
-    with watching(step.name):
+    with span(step.name):
         after = step.run(turn)
     cpu_ms = (process_time() - started) * 1000.0
     record = StepRecord(step.name, after.notes, cpu_ms)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.errors import KdsError
+from kds.brain.message import one_line
 from kds.brain.turn import Rewriting, Turn
-from kds.brain.visible import one_line
 from kds.router.conversation import DiscourseOf, remembered
 from kds.router.references.resolver import Resolver
 from kds.router.rewriting.writer import CheckedRewriter, could_lean, rewrite_turn

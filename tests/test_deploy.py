@@ -13,7 +13,7 @@ import click
 import pytest
 import yaml
 
-from kds.brain.settings_variables import PLACES
+from kds.brain.environment import PLACES
 from kds.cli.main import app
 
 DEPLOY = Path(__file__).resolve().parent.parent / "docs" / "deploy"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kds.brain.document import parse_yaml
 from kds.brain.errors import RuleFileError
+from kds.brain.yaml_files import parse_yaml
 from kds.router.english import PACKAGED as TABLES
 from kds.router.prompts.texts import packaged_root
 from kds.router.references.ruleset import PACKAGED, load_rules
@@ -36,7 +36,7 @@ assert all(loaded)
 
 @pytest.fixture
 def pure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kds.brain.yamlreader._PARSER", yaml.SafeLoader)
+    monkeypatch.setattr("kds.brain.yaml_files._PARSER", yaml.SafeLoader)
 
 
 def test_the_packaged_rules_prompts_words_and_dialogues_load_in_a_process_without_libyaml() -> None:
@@ -59,7 +59,7 @@ def test_both_parsers_read_the_same_data_and_lines(monkeypatch: pytest.MonkeyPat
     parts = _yaml_parts()
     assert len(parts) > len(DIALOGUES) + 20
     compiled = [parse_yaml(text, path=name) for name, text in parts]
-    monkeypatch.setattr("kds.brain.yamlreader._PARSER", yaml.SafeLoader)
+    monkeypatch.setattr("kds.brain.yaml_files._PARSER", yaml.SafeLoader)
     for (name, text), document in zip(parts, compiled, strict=True):
         assert parse_yaml(text, path=name) == document
 
@@ -110,7 +110,7 @@ def test_both_parsers_name_the_same_line(
 ) -> None:
     if not hasattr(yaml, parser):
         pytest.skip("this PyYAML has no libyaml")
-    monkeypatch.setattr("kds.brain.yamlreader._PARSER", getattr(yaml, parser))
+    monkeypatch.setattr("kds.brain.yaml_files._PARSER", getattr(yaml, parser))
     assert [one.where for one in parse_yaml(text, path="f").problems] == [f"f:{line}"]
 
 

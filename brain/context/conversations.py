@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.journal import ContextJournal, Journal
 from kds.brain.errors import MessageError
-from kds.brain.shared_database import SharedDatabase, shared_database
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 
 if TYPE_CHECKING:
     from kds.brain.context.postgres_journal import PostgresContexts

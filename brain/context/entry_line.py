@@ -13,8 +13,7 @@ from typing import Any, Final
 from kds.brain.clock import read_moment
 from kds.brain.context.origin import ORIGIN
 from kds.brain.message import well_formed
-from kds.brain.turn import ContextEntry
-from kds.brain.wire import entry_to_wire
+from kds.brain.turn import ContextEntry, entry_to_wire
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.context.entry_line import Line, decode_lines, encode, latest
 from kds.brain.context.origin import within_reach
 from kds.brain.errors import StoreError
-from kds.brain.kept_text import PrivateText
+from kds.brain.files import LockedFile
 from kds.brain.secrets.redaction import storable
 from kds.brain.secrets.withheld import withheld, without
 from kds.brain.turn import ContextEntry
@@ -113,7 +113,7 @@ class ContextJournal(Journal):
         check: Callable[[], None] = nothing_to_check,
     ) -> None:
         """``check`` raises an error when nothing may be kept here now; asked before each entry."""
-        self.text = PrivateText(path)
+        self.text = LockedFile(path)
         self._check = check
         self._clock = clock
         self._origin = origin
@@ -135,7 +135,7 @@ class ContextJournal(Journal):
         if self.text.read_only:
             return self._loaded(found, left=f"{self.text} is read-only")
         try:
-            with self.text.borrowed(timeout_s=min(TIDY_TIMEOUT_S, self._lock_timeout_s)):
+            with self.text.locked(timeout_s=min(TIDY_TIMEOUT_S, self._lock_timeout_s)):
                 found = self._sort(self.text.read() or b"")
                 self._set_aside(found.damaged)
                 self._write(found.kept)
@@ -156,7 +156,7 @@ class ContextJournal(Journal):
         stored = stored_entry(replace(entry, origin=entry.origin or self._origin))
         line = Line(0, encode(stored), entry=stored)
         self.text.prepare()
-        with self.text.borrowed(timeout_s=self._lock_timeout_s):
+        with self.text.locked(timeout_s=self._lock_timeout_s):
             found = self._sort(self._read_for_writing())
             refuse_ahead(entry, self._clock(), where=str(self.text))
             self._set_aside(found.damaged)
@@ -178,7 +178,7 @@ class ContextJournal(Journal):
         """
         if self.text.read() is None and not self.text.aside.exists:
             return 0
-        with self.text.borrowed(timeout_s=self._lock_timeout_s):
+        with self.text.locked(timeout_s=self._lock_timeout_s):
             found = self._sort(self._read_for_writing())
             self._write(())
             self.text.aside.remove()

@@ -29,11 +29,11 @@ from kds.brain.context.origin import within_reach
 from kds.brain.errors import OutageError, StoreError
 from kds.brain.learning.learned_file import FILE_NAME
 from kds.brain.passages.rows import insert
-from kds.brain.shared_database import SharedDatabase
 from kds.brain.store.columns import to_micros
 from kds.brain.store.engine import Connection
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.turn import ContextEntry
+from kds.brain.workspace import SharedDatabase
 
 REMEMBERED: Final = 1000
 """Conversations whose entries the process keeps for an outage, the latest used."""

@@ -17,12 +17,10 @@ from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
 from kds.brain.context.work import NOTHING, Edit, LoadedWork, Work
 from kds.brain.errors import StoreError
-from kds.brain.kept_text import KeptText
-from kds.brain.plain import read
+from kds.brain.files import LockedText
 from kds.brain.secrets.withheld import withheld, without
 from kds.brain.store.columns import kept_text
-from kds.brain.turn import Turn
-from kds.brain.wire import from_wire, to_wire
+from kds.brain.turn import Turn, from_wire, read, to_wire
 
 FOLDER: Final = "work"
 """Where the files are in `kds-brain`, one for each conversation."""
@@ -41,7 +39,7 @@ class WorkFile:
     """
 
     def __init__(
-        self, text: KeptText, *, clock: Clock = utc_now, lock_timeout_s: float = LOCK_TIMEOUT_S
+        self, text: LockedText, *, clock: Clock = utc_now, lock_timeout_s: float = LOCK_TIMEOUT_S
     ) -> None:
         self.text = text
         self._clock = clock
@@ -69,7 +67,7 @@ class WorkFile:
         if not self.text.has_place and edit(NOTHING) == NOTHING:
             return LoadedWork(NOTHING)  # there is nothing to keep: looking makes no folder
         self.text.prepare()
-        with self.text.borrowed(timeout_s=self._lock_timeout_s) as text:
+        with self.text.locked(timeout_s=self._lock_timeout_s) as text:
             before = self._before(text)
             after = edit(before.work)
             if after == NOTHING:
@@ -81,11 +79,11 @@ class WorkFile:
     def clear(self) -> None:
         """Forget all of it, and what was set aside."""
         if self.text.exists or self.text.aside.exists:
-            with self.text.borrowed(timeout_s=self._lock_timeout_s) as text:
+            with self.text.locked(timeout_s=self._lock_timeout_s) as text:
                 text.remove()
                 text.aside.remove()
 
-    def _before(self, text: KeptText) -> LoadedWork:
+    def _before(self, text: LockedText) -> LoadedWork:
         content = text.read()
         if content is None:
             return LoadedWork(NOTHING)

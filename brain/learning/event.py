@@ -14,9 +14,8 @@ from typing import Any, Final, Literal, cast, get_args
 from kds.brain.clock import moment, read_moment
 from kds.brain.learning.phrase import phrase_key
 from kds.brain.learning.reference import thing
-from kds.brain.message import well_formed
+from kds.brain.message import one_line, well_formed
 from kds.brain.secrets.redaction import storable
-from kds.brain.visible import one_line
 
 Correction = Literal["clarified", "corrected", "told"]
 """Answered a question of ours; said which intent the message before had; ran the former command

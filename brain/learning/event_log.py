@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.kept_text import KeptText
+from kds.brain.files import LockedText
 from kds.brain.learning.event import LearningEvent, decode, encode
 
 FILE_NAME: Final = "learning.jsonl"
@@ -42,7 +42,7 @@ class _Read:
 class EventLog:
     """The events of one workspace. Every method raises StoreError when they cannot be used."""
 
-    def __init__(self, text: KeptText, *, max_events: int = MAX_EVENTS) -> None:
+    def __init__(self, text: LockedText, *, max_events: int = MAX_EVENTS) -> None:
         self.text = text
         self._max = max_events
 
@@ -62,7 +62,7 @@ class EventLog:
         try:
             if self.text.read_only:
                 raise StoreError("it is read-only", where=str(self.text))
-            with self.text.borrowed(timeout_s=_TIDY_TIMEOUT_S) as text:
+            with self.text.locked(timeout_s=_TIDY_TIMEOUT_S) as text:
                 found = _read(text.read() or b"")
                 _write(text, found)
         except StoreError as error:
@@ -78,7 +78,7 @@ class EventLog:
         """
         self.text.prepare()
         new = b"".join(encode(event) + b"\n" for event in events)
-        with self.text.borrowed(timeout_s=LOCK_TIMEOUT_S) as text:
+        with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
             content = text.read() or b""
             found = _read(content)
             kept = self._bounded([*found.lines, *_read(new).lines])
@@ -103,7 +103,7 @@ class EventLog:
         return [line for index, line in enumerate(lines) if index not in dropped]
 
 
-def _write(text: KeptText, found: _Read) -> None:
+def _write(text: LockedText, found: _Read) -> None:
     if found.damaged:
         text.aside.append(b"".join(raw + b"\n" for _, raw, _ in found.damaged))
     text.replace(b"".join(raw + b"\n" for raw, _ in found.lines))

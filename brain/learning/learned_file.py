@@ -13,11 +13,11 @@ from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from kds.brain.document import decoded, parse_yaml, validate
 from kds.brain.errors import ConfigError, Problem, StoreError
-from kds.brain.kept_text import KeptText
+from kds.brain.files import LockedText
 from kds.brain.learning.event import example_id, reference_id
 from kds.brain.learning.reference import LearnedReference
+from kds.brain.yaml_files import decoded, parse_yaml, validate
 
 FILE_NAME: Final = "learned.yaml"
 """In the `kds-brain` folder of a workspace, or among the texts of a tenant."""
@@ -83,7 +83,7 @@ class _File(BaseModel):
 class LearnedFile:
     """The text of one workspace. Methods raise StoreError when it cannot be used."""
 
-    text: KeptText
+    text: LockedText
 
     def load(self) -> tuple[LearnedExample, ...]:
         """The examples alone. Raises LearnedFileError."""
@@ -107,7 +107,7 @@ class LearnedFile:
 
         Raises StoreError when the file is full, LearnedFileError when it does not load.
         """
-        with self.text.borrowed(timeout_s=LOCK_TIMEOUT_S) as kept:
+        with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as kept:
             text = self._decoded(kept)
             present = self._parsed(text)
             known = {one.id for one in present}
@@ -135,7 +135,7 @@ class LearnedFile:
         Without them, or when they were changed by hand, the lines of the entry go. With the last
         example the file goes too, if it holds nothing of the user's.
         """
-        with self.text.borrowed(timeout_s=LOCK_TIMEOUT_S) as kept:
+        with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as kept:
             text = self._decoded(kept)
             if text is None:
                 return False
@@ -180,7 +180,7 @@ class LearnedFile:
         )
         return first, end
 
-    def _decoded(self, kept: KeptText) -> str | None:
+    def _decoded(self, kept: LockedText) -> str | None:
         content = kept.read()
         if content is None or not content.strip():
             return None

@@ -8,8 +8,8 @@ import re
 import unicodedata
 from typing import Final
 
+from kds.brain.message import one_line
 from kds.brain.secrets.redaction import storable
-from kds.brain.visible import one_line
 
 MAX_CHARACTERS: Final = 200
 """Longest example. Of the shipped ones none is longer than 80; a long message is one of a kind."""

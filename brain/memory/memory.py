@@ -18,7 +18,6 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.condensation import Keep, Later
 from kds.brain.memory.entities import Antecedent, EntitySession
 from kds.brain.memory.extractive import ExtractiveSummarizer
-from kds.brain.memory.live_settings import LiveSettings
 from kds.brain.memory.memory_place import MemoryPlace
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import log_recall
@@ -40,7 +39,7 @@ from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Role, Scope, Summary
-from kds.brain.settings_schema import MemorySettings
+from kds.brain.settings import LiveSettings, MemorySettings
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 

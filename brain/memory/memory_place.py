@@ -7,8 +7,8 @@ from kds.brain.git import CONVERSATION
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.place import Place
-from kds.brain.shared_database import SharedDatabase
 from kds.brain.words.tokens import TokenCounter
+from kds.brain.workspace import SharedDatabase
 
 
 class MemoryPlace(Place[MemoryStore]):

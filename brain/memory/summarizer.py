@@ -17,7 +17,7 @@ from kds.brain.memory.extractive import (
 from kds.brain.memory.facts import Fact, Told, decision_words
 from kds.brain.memory.sentences import Reading, read
 from kds.brain.passages.values import Message
-from kds.brain.patience import CallError, call_within
+from kds.brain.timeouts import CallError, call_within
 from kds.brain.words.stem import stem
 
 TIMEOUT_S: Final = 20.0

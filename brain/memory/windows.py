@@ -18,7 +18,7 @@ from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
 from kds.brain.memory.transit import fit
 from kds.brain.memory.window import LABEL, TURNS, Budget, Layout, Window, lay_out
 from kds.brain.passages.values import Message, Summary
-from kds.brain.settings_schema import MemorySettings
+from kds.brain.settings import MemorySettings
 from kds.brain.store.columns import kept_text
 from kds.brain.words.tokens import TokenCounter
 

@@ -11,9 +11,8 @@ from typing import Generic, Self, TypeVar
 from kds.brain.clock import Clock, utc_now
 from kds.brain.git import keep_private
 from kds.brain.passages.store import PassageStore
-from kds.brain.shared_database import SharedDatabase, shared_database
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 
 S = TypeVar("S", bound=PassageStore)
 

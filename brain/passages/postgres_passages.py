@@ -25,13 +25,13 @@ from kds.brain.passages.store import PassageStore, Weights
 from kds.brain.passages.text_search import COMMON, IDENTIFIER_WEIGHTS, WordForms
 from kds.brain.passages.values import Scored
 from kds.brain.passages.vector_blob import from_blob, unit
-from kds.brain.shared_database import SharedDatabase
 from kds.brain.store.engine import Connection
 from kds.brain.store.health import Check
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
 from kds.brain.words.identifiers import joined_forms
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.workspace import SharedDatabase
 
 LONGEST_TERM: Final = 500
 """Characters: PostgreSQL takes 2,046 bytes, and no word is that long."""

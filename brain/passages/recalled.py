@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from kds.brain.passages.fusion import DEFAULT, Fused, Weights
 from kds.brain.passages.query import Question
 from kds.brain.passages.values import Passage, Summary
-from kds.brain.settings_schema import RecallOptions
+from kds.brain.settings import RecallOptions
 
 if TYPE_CHECKING:  # which notes its stages in a Log of this module
     from kds.brain.passages.dense import Vector

@@ -10,11 +10,11 @@ import sqlite3
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.patience import Patience
-from kds.brain.private_file import locked, remove_private
+from kds.brain.files import locked, remove_private
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import backups, set_aside_files
+from kds.brain.timeouts import Deadline
 
 PAUSE_S: Final = 0.01
 """Between two attempts to empty the log: about the time another process takes for it."""
@@ -55,8 +55,8 @@ def scrub(
 
     Raises StoreError when another process reads the old state all the time; it stays due.
     """
-    patience = database.timeout_s if timeout_s is None else timeout_s
-    with locked(database.path, timeout_s=patience):
+    deadline = database.timeout_s if timeout_s is None else timeout_s
+    with locked(database.path, timeout_s=deadline):
         for copy in backups(database.path):
             remove_private(copy)
         if set_aside_too:
@@ -69,7 +69,7 @@ def scrub(
             for index in database.kind.indexes:
                 connection.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
             connection.execute("VACUUM")
-            if not log_emptied(connection, timeout_s=patience):
+            if not log_emptied(connection, timeout_s=deadline):
                 raise StoreError(
                     f"what was deleted is still in the log of {database.kind.what}: another "
                     "process reads it",
@@ -103,4 +103,4 @@ def log_emptied(connection: sqlite3.Connection, *, timeout_s: float) -> bool:
     def emptied() -> bool:
         return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
-    return Patience(timeout_s).until(emptied, pause_s=PAUSE_S)
+    return Deadline(timeout_s).until(emptied, pause_s=PAUSE_S)

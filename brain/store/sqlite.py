@@ -21,7 +21,7 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
-from kds.brain.private_file import is_read_only
+from kds.brain.files import is_read_only
 from kds.brain.store.migrations import FileKind, refuse_foreign, version_of
 from kds.brain.store.sqlite_errors import is_damage, store_error
 from kds.brain.store.sqlite_files import identity, mark_suspect

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.private_file import PRIVATE, append_private, failure, remove_private
+from kds.brain.files import PRIVATE, append_private, failure, remove_private
 
 COMPANIONS: Final = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database file."""

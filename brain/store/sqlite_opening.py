@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from kds.brain.clock import Clock
 from kds.brain.errors import StoreError
-from kds.brain.private_file import locked
+from kds.brain.files import locked
 from kds.brain.store.columns import DamagedRowError
 from kds.brain.store.migrations import FileKind, migrate, refuse_foreign, version_of
 from kds.brain.store.sqlite_errors import is_damage, missing_search, store_error

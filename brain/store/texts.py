@@ -1,4 +1,4 @@
-"""The texts of a tenant: `kds.brain.kept_text.KeptText` as rows, each with a mark of its own.
+"""The texts of a tenant: `kds.brain.files.LockedText` as rows, each with a mark of its own.
 
 A mark is a number that no state of any text had before: who sees the one he has seen has nothing
 to read anew.
@@ -12,11 +12,11 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
-from kds.brain.kept_text import ASIDE, KeptText
-from kds.brain.shared_database import SharedDatabase
+from kds.brain.files import ASIDE, LockedText
 from kds.brain.store.columns import to_micros
 from kds.brain.store.engine import Connection
 from kds.brain.store.tenancy import Tenancy, tenant_number
+from kds.brain.workspace import SharedDatabase
 
 _PUT: Final = (
     "INSERT INTO kept_text(name, content, at) VALUES (?, ?, ?) ON CONFLICT(name) "
@@ -58,7 +58,7 @@ def tenancy_of(shared: SharedDatabase, *, clock: Clock = utc_now) -> Iterator[Te
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresText(KeptText):
+class PostgresText(LockedText):
     """A text of a tenant, which is a row."""
 
     opened: Opened
@@ -87,7 +87,7 @@ class PostgresText(KeptText):
         return None if row is None else str(row[0]).encode()
 
     @contextmanager
-    def borrowed(self, *, timeout_s: float) -> Iterator["PostgresText"]:
+    def locked(self, *, timeout_s: float) -> Iterator["PostgresText"]:
         """Begin a transaction that nobody else has for this text; it waits as long as any does."""
         with self._written() as begun:
             yield PostgresText(lambda: nullcontext(begun), self.key, self.place)

@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import Document, files_in, nearest, parse_yaml, read_text
 from kds.brain.errors import ConfigError, Problem
+from kds.brain.yaml_files import Document, files_in, nearest, parse_yaml, read_text
 
 PACKAGED: Final = Path(__file__).parent
 

@@ -22,8 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.private_file import make_private_folder
-from kds.brain.receipt import read_own, replace_own
+from kds.brain.files import make_private_folder, read_trusted, replace_trusted
 from kds.router.intents.calibration import Calibrator
 from kds.router.intents.certainty import Mix
 from kds.router.intents.evidence import IntentRules, RuleBook, order_rules
@@ -83,7 +82,9 @@ def open_model(
 def needs_fit(prompts: Sequence[PromptFile], cache_dir: Path) -> bool:
     """Whether opening the model of these prompts would have to fit it first."""
     examples, rules = lessons(prompts)
-    return _shipped_for(examples) is None and read_own(_path(cache_dir, examples, rules)) is None
+    return (
+        _shipped_for(examples) is None and read_trusted(_path(cache_dir, examples, rules)) is None
+    )
 
 
 @lru_cache(maxsize=1)
@@ -235,7 +236,7 @@ def _block(kind: str, joined: str, idf: "np.ndarray[Any, Any]") -> Block:
 
 def _load(path: Path, warnings: list[str], *, may_write: bool) -> Learned | None:
     try:
-        data = read_own(path)
+        data = read_trusted(path)
     except StoreError as error:
         warnings.append(f"{path}: the model cache cannot be read ({error.message}); fitted anew")
         return None
@@ -261,7 +262,7 @@ def _store(learned: Learned, path: Path, warnings: list[str]) -> None:
     try:
         path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         make_private_folder(path.parent)
-        replace_own(path, dump(learned))
+        replace_trusted(path, dump(learned))
         _forget_older(path)
     except (OSError, StoreError) as error:
         reason = error.message if isinstance(error, StoreError) else error.strerror

@@ -10,9 +10,8 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator
 
-from kds.brain.document import Document, validate
-from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
+from kds.brain.yaml_files import Document, DocumentCache, validate
 from kds.router.prompts.frontmatter import MANY_EXAMPLES, STRICT, Text
 
 SUFFIX: Final = ".examples.yaml"

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kds.brain.document import Document
 from kds.brain.errors import Problem
+from kds.brain.yaml_files import Document
 from kds.router.prompts.outputschema import schema_problems
 
 INTENT_NAME: Final = r"^[A-Z][A-Z0-9_]*$"

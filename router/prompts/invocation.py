@@ -10,8 +10,8 @@ import shlex
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from kds.brain.document import nearest
 from kds.brain.errors import DispatchError
+from kds.brain.yaml_files import nearest
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.texts import FOLDERS
 

@@ -8,9 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import NodePath, nearest
-from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.brain.yaml_files import DocumentCache, NodePath, nearest
 from kds.router.prompts.examplefile import ExamplesText
 from kds.router.prompts.promptfile import PromptDraft, PromptFile, read_prompt
 from kds.router.prompts.template import TemplateSet, TemplateSource

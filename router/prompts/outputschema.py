@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import regex
 
-from kds.brain.document import Document, NodePath
 from kds.brain.errors import Problem
-from kds.brain.patience import Patience
+from kds.brain.timeouts import Deadline
+from kds.brain.yaml_files import Document, NodePath
 from kds.router.pattern import SEARCH_LIMIT_S, Pattern
 from kds.router.prompts.schema_steps import MOST_NODES, REFERENCES, StepCount
 
@@ -49,11 +49,11 @@ class _Budget:
 
     def __init__(self) -> None:
         self.checks = MOST_CHECKS
-        self.patience = Patience(LIMIT_S)
+        self.deadline = Deadline(LIMIT_S)
 
     def spend(self) -> None:
         self.checks -= 1
-        if self.checks < 0 or self.patience.is_over:
+        if self.checks < 0 or self.deadline.is_over:
             raise _SpentError
 
 

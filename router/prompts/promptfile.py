@@ -11,9 +11,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from kds.brain.document import Document, NodePath, misfits, validate
-from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
+from kds.brain.yaml_files import Document, DocumentCache, NodePath, misfits, validate
 from kds.router.pattern import Pattern, control_problem
 from kds.router.prompts.examplefile import ExampleFile, ExamplesText, read_examples
 from kds.router.prompts.frontmatter import (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from kds.brain.document import NodePath
+from kds.brain.yaml_files import NodePath
 
 NAMELESS: Final = "STAND_IN"
 """In place of an intent that is none: patterns are not to be told off for having no intent."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import nearest, read_text
 from kds.brain.errors import Problem
 from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import nearest, read_text
 from kds.router.prompts.examplefile import SUFFIX, examples_path
 from kds.router.prompts.promptfile import FENCE
 from kds.router.prompts.texts import FOLDERS

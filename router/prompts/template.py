@@ -13,8 +13,8 @@ from typing import Final
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, meta, nodes
 from jinja2.exceptions import SecurityError
 
-from kds.brain.document import nearest
 from kds.brain.errors import DispatchError, Problem
+from kds.brain.yaml_files import nearest
 from kds.router.prompts.budget import Rendering
 from kds.router.prompts.sandbox import sandbox
 

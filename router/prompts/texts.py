@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Final
 
 import kds.prompts
-from kds.brain.document import files_in, read_text
-from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, PromptFileError
+from kds.brain.yaml_files import DocumentCache, files_in, read_text
 from kds.router.prompts.examplefile import ExamplesText, examples_path
 from kds.router.prompts.promptfile import FENCE
 

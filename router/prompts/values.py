@@ -6,8 +6,8 @@ from datetime import UTC
 from typing import Final
 
 from kds.brain.clock import moment
+from kds.brain.message import one_line
 from kds.brain.turn import ContextEntry, Turn
-from kds.brain.visible import one_line
 from kds.router.prompts.promptfile import PromptFile
 
 LINE_LIMIT: Final = 300

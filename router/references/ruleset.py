@@ -12,9 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import Document, NodePath, files_in, read_text, validate
-from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, RuleFileError
+from kds.brain.yaml_files import Document, DocumentCache, NodePath, files_in, read_text, validate
 from kds.router.discourse.knowledge import Knowledge, Selection
 from kds.router.language.late_terms import EntityPattern, with_plurals
 from kds.router.pattern import Pattern

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import Final, Literal, Protocol
 
-from kds.brain.patience import CallError, Patience, call_within
+from kds.brain.message import one_line
+from kds.brain.timeouts import CallError, Deadline, call_within
 from kds.brain.turn import Outcome, Rewriting, Turn, Utterance
-from kds.brain.visible import one_line
 from kds.router.discourse.history import Discourse
 from kds.router.rewriting.asked import Answers, Asked, Key
 from kds.router.rewriting.checks import Analyse, Fault, Told, check
@@ -88,7 +88,7 @@ class CheckedRewriter:
         self._timeout_s = timeout_s
         self._rest_s = rest_s
         self._answers = Answers()
-        self._rest = Patience(0.0, clock=clock)
+        self._rest = Deadline(0.0, clock=clock)
         self._rest_reason: str | None = None
 
     def wants(self, turn: Turn) -> bool:

@@ -20,11 +20,10 @@ from typing import IO, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.private_file import PRIVATE, failure, locked, make_private_folder, remove_private
-from kds.brain.shared_database import shared_database
+from kds.brain.files import PRIVATE, failure, locked, make_private_folder, remove_private
 from kds.brain.store.sqlite_files import set_journal_aside
 from kds.brain.store.sqlite_schema import distrust
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace, shared_database
 
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "context": ("conversation context", r"conversation-context\.jsonl(\.bad)?"),
@@ -65,7 +64,7 @@ _COUNTED: Final[Mapping[str, Mapping[str, str]]] = {
 
 _FOLDERS: Final = ("", "conversations", "uploads", "work", "cache")
 _LEFTOVER: Final = re.compile(r"\.(?P<name>[^/]+)\.[0-9a-f]{12}\.tmp")
-"""What a killed write leaves beside a file (`kds.brain.private_file`)."""
+"""What a killed write leaves beside a file (`kds.brain.files`)."""
 
 _LOCK_TIMEOUT_S: Final = 10.0
 _SAFE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -27,8 +27,8 @@ from kds.agents.answer import has_end
 from kds.agents.models import model_timeout
 from kds.agents.running import AgentRunnable
 from kds.brain.errors import DispatchError, MessageError
-from kds.brain.patience import Patience
 from kds.brain.settings import ModelSettings
+from kds.brain.timeouts import Deadline
 from kds.brain.turn import ContextEntry, Turn
 
 from ..effort import PATIENCE_S
@@ -297,7 +297,7 @@ def test_a_stream_gives_what_came_before_the_end(
     planner: AgentRunnable, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(running, "Patience", partial(Patience, clock=lambda: now[0]))
+    monkeypatch.setattr(running, "Deadline", partial(Deadline, clock=lambda: now[0]))
     provider.play(Stall("Well, "))
     pieces = planner.with_model(planner.model, timeout_s=PATIENCE_S).stream("dark mode")
     assert next(pieces).text == "Well, "

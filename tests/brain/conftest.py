@@ -23,7 +23,7 @@ pytest.register_assert_rewrite(
 
 from conformance import HandClock as HandClock  # noqa: E402  # needs the path
 
-from kds.brain.kept_text import KeptText, PrivateText  # noqa: E402
+from kds.brain.files import LockedFile, LockedText  # noqa: E402
 from kds.brain.memory.sqlite_store import SqliteStore  # noqa: E402
 from kds.brain.store.tenancy import Tenancy, tenant_number  # noqa: E402
 from kds.brain.store.texts import PostgresText  # noqa: E402
@@ -32,7 +32,7 @@ from kds.brain.workspace import Workspace  # noqa: E402
 NOBODY = 65534
 
 OpenStore = Callable[[], SqliteStore]
-MakeText = Callable[[str], KeptText]
+MakeText = Callable[[str], LockedText]
 
 
 @pytest.fixture
@@ -96,10 +96,10 @@ def store(open_store: OpenStore) -> SqliteStore:
 @pytest.fixture(params=["file", "server"])
 def make_text(
     request: pytest.FixtureRequest, tmp_path: Path, clock: HandClock
-) -> Callable[[str], KeptText]:
+) -> Callable[[str], LockedText]:
     """Names a text that nobody else has: in a folder, and then on a server."""
     if request.param == "file":
-        return lambda name: PrivateText(tmp_path / name)
+        return lambda name: LockedFile(tmp_path / name)
     server = request.getfixturevalue("shared_server")
     number = tenant_number(server, ("acme", uuid4().hex, "shop"))
     tenancy = Tenancy(server, number, clock=clock)

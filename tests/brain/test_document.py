@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from kds.brain.document import MAX_BYTES, parse_yaml, read_text, validate
 from kds.brain.errors import Problem
-from kds.brain.yamlreader import MAX_DEPTH
+from kds.brain.yaml_files import MAX_BYTES, MAX_DEPTH, parse_yaml, read_text, validate
 
 
 class Rule(BaseModel):

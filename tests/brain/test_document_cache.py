@@ -7,9 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kds.brain import document_cache
-from kds.brain.document import parse_yaml
-from kds.brain.document_cache import FILE_NAME, DocumentCache
+from kds.brain import yaml_files
+from kds.brain.yaml_files import FILE_NAME, DocumentCache, parse_yaml
 
 TEXT = "name: x\nitems:\n  - {a: 1, b: [true, 2.5]}\n  - text\n"
 
@@ -69,7 +68,7 @@ def test_what_other_libraries_made_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _kept(tmp_path)
-    monkeypatch.setattr(document_cache, "version", lambda name: "0")
+    monkeypatch.setattr(yaml_files, "version", lambda name: "0")
     assert not DocumentCache.open(tmp_path).is_sound(TEXT)
 
 

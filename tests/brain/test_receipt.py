@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kds.brain.discovery import own_folder
 from kds.brain.errors import StoreError
-from kds.brain.receipt import FOLDER, read_own, replace_own
-from kds.brain.whereabouts import own_folder
+from kds.brain.files import FOLDER, read_trusted, replace_trusted
 
 
 @pytest.fixture(autouse=True)
@@ -18,10 +18,10 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_was_written_here_is_believed(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    assert read_own(path) is None
-    replace_own(path, b"first")
-    replace_own(path, b"second")
-    assert read_own(path) == b"second"
+    assert read_trusted(path) is None
+    replace_trusted(path, b"first")
+    replace_trusted(path, b"second")
+    assert read_trusted(path) == b"second"
     (receipt,) = (Path(own_folder()) / FOLDER).iterdir()
     assert receipt.stat().st_mode & 0o777 == 0o600
 
@@ -29,33 +29,33 @@ def test_what_was_written_here_is_believed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"other", b"", b"written "])
 def test_another_content_in_its_place_is_not_believed(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file"
-    replace_own(path, b"written")
+    replace_trusted(path, b"written")
     path.write_bytes(content)
-    assert read_own(path) is None
+    assert read_trusted(path) is None
 
 
 def test_a_copy_at_another_place_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    replace_own(path, b"written")
+    replace_trusted(path, b"written")
     other = path.rename(tmp_path / "other")
-    assert read_own(other) is None
+    assert read_trusted(other) is None
 
 
 def test_without_the_folder_of_the_user_nothing_is_believed(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    replace_own(path, b"written")
+    replace_trusted(path, b"written")
     shutil.rmtree(Path(own_folder()))
-    assert read_own(path) is None
+    assert read_trusted(path) is None
     Path(own_folder()).write_text("in the way")
-    assert read_own(path) is None
+    assert read_trusted(path) is None
     with pytest.raises(StoreError, match="cannot"):
-        replace_own(path, b"written")
+        replace_trusted(path, b"written")
 
 
 def test_receipts_for_what_is_gone_go(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    replace_own(first, b"written")
+    replace_trusted(first, b"written")
     first.unlink()
-    replace_own(second, b"written")
+    replace_trusted(second, b"written")
     assert len(list((Path(own_folder()) / FOLDER).iterdir())) == 1
-    assert read_own(second) == b"written"
+    assert read_trusted(second) == b"written"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kds.brain.environment import switch
 from kds.brain.passages.recalled import recall_settings
 from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
-from kds.brain.settings_variables import switch
 from kds.brain.workspace import Workspace, own_settings_path
 
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from kds.brain.errors import MessageError
+from kds.brain.message import utterances
 from kds.brain.turn import Utterance
-from kds.brain.utterances import utterances
 
 ASKED = "Shall I raise the limit?"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.visible import one_line
+from kds.brain.message import one_line
 
 
 @given(st.text())

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
-from kds.brain.turn import ContextEntry, IntentScore, Reference, StepRecord, Turn
-from kds.brain.wire import from_wire, to_wire
+from kds.brain.turn import (
+    ContextEntry,
+    IntentScore,
+    Reference,
+    StepRecord,
+    Turn,
+    from_wire,
+    to_wire,
+)
 
 AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
 TURN = Turn(message="Make it purple", at=AT, expanded="Make the FAB button purple")

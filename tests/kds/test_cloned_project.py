@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import kds
-from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
+from kds.brain.files import make_private_folder
 from kds.brain.memory.sqlite_store import SqliteStore
-from kds.brain.private_file import make_private_folder
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import DocumentCache
 from kds.clients.doctor.workspacehealth import make_private
 from kds.clients.doctor.workspacehealth import place as health
 from kds.forget import forget

@@ -19,12 +19,11 @@ from kds.brain.clock import utc_now
 from kds.brain.context.journal import ContextJournal
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import StoreError
-from kds.brain.kept_text import PrivateText
+from kds.brain.files import LockedFile, locked
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import EventLog
 from kds.brain.memory.records import Profile
 from kds.brain.memory.sqlite_store import SqliteStore
-from kds.brain.private_file import locked
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
 from kds.cli.guard import BAD_INPUT
@@ -59,7 +58,7 @@ def fill(place: Workspace) -> None:
         f"examples:\n- text: open the {SECRET} page\n  intent: PLAN\n"
     )
     told = LearningEvent(utc_now(), "told", f"open the {SECRET} page", "PLAN")
-    EventLog(PrivateText(brain / "learning.jsonl")).append([told])
+    EventLog(LockedFile(brain / "learning.jsonl")).append([told])
     with SqliteStore(brain / "memory.db") as store:
         session = store.create_session(title=f"The {SECRET} page")
         store.append(session.id, "user", f"The {SECRET} page is blue")

@@ -2,8 +2,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import kds
-from kds.brain.turn import NOT_ENGLISH, UNKNOWN, Edit, IntentScore, Reference, Turn
-from kds.brain.wire import from_wire, to_wire
+from kds.brain.turn import (
+    NOT_ENGLISH,
+    UNKNOWN,
+    Edit,
+    IntentScore,
+    Reference,
+    Turn,
+    from_wire,
+    to_wire,
+)
 from kds.router.foreign import make_foreign
 
 AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import MessageError
-from kds.brain.private_file import failure
+from kds.brain.files import failure
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import PACKAGED

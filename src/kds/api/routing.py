@@ -15,10 +15,9 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import Journal
 from kds.brain.errors import ConfigError, DispatchError, WorkspaceError
-from kds.brain.message import clean_message
+from kds.brain.message import clean_message, utterances
 from kds.brain.settings import load_settings
 from kds.brain.turn import UNKNOWN, StepRecord, Turn
-from kds.brain.utterances import utterances
 from kds.brain.workspace import Workspace
 from kds.router.answer import make_answer
 from kds.router.classify import WRITES

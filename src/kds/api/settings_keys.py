@@ -11,13 +11,13 @@ from typing import Any, Final
 from pydantic import SecretStr, ValidationError
 
 from kds.api.settings_lines import change_settings, with_values, without_value
-from kds.brain import settings_schema
-from kds.brain.document import nearest
+from kds.brain import settings as settings_schema
+from kds.brain.environment import PLACES, Place
 from kds.brain.errors import MessageError
-from kds.brain.private_file import make_private_folder
+from kds.brain.files import make_private_folder
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
-from kds.brain.settings_variables import PLACES, Place
 from kds.brain.workspace import Workspace, own_settings_path
+from kds.brain.yaml_files import nearest
 
 KEYS: Final[Mapping[str, Place]] = {
     f"{section}.{key}": (section, key)

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import yaml
 
-from kds.brain.document import parse_yaml, read_text
 from kds.brain.errors import ConfigError, KdsError, Problem, StoreError
-from kds.brain.private_file import locked, replace_private
+from kds.brain.files import locked, replace_private
+from kds.brain.yaml_files import parse_yaml, read_text
 
 LOCK_S: Final = 5.0
 

@@ -13,11 +13,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.environment import MEMORY
 from kds.brain.errors import KdsError
 from kds.brain.secrets.withheld import reveals, withheld
-from kds.brain.settings_variables import MEMORY
-from kds.brain.turn import Turn
-from kds.brain.wire import rewriting_to_wire
+from kds.brain.turn import Turn, rewriting_to_wire
 from kds.brain.workspace import Workspace, own_settings_path
 
 if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule

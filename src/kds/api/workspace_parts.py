@@ -9,11 +9,10 @@ from threading import Lock
 from typing import Final
 
 from kds.brain.context.conversations import Marks
-from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import ConfigError, KdsError, StoreError
 from kds.brain.learning.learned_file import FILE_NAME
-from kds.brain.shared_database import shared_database
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace, shared_database
+from kds.brain.yaml_files import DocumentCache
 from kds.learning.learned import Known, known_in
 from kds.router.english import load_english
 from kds.router.intents.model import IntentModel

@@ -12,10 +12,10 @@ import click
 
 import kds
 from kds.brain.context.origin import Kind, terminal_origin
+from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.turn import WARNING, Utterance
-from kds.brain.whereabouts import HOME_VARIABLE
 from kds.brain.workspace import Workspace
 from kds.cli.command import JSON
 from kds.cli.guard import Refusal, complain, pass_on

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
-from kds.brain.settings_variables import switch
+from kds.brain.environment import switch
 from kds.cli.palette import asked_plain
 from kds.cli.terminal import drawn_on, spelt
 

@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
+from kds.brain.discovery import BRAIN
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
-from kds.brain.whereabouts import BRAIN
 from kds.clients.generated.skills import is_one_skill, one_skill, skill_files
 from kds.clients.generated.standing_rules import cursor_rule, with_section
 from kds.clients.generated.writing_files import FileChange, plan_export

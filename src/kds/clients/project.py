@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kds.brain.discovery import BRAIN, is_owned
 from kds.brain.errors import Problem
-from kds.brain.whereabouts import BRAIN, is_owned
 from kds.brain.workspace import Workspace
 from kds.clients.settings.projectfile import ProjectFileError
 from kds.clients.table import (

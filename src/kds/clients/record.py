@@ -5,7 +5,7 @@ content; with it the files come back as they were, to the byte.
 
 A cloned project may bring a record that somebody wrote to do harm. One that names anything but
 what `kds init` writes is refused as a whole. And a record counts only with a receipt
-(`kds.brain.receipt`): without one, no copy is restored, and each file only loses what is KDS's.
+(`kds.brain.files`): without one, no copy is restored, and each file only loses what is KDS's.
 """
 
 import hashlib
@@ -26,14 +26,15 @@ from pydantic import (
 )
 
 from kds.brain.errors import StoreError
-from kds.brain.private_file import (
+from kds.brain.files import (
     locked,
     make_private_folder,
     read_private,
+    read_trusted,
     remove_private,
     replace_private,
+    replace_trusted,
 )
-from kds.brain.receipt import read_own, replace_own
 from kds.clients.project import (
     CLAUDE_LOCAL,
     COPILOT_SETTINGS,
@@ -180,7 +181,7 @@ class RecordStore:
             raise StoreError("it is no record of kds init", where=str(self._path), hint=hint) from (
                 error
             )
-        return record if read_own(self._path) == content else record.as_foreign()
+        return record if read_trusted(self._path) == content else record.as_foreign()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -193,7 +194,7 @@ class RecordStore:
     def save(self, record: InitRecord) -> None:
         """Write the record and drop copies that nothing names. Hold the lock."""
         if record.files:
-            replace_own(self._path, record.model_dump_json(indent=2).encode() + b"\n")
+            replace_trusted(self._path, record.model_dump_json(indent=2).encode() + b"\n")
         else:
             remove_private(self._path)
         kept = {file.before for file in record.files.values()}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.documents.document_values import UPLOADS
-from kds.brain.private_file import locked, make_private_folder, replace_private
+from kds.brain.files import locked, make_private_folder, replace_private
 from kds.brain.workspace import Workspace
 from kds.readers.reading import readable_kind
 

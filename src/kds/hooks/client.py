@@ -6,7 +6,7 @@ goes wrong, it exits with 0, prints nothing, and leaves one line in ``kds-brain/
 The `hook*` modules that it consists of import what Python has loaded by then, and the C halves
 of two modules of the standard library. On CPython 3.11 `json` costs 7 ms of CPU (for `re` and
 `enum`), `socket` 7 ms (for `selectors` and `enum`) and `typing` 8 ms; `_json` and `_socket` cost
-1 ms together. The search for the workspace is `kds.brain.whereabouts`, which is as light; what else
+1 ms together. The search for the workspace is `kds.brain.discovery`, which is as light; what else
 they share with other modules is written here once more. Tests hold both equal, and the imports.
 """
 
@@ -15,7 +15,7 @@ import os
 import sys
 import time
 
-from kds.brain.whereabouts import find_workspace
+from kds.brain.discovery import find_workspace
 from kds.hooks.call import ask, connect, has_hung, note_hung
 from kds.hooks.json_text import parsed, written
 from kds.hooks.prompt import EVENTS, is_for_routing

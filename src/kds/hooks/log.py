@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from kds.brain.private_file import read_private
+from kds.brain.files import read_private
 from kds.hooks.trouble import LOG_NAME
 
 

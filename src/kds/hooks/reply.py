@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kds.brain.errors import KdsError
-from kds.brain.message import well_formed
-from kds.brain.settings_schema import HookMode
+from kds.brain.message import one_line, well_formed
+from kds.brain.settings import HookMode
 from kds.brain.turn import Turn
-from kds.brain.visible import one_line
 from kds.hooks.prompt import EVENTS, OWN_LINE, is_for_routing
 
 PROBE: Final = "kds_probe"

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from kds.brain.whereabouts import OFF, ON, own_settings
+from kds.brain.discovery import OFF, ON, own_settings
 
 STAMP_NAME = "service.starting"
 PAUSE_S = 60

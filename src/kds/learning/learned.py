@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from kds.brain.errors import OutageError, StoreError
-from kds.brain.kept_text import KeptText, kept_text
+from kds.brain.files import LockedText
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.event_log import EventLog
 from kds.brain.learning.learned_file import (
@@ -17,7 +17,7 @@ from kds.brain.learning.learned_file import (
 )
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.settings import load_settings
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace, locked_text
 from kds.router.prompts.library import PromptLibrary
 
 
@@ -34,8 +34,8 @@ class LearningPlace:
     def of(cls, workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> Self:
         """Find it. Raises SettingsError when a server may be set wrong."""
 
-        def text(name: str) -> KeptText:
-            return kept_text(workspace, name, environ=environ)
+        def text(name: str) -> LockedText:
+            return locked_text(workspace, name, environ=environ)
 
         return cls(workspace, environ, LearnedFile(text(FILE_NAME)), EventLog(text(EVENTS)))
 

@@ -13,16 +13,15 @@ from datetime import datetime
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import MessageError, WorkspaceError
 from kds.brain.learning.event import LearningEvent, example_id, reference_id
 from kds.brain.learning.learned_file import YOU, Learned, LearnedExample
 from kds.brain.learning.phrase import MAX_CHARACTERS, phrase_key, unlearnable, without_marks
 from kds.brain.learning.reference import LearnedReference, thing, unteachable, without_article
-from kds.brain.message import clean_message
+from kds.brain.message import clean_message, one_line
 from kds.brain.secrets.redaction import storable
-from kds.brain.visible import one_line
 from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import DocumentCache
 from kds.learning.effects import Change, changes
 from kds.learning.learned import LearningPlace, known_in
 from kds.router.prompts.library import PromptLibrary

@@ -23,11 +23,11 @@ from mcp.server.stdio import stdio_server
 from mcp_types import CallToolResult, GetPromptResult, InputRequiredResult, Prompt, Resource
 from pydantic import AnyUrl
 
-from kds.brain.document import nearest
 from kds.brain.errors import DispatchError, KdsError
 from kds.brain.installation import kds_version
 from kds.brain.message import well_formed_json
 from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import nearest
 from kds.mcp import resources
 from kds.mcp.tools import ANSWER_S, add_tools, check_arguments
 

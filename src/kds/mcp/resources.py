@@ -28,8 +28,8 @@ from mcp_types import (
     TextContent,
 )
 
-from kds.brain.document import nearest
 from kds.brain.errors import KdsError
+from kds.brain.yaml_files import nearest
 from kds.mcp.tools import context_view
 
 if TYPE_CHECKING:

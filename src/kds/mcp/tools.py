@@ -28,11 +28,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from kds.brain.clock import moment
 from kds.brain.context.conversations import NAME_LIMIT
-from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.turn import Action, IntentScore, Reference, StepRecord, Turn
-from kds.brain.wire import entry_to_wire
+from kds.brain.turn import Action, IntentScore, Reference, StepRecord, Turn, entry_to_wire
+from kds.brain.yaml_files import nearest
 
 if TYPE_CHECKING:
     from kds.brain.memory.records import Session

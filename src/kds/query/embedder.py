@@ -8,7 +8,7 @@ from typing import Final
 
 from kds.api.embeddings import EmbeddingsError, load_embedder
 from kds.brain.passages.store import Embedder
-from kds.brain.patience import Patience
+from kds.brain.timeouts import Deadline
 
 QUESTION_S: Final = 1.0
 """Seconds that the vector of one question may take: a model in the process takes 10-30 ms, one
@@ -28,10 +28,10 @@ class PatientEmbedder:
     inner: Embedder
     limit_s: float = QUESTION_S
     clock: Callable[[], float] = monotonic
-    _rest: Patience = field(init=False, repr=False)
+    _rest: Deadline = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._rest = Patience(0.0, clock=self.clock)
+        self._rest = Deadline(0.0, clock=self.clock)
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ class PatientEmbedder:
         if left_s := self._rest.left_s:
             raise EmbeddingsError(f"it failed, and is tried again in {left_s:.0f} s")
         try:
-            return Patience(self.limit_s).call(lambda: self.inner.embed_query(text))
+            return Deadline(self.limit_s).call(lambda: self.inner.embed_query(text))
         except BaseException:
             self._rest.renew(REST_S)
             raise

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Final
 
 from kds.api.measures import percentile
-from kds.brain.stages import watching
+from kds.brain.tracing import span
 from kds.query.values import QueryReply
 
 RECENT: Final = 1000
@@ -61,7 +61,7 @@ def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
     """Add what the block takes to ``timings``, in milliseconds of wall time."""
     started = perf_counter()
     try:
-        with watching(stage):
+        with span(stage):
             yield
     finally:
         timings[stage] = timings.get(stage, 0.0) + (perf_counter() - started) * 1000.0

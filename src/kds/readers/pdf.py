@@ -21,7 +21,7 @@ from typing import Any, Final
 from kds.brain.documents.content import Content, Heading, Part
 from kds.brain.documents.heading import read_heading
 from kds.brain.installation import load_extra
-from kds.brain.patience import Patience
+from kds.brain.timeouts import Deadline
 from kds.readers.sections import DocumentError, document_errors
 from kds.readers.text import ENDED, ITEM, Line, find_heading, is_led, parts_of, title_of
 
@@ -91,7 +91,7 @@ def _texts(reader: Any, path: Path, sizes: "_TypeSizes") -> Iterator[str]:
         raise DocumentError(
             path, f"has more than {MAX_PAGES:,} pages", "split it into smaller files"
         )
-    deadline = Patience(MAX_SECONDS)
+    deadline = Deadline(MAX_SECONDS)
     for number, page in enumerate(reader.pages, start=1):
         if deadline.is_over:
             raise DocumentError(

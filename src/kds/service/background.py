@@ -19,8 +19,8 @@ from typing import Any, Final, Literal
 from filelock import FileLock, Timeout
 
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
-from kds.brain.patience import Patience
-from kds.brain.private_file import read_private
+from kds.brain.files import read_private
+from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
 from kds.hooks.call import over_unix, peer
 from kds.hooks.start import leave_word
@@ -166,7 +166,7 @@ def start(
                 answered.append(answer)
             return bool(answered) or (process.poll() is not None and not is_running(workspace))
 
-        Patience(timeout_s).until(up, pause_s=POLL_S)
+        Deadline(timeout_s).until(up, pause_s=POLL_S)
     if not answered:
         path = ServiceAddress(workspace.brain).log_path
         raise KdsError(
@@ -182,7 +182,7 @@ def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
 
     One that is yet to answer needs no second; one that ends makes room for the next.
     """
-    Patience(timeout_s).until(
+    Deadline(timeout_s).until(
         lambda: not is_running(workspace) or health(workspace) is not None, pause_s=POLL_S
     )
 
@@ -197,9 +197,9 @@ def hand_over(workspace: Workspace, given: Mapping[str, object]) -> bool:
         return is_running(workspace) or coming(workspace) is not None
 
     for _ in range(2):  # the first may be one that ends, because KDS was replaced
-        if not Patience(COMING_S).until(on_its_way, pause_s=POLL_S):
+        if not Deadline(COMING_S).until(on_its_way, pause_s=POLL_S):
             return False
-        Patience(START_S).until(
+        Deadline(START_S).until(
             lambda: health(workspace) is not None or not on_its_way(), pause_s=POLL_S
         )
         client = reach(workspace)
@@ -224,7 +224,7 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
     with suppress(OSError):  # the hook may start it again at once
         ServiceAddress(workspace.brain).starting_path.unlink()
     _signal(pid, signal.SIGTERM)
-    if Patience(timeout_s).until(lambda: not is_running(workspace), pause_s=POLL_S):
+    if Deadline(timeout_s).until(lambda: not is_running(workspace), pause_s=POLL_S):
         return "stopped"
     if not force:
         raise KdsError(
@@ -232,7 +232,7 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
             hint="kds service stop --force",
         )
     _signal(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-    Patience(STOP_S).until(lambda: not is_running(workspace), pause_s=POLL_S)
+    Deadline(STOP_S).until(lambda: not is_running(workspace), pause_s=POLL_S)
     return "killed"
 
 
@@ -243,7 +243,7 @@ def _wait_for_one_coming(workspace: Workspace) -> None:
     def here() -> bool:
         return coming(workspace) is None or (is_running(workspace) and state.exists())
 
-    Patience(COMING_S).until(here, pause_s=POLL_S)
+    Deadline(COMING_S).until(here, pause_s=POLL_S)
 
 
 def _pid(workspace: Workspace) -> int:

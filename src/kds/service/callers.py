@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
+from kds.brain.discovery import OWN_SETTINGS
+from kds.brain.environment import PLACES, routing_variables
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.live_settings import LiveSettings
-from kds.brain.settings_variables import PLACES, routing_variables
+from kds.brain.settings import LiveSettings
 from kds.brain.turn import Turn, Utterance
-from kds.brain.whereabouts import OWN_SETTINGS
 from kds.brain.workspace import Workspace
 from kds.router.rewriting.writer import CheckedRewriter
 from kds.service.errors import ConflictError

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final, Unpack
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.settings_variables import switch, variables_set
+from kds.brain.environment import switch, variables_set
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.service.service_client import (

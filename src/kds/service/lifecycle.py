@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import MAX_AGE
 from kds.brain.errors import KdsError
-from kds.brain.private_file import (
+from kds.brain.files import (
     PRIVATE,
     failure,
     make_private_folder,

@@ -21,8 +21,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from kds.brain.errors import StoreError
-from kds.brain.private_file import read_private
-from kds.brain.receipt import read_own, replace_own
+from kds.brain.files import read_private, read_trusted, replace_trusted
 from kds.service.errors import error_response
 from kds.service.layers import AsgiApp, Receive, Scope, Send
 
@@ -67,7 +66,7 @@ def open_token(path: Path) -> str:
 
     Raises StoreError when the file can neither be read nor written.
     """
-    content = read_own(path)
+    content = read_trusted(path)
     if content is not None and _is_private(path):
         token = content.decode("ascii", "replace").strip()
         if len(token) >= _TOKEN_LENGTH:
@@ -75,7 +74,7 @@ def open_token(path: Path) -> str:
     token = secrets.token_urlsafe(TOKEN_BYTES)
     written = f"{token}\n".encode()
     try:
-        replace_own(path, written)
+        replace_trusted(path, written)
     except StoreError:  # without a receipt the next service makes another
         if read_private(path) != written:
             raise

@@ -15,9 +15,8 @@ from fastapi import FastAPI
 from kds.api.conversations import Conversations
 from kds.brain.clock import moment
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.shared_database import shared_database
 from kds.brain.store.postgres_schema import require
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace, shared_database
 from kds.service.background import start_of
 from kds.service.errors import describe_fault
 from kds.service.http_app import make_app

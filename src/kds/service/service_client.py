@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
 
+from kds.brain.environment import routing_variables
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.settings_variables import routing_variables
-from kds.brain.turn import Turn, Utterance
-from kds.brain.wire import from_wire
+from kds.brain.turn import Turn, Utterance, from_wire
 from kds.brain.workspace import Workspace
 from kds.hooks.call import Call, connect, exchange
 from kds.hooks.trouble import Late, Trouble

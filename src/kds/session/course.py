@@ -11,8 +11,8 @@ from typing import Final
 from kds.agents.agent import Agent
 from kds.agents.reply import AgentReply
 from kds.brain.context.work import Offer
+from kds.brain.message import one_line
 from kds.brain.turn import UNKNOWN, Turn
-from kds.brain.visible import one_line
 from kds.router.prompts.library import PromptLibrary
 
 AMNESIA: Final = "AMNESIA"

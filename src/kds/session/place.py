@@ -12,9 +12,7 @@ from kds.brain.context.origin import is_other_terminal
 from kds.brain.context.work import NOTHING, Edit, LoadedWork, Work
 from kds.brain.context.work_file import FOLDER, WorkFile, tidy_work
 from kds.brain.errors import ExposedError, OutageError, StoreError
-from kds.brain.kept_text import kept_text
-from kds.brain.shared_database import shared_database
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace, locked_text, shared_database
 from kds.session.session_memory import SessionMemory
 
 SHARED: Final = "workspace"
@@ -42,7 +40,7 @@ def work_of(
 
 
 def _kept_at(workspace: Workspace, stem: str, clock: Clock) -> "WorkThroughOutages":
-    text = kept_text(workspace, f"{FOLDER}/{stem}.json", clock=clock)
+    text = locked_text(workspace, f"{FOLDER}/{stem}.json", clock=clock)
     return WorkThroughOutages(WorkFile(text, clock=clock))
 
 

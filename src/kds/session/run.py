@@ -13,7 +13,7 @@ from typing import Final, Literal
 from kds.agents.model_error import ModelError
 from kds.agents.reply import AgentReply
 from kds.brain.errors import KdsError
-from kds.brain.patience import BlockingInbox, OutOfTimeError, Patience
+from kds.brain.timeouts import BlockingQueue, Deadline, OutOfTimeError
 
 Speech = Iterator[str | AgentReply]
 """What an agent says: pieces of text as they come, and at last the whole reply."""
@@ -49,8 +49,8 @@ class AgentRun:
         self._speak = speak
         self._timeout_s = timeout_s
         self._load = load
-        self._patience = Patience(LOADING_S, clock=clock)
-        self._inbox = BlockingInbox()
+        self._deadline = Deadline(LOADING_S, clock=clock)
+        self._inbox = BlockingQueue()
         self._said: list[str] = []
         self._outcome: Outcome = "running"
         self._lock = Lock()
@@ -87,7 +87,7 @@ class AgentRun:
         return halted
 
     def _heard(self) -> Iterator[str]:
-        with closing(self._patience.each(self._items, self._inbox)) as items:
+        with closing(self._deadline.each(self._items, self._inbox)) as items:
             for item in items:
                 if isinstance(item, AgentReply):
                     self._end("done", reply=item)
@@ -101,7 +101,7 @@ class AgentRun:
     def _items(self) -> Speech:
         """What is said, in the thread; nothing more once it has ended."""
         self._load()
-        self._patience.renew(self._timeout_s + GRACE_S)
+        self._deadline.renew(self._timeout_s + GRACE_S)
         yield ""  # whoever waits does so anew
         for item in self._speak():
             if self._outcome != "running":

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from kds.api.session_names import LAST, all_sessions
 from kds.api.turn_log import SHARED, TURN, TurnRecord, turn_metric, turn_terms
 from kds.brain.clock import Clock, utc_now
-from kds.brain.document import nearest
 from kds.brain.errors import ExposedError, KdsError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.prompt_memory import PromptMemory
@@ -21,6 +20,7 @@ from kds.brain.memory.summarizer import Summarizer
 from kds.brain.passages.values import Role
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import nearest
 
 Found = TypeVar("Found")
 

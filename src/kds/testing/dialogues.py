@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, RootModel
 
-from kds.brain.document import Document, NodePath, parse_yaml, validate
 from kds.brain.errors import DialogueFileError, Problem
+from kds.brain.yaml_files import Document, NodePath, parse_yaml, validate
 from kds.testing.example_files import Strict, Text, listed, parse_json, read_file
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")

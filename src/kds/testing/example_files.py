@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from kds.brain.document import Document, validate
 from kds.brain.errors import ExampleFileError, MessageError, Problem
 from kds.brain.message import clean_message, well_formed
+from kds.brain.yaml_files import Document, validate
 
 SHOWN_PROBLEMS: Final = 50
 """Problems that an error names: a table given by mistake would fill the screen."""

@@ -16,9 +16,9 @@ from pydantic import BeforeValidator, Field, RootModel, model_validator
 
 from kds.api.measures import mean, percentile, rounded, share
 from kds.api.same_text import matches
-from kds.brain.document import Document, parse_yaml, read_text, validate
 from kds.brain.documents.document_values import Section
 from kds.brain.errors import ConfigError, Problem
+from kds.brain.yaml_files import Document, parse_yaml, read_text, validate
 from kds.query.metric import FROM_TURN
 from kds.query.query_service import QueryService
 from kds.query.values import Chunk, Query, QueryReply

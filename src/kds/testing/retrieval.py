@@ -21,7 +21,6 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, Field, field_validator
 
 from kds.api.measures import Figures, mean, percentile, rounded
-from kds.brain.document import Document, validate
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.fusion import Weights, weigh
@@ -29,6 +28,7 @@ from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, RecallSettings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Role, Scope
+from kds.brain.yaml_files import Document, validate
 from kds.testing.example_files import Loose, in_json, listed, parse_json, read_file, shown
 
 RETRIEVAL_FORM: Final = (

@@ -17,8 +17,7 @@ from kds.api.measures import mean, percentile, rounded, share
 from kds.api.same_text import bare, matches
 from kds.brain.clock import utc_now
 from kds.brain.installation import load_extra
-from kds.brain.turn import Rewriting, Turn, Utterance
-from kds.brain.wire import rewriting_to_wire
+from kds.brain.turn import Rewriting, Turn, Utterance, rewriting_to_wire
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
 from kds.testing.example_files import AnyOf, CleanText, Loose, Said, read_rows

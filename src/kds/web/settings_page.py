@@ -19,9 +19,9 @@ from kds.api.settings_keys import (
     unset_setting,
     value_of,
 )
+from kds.brain.environment import Place
 from kds.brain.errors import MessageError
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
-from kds.brain.settings_variables import Place
 from kds.clients.doctor.diagnosis import findings_of
 from kds.clients.doctor.finding import Finding, is_well
 from kds.clients.project import Project

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kds.brain.context.journal import FUTURE_TOLERANCE, LIMIT, MAX_AGE, ContextJournal
 from kds.brain.errors import StoreError
-from kds.brain.private_file import locked
+from kds.brain.files import locked
 from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
 

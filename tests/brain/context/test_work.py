@@ -16,8 +16,7 @@ from kds.brain.context.journal import FUTURE_TOLERANCE, MAX_AGE
 from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkInMemory
 from kds.brain.context.work_file import WorkFile, decode, encode, tidy_work
 from kds.brain.errors import StoreError
-from kds.brain.kept_text import PrivateText
-from kds.brain.private_file import locked
+from kds.brain.files import LockedFile, locked
 from kds.brain.turn import ContextEntry, Reference, Turn
 
 from ..conftest import HandClock, MakeText  # what all tests of the brain share
@@ -32,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file(path: Path, clock: HandClock) -> WorkFile:
-    return WorkFile(PrivateText(path), clock=clock)
+    return WorkFile(LockedFile(path), clock=clock)
 
 
 @pytest.fixture
@@ -159,7 +158,7 @@ def test_clearing_forgets_what_was_set_aside_too(work: WorkFile) -> None:
 
 
 def test_a_lock_that_is_held_is_an_error(path: Path, clock: HandClock) -> None:
-    file = WorkFile(PrivateText(path), clock=clock, lock_timeout_s=0.01)
+    file = WorkFile(LockedFile(path), clock=clock, lock_timeout_s=0.01)
     path.parent.mkdir()
     with locked(path, timeout_s=1), pytest.raises(StoreError, match="held the lock"):
         file.change(lambda _: PENDING)
@@ -243,7 +242,7 @@ def test_reading_what_was_written_is_stable(work: Work) -> None:
 @settings(max_examples=60)
 def test_no_content_of_a_file_stops_a_conversation(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        text = PrivateText(Path(folder) / "workspace.json")
+        text = LockedFile(Path(folder) / "workspace.json")
         file = WorkFile(text, clock=HandClock())
         text.path.write_bytes(content)
         loaded = file.load()

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kds.brain.kept_text import PrivateText
+from kds.brain.files import LockedFile
 from kds.brain.learning.event import LearningEvent, decode, encode
 from kds.brain.learning.event_log import EventLog
+from kds.brain.message import one_line
 from kds.brain.secrets.redaction import storable
-from kds.brain.visible import one_line
 
 from ..conftest import MakeText
 
@@ -37,7 +37,7 @@ def log(make_text: MakeText) -> EventLog:
 
 
 def test_looking_makes_no_file(path: Path) -> None:
-    assert EventLog(PrivateText(path)).load().events == ()
+    assert EventLog(LockedFile(path)).load().events == ()
     assert list(path.parent.iterdir()) == []
 
 
@@ -62,7 +62,7 @@ def test_damaged_lines_are_set_aside_and_the_rest_is_kept(log: EventLog) -> None
 
 
 def test_the_file_is_private_and_bytes_that_are_no_text_are_set_aside(path: Path) -> None:
-    log = EventLog(PrivateText(path))
+    log = EventLog(LockedFile(path))
     log.append([told()])
     with path.open("ab") as file:
         file.write(b"\xff\xfe\n")

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.brain.document import MAX_BYTES
 from kds.brain.errors import StoreError
-from kds.brain.kept_text import PrivateText
+from kds.brain.files import LockedFile
 from kds.brain.learning.event import example_id
 from kds.brain.learning.learned_file import (
     MAX_EXAMPLES,
@@ -20,7 +19,8 @@ from kds.brain.learning.learned_file import (
     LearnedFile,
     LearnedFileError,
 )
-from kds.brain.visible import one_line
+from kds.brain.message import one_line
+from kds.brain.yaml_files import MAX_BYTES
 
 from ..conftest import MakeText
 
@@ -156,7 +156,7 @@ words = st.text(min_size=1, max_size=60).filter(lambda text: len(one_line(text).
 )
 def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None:  # type: ignore[no-untyped-def]
     with TemporaryDirectory() as folder:
-        file = LearnedFile(PrivateText(Path(folder) / "learned.yaml"))
+        file = LearnedFile(LockedFile(Path(folder) / "learned.yaml"))
         if present is not None:
             file.text.replace(present.encode())
         known = {one.id for one in file.load()}

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kds.brain.memory.live_settings import LiveSettings
-from kds.brain.settings import SettingsError
+from kds.brain.settings import LiveSettings, SettingsError
 from kds.brain.workspace import Workspace
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from kds.brain.private_file import replace_private
+from kds.brain.files import replace_private
 from kds.hooks import call as hook_call
 from kds.hooks import client as hook
 from kds.hooks import start as hook_start
@@ -46,7 +46,7 @@ ALLOWED = {
     *("_json", "_socket", "encodings.utf_8_sig", "errno"),
     *("kds", "kds.hooks", "kds.hooks.client", "kds.hooks.call", "kds.hooks.json_text"),
     *("kds.hooks.prompt", "kds.hooks.start"),
-    *("kds.hooks.trouble", "kds.brain", "kds.brain.whereabouts"),
+    *("kds.hooks.trouble", "kds.brain", "kds.brain.discovery"),
 }
 """All that a run of the hook may import beyond what `python -c pass` does."""
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.kept_text import KeptText, kept_text
+from kds.brain.files import LockedText
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace, locked_text
 
 
 @pytest.fixture
@@ -18,11 +18,11 @@ def place(fitted_workspace: Path, either_engine: str) -> Workspace:
 
 
 @pytest.fixture
-def learned(place: Workspace) -> KeptText:
-    return kept_text(place, LEARNED)
+def learned(place: Workspace) -> LockedText:
+    return locked_text(place, LEARNED)
 
 
 @pytest.fixture
-def kept(place: Workspace, learned: KeptText) -> Callable[[], object]:
+def kept(place: Workspace, learned: LockedText) -> Callable[[], object]:
     """Says what is kept of what was said."""
-    return lambda: (learned.read(), kept_text(place, EVENTS).read())
+    return lambda: (learned.read(), locked_text(place, EVENTS).read())

@@ -11,7 +11,7 @@ import pytest
 from kds.api.conversations import Conversations
 from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import utc_now
-from kds.brain.kept_text import KeptText
+from kds.brain.files import LockedText
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, teach
@@ -57,7 +57,7 @@ def test_ordinary_turns_leave_nothing(place: Workspace, kept: Kept) -> None:
 
 
 def test_a_correction_by_name_is_recorded_and_nothing_changes_yet(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     here = Conversations.open(place)
     before = here.route(DASHBOARD, conversation="a")

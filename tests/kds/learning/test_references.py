@@ -6,7 +6,7 @@ import pytest
 
 import kds
 from kds.brain.errors import WorkspaceError
-from kds.brain.kept_text import KeptText
+from kds.brain.files import LockedText
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach_reference
@@ -27,7 +27,7 @@ def said(place: Workspace, *messages: str) -> Turn:
 
 
 def test_it_counts_at_once_and_is_taken_back_byte_for_byte(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     before = said(place, *BUTTONS, RED)
     assert before.expanded == "Make the cancel button red"
@@ -80,7 +80,7 @@ def test_nothing_of_it_is_used_or_taught_while_learning_is_off(
 
 
 def test_what_does_not_load_is_told_of_and_teaches_nothing(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     teach_reference(place, "the button", "save button")
     learned.append(b"- text: nothing said of it\n")

@@ -7,7 +7,7 @@ import pytest
 import kds
 from kds.brain.clock import utc_now
 from kds.brain.errors import DispatchError, MessageError, WorkspaceError
-from kds.brain.kept_text import KeptText
+from kds.brain.files import LockedText
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.learned_file import MAX_EXAMPLES
 from kds.brain.workspace import Workspace
@@ -26,7 +26,7 @@ def intent_of(message: str, place: Workspace) -> str:
 
 
 def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     learned.replace(MINE.encode())
     assert intent_of(DASHBOARD, place) != "PLAN"
@@ -41,7 +41,7 @@ def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
 
 
 def test_what_was_taken_back_can_be_taught_again_and_taken_back_as_the_last(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     for _ in range(2):
         assert teach(place, DASHBOARD, "PLAN").new
@@ -110,7 +110,7 @@ def test_a_fixed_phrase_of_an_agent_of_ones_own_yields_too(place: Workspace) -> 
 
 
 def test_an_example_of_an_intent_that_nobody_has_is_a_warning(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     learned.replace(b"examples:\n- {text: water the plants, intent: GARDEN}\n")
     [warning] = kds.Router.open(place, log=False).warnings
@@ -118,7 +118,7 @@ def test_an_example_of_an_intent_that_nobody_has_is_a_warning(
 
 
 def test_a_file_of_too_many_examples_is_not_used_and_says_why(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     rows = "".join(f"- {{text: page number {n}, intent: PLAN}}\n" for n in range(MAX_EXAMPLES + 1))
     learned.replace(f"examples:\n{rows}".encode())
@@ -127,7 +127,7 @@ def test_a_file_of_too_many_examples_is_not_used_and_says_why(
 
 
 def test_what_is_written_by_hand_counts_like_what_is_taught(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     learned.replace(b"examples:\n- {text: run the tests, intent: plan}\n")
     assert intent_of("Run the tests", place) == "PLAN"
@@ -183,7 +183,7 @@ def test_a_secret_is_marked_before_anything_is_stored(place: Workspace) -> None:
 
 
 def test_a_log_of_an_earlier_version_is_read_and_what_it_learned_is_undone(
-    place: Workspace, learned: KeptText
+    place: Workspace, learned: LockedText
 ) -> None:
     log = Learning(place).events
     for kind in ("told", "adopted", "rejected", "withdrawn", "refused"):

@@ -8,9 +8,8 @@ import pytest
 
 from kds.api.conversations import Conversations
 from kds.api.workspace_parts import SPACY_MODEL as ROUTERS_SPACY_MODEL
-from kds.brain.memory.live_settings import LiveSettings
-from kds.brain.settings import SettingsError
-from kds.brain.settings_variables import SPACY_MODEL, routing_variables
+from kds.brain.environment import SPACY_MODEL, routing_variables
+from kds.brain.settings import LiveSettings, SettingsError
 from kds.brain.workspace import Workspace
 from kds.service import callers as caller
 from kds.service.callers import Callers

@@ -8,7 +8,7 @@ import pytest
 from kds.brain.clock import utc_now
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import MAX_AGE
-from kds.brain.patience import Patience
+from kds.brain.timeouts import Deadline
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
 from kds.service.lifecycle import expire_later
@@ -22,7 +22,7 @@ def test_lines_leave_the_disk_when_they_expire_with_no_use_at_all(place: Workspa
     Contexts(place).journal().log(soon)
     assert said_in(place.root) == [soon.user_message]
     expire_later(place)
-    assert Patience(300.0).until(lambda: said_in(place.root) == [], pause_s=0.1)
+    assert Deadline(300.0).until(lambda: said_in(place.root) == [], pause_s=0.1)
 
 
 def test_an_empty_context_leaves_no_process_behind(

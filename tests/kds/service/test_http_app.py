@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.wire import from_wire
+from kds.brain.turn import from_wire
 
 from ...effort import bounded
 from .conftest import problem

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain import installation
-from kds.brain.patience import Patience
+from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.service import background
@@ -100,7 +100,7 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
         for one in talks:
             one.start()
         install(python, wheel(tmp_path, "0.0.2"))
-        assert Patience(SLOW_S).until(lambda: not background.is_running(place), pause_s=0.05)
+        assert Deadline(SLOW_S).until(lambda: not background.is_running(place), pause_s=0.05)
     finally:
         done.set()
         for one in talks:
@@ -136,7 +136,7 @@ def test_a_hooks_prompt_reaches_the_next_service_although_the_last_start_is_rece
             [hook], input=json.dumps(given).encode(), capture_output=True, check=True
         )
         assert (done.stdout, done.stderr) == (b"", b"")
-        assert Patience(60.0).until(lambda: said_in(place.root), pause_s=0.1)
+        assert Deadline(60.0).until(lambda: said_in(place.root), pause_s=0.1)
         assert background.standing_of(place).state == "running"
         assert said_in(place.root) == [given["prompt"]]
     finally:

@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage
 from kds.agents import load_chat_model, running
 from kds.agents.model_error import ModelError
 from kds.brain.installation import install_line
-from kds.brain.patience import Patience
 from kds.brain.settings import ModelSettings
+from kds.brain.timeouts import Deadline
 
 from ...agents.openai_server import (
     Cut,
@@ -83,7 +83,7 @@ def test_a_dribbling_model_is_cut_off_in_a_stream(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(running, "Patience", partial(Patience, clock=lambda: now[0]))
+    monkeypatch.setattr(running, "Deadline", partial(Deadline, clock=lambda: now[0]))
     chat.model.play(Trickle("and "))
     stream = chat.open().stream(FAB)
     assert [next(stream) for _ in range(2)] == ["and ", "and "]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kds.api.settings_keys import KEYS, meanings
-from kds.brain.whereabouts import OWN_SETTINGS
+from kds.brain.discovery import OWN_SETTINGS
 from kds.service.service_client import ServiceClient
 
 from .conftest import Site, Visitor

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.document import parse_yaml
-from kds.brain.patience import Patience
+from kds.brain.timeouts import Deadline
+from kds.brain.yaml_files import parse_yaml
 from kds.router.prompts import outputschema
 from kds.router.prompts.outputschema import (
     FAULT_CHARS,
@@ -115,7 +115,7 @@ def test_data_that_takes_too_long_to_check_is_a_fault() -> None:
 
 def test_data_is_not_checked_beyond_the_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = count(step=LIMIT_S / 4)
-    monkeypatch.setattr(outputschema, "Patience", partial(Patience, clock=lambda: next(now)))
+    monkeypatch.setattr(outputschema, "Deadline", partial(Deadline, clock=lambda: next(now)))
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     assert schema_faults(schema, {"a": 1}) == []
     [fault] = schema_faults(schema, {str(number): number for number in range(9)})

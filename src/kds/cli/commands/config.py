@@ -6,8 +6,8 @@ import click
 from pydantic import SecretStr
 
 from kds.api.settings_keys import KEYS, place_of, set_setting, shown, unset_setting, value_of
+from kds.brain.environment import Place
 from kds.brain.settings import Layers, load_layers
-from kds.brain.settings_variables import Place
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by

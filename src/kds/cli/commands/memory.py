@@ -16,6 +16,7 @@ from kds.brain.clock import utc_now
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import Holdings
 from kds.brain.errors import StoreError
+from kds.brain.files import replace_private
 from kds.brain.memory.export import (
     archive,
     checksum,
@@ -32,7 +33,6 @@ from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, Recall, recall_settings
 from kds.brain.passages.values import EmbeddingModel, Scope
-from kds.brain.private_file import replace_private
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, group

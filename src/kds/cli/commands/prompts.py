@@ -11,9 +11,9 @@ import click
 
 from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt
-from kds.brain.document import nearest
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import nearest
 from kds.cli.command import asked_json, command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows

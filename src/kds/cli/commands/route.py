@@ -11,10 +11,8 @@ from kds.brain.clock import utc_now
 from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import LoadedContext
 from kds.brain.errors import MessageError
-from kds.brain.message import clean_message, well_formed
-from kds.brain.turn import ContextEntry, Turn, Utterance
-from kds.brain.utterances import utterances
-from kds.brain.wire import entry_to_wire
+from kds.brain.message import clean_message, utterances, well_formed
+from kds.brain.turn import ContextEntry, Turn, Utterance, entry_to_wire
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, asked_json, command, group
 from kds.cli.completion import completed_by

@@ -11,10 +11,10 @@ import click
 
 import kds
 from kds.agents.agent import prompt_named
-from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import nearest
 from kds.cli.command import MessageCommand, asked_json, command
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal, complain, complain_about, pass_on

@@ -10,11 +10,10 @@ from kds.brain.learning.event_log import EventLog
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.learning.learned_file import LearnedFile
 from kds.brain.memory.postgres_store import PostgresStore
-from kds.brain.shared_database import SharedDatabase
 from kds.brain.store.postgres_schema import STEPS, ServerState, state_of, version
 from kds.brain.store.postgres_schema import upgrade as upgrade_tables
 from kds.brain.store.texts import PostgresText
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import SharedDatabase, Workspace
 from kds.cli.command import command, group
 from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED, pass_on

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kds.brain.settings_variables import DATABASE
-from kds.brain.shared_database import SharedDatabase, shared_database
+from kds.brain.environment import DATABASE
 from kds.brain.store.postgres import Server
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 from kds.cli.guard import Refusal
 
 

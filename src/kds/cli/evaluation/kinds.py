@@ -14,12 +14,12 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.rewriters import RewriterSource
 from kds.api.settings_lines import write_values
 from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
+from kds.brain.discovery import BRAIN
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.recalled import recall_settings
 from kds.brain.turn import Utterance
-from kds.brain.whereabouts import BRAIN
 from kds.brain.workspace import Workspace
 from kds.cli.evaluation.dialogue_tests import WARM_UP, failure_dict, play_all
 from kds.cli.guard import Refusal, pass_on

@@ -9,7 +9,7 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
-from kds.brain.whereabouts import HOME_VARIABLE
+from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command
 from kds.cli.guard import Refusal

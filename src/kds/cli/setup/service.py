@@ -13,7 +13,7 @@ import click
 
 from kds.brain.clock import moment, utc_now
 from kds.brain.errors import KdsError
-from kds.brain.private_file import read_private
+from kds.brain.files import read_private
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group

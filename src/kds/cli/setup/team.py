@@ -8,10 +8,9 @@ from typing import Final
 import click
 
 from kds.brain.clock import moment
-from kds.brain.shared_database import shared_database
 from kds.brain.store.postgres_schema import require
 from kds.brain.store.team import Team, Token
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace, shared_database
 from kds.cli.command import command, group
 from kds.cli.database.named_server import opened
 from kds.cli.guard import Refusal

@@ -9,8 +9,15 @@ from starlette.responses import JSONResponse, Response
 
 from kds.brain.context.journal import LoadedContext
 from kds.brain.errors import DispatchError
-from kds.brain.turn import Action, IntentScore, Outcome, Reference, StepRecord
-from kds.brain.wire import entry_to_wire, to_wire
+from kds.brain.turn import (
+    Action,
+    IntentScore,
+    Outcome,
+    Reference,
+    StepRecord,
+    entry_to_wire,
+    to_wire,
+)
 from kds.service.callers import routed
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.listening import SiteHost

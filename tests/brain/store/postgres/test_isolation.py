@@ -268,7 +268,7 @@ OF_METRICS: Mapping[str, Request] = {
 
 
 def _changed(tenant: Tenant, pool: Pool) -> object:
-    with tenant.text(pool.session()).borrowed(timeout_s=1) as text:
+    with tenant.text(pool.session()).locked(timeout_s=1) as text:
         before = text.read(), text.aside.read()
         text.aside.replace(before[0] or b"")
         text.append(pool.text(tenant).encode())

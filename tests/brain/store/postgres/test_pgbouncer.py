@@ -20,10 +20,10 @@ from conformance import HandClock, SessionConformance, say
 from passage_conformance import MessageShelf, PassageConformance, Shelf
 
 from kds.brain.memory.postgres_store import PostgresStore
-from kds.brain.patience import Patience
 from kds.brain.store.postgres import CONNECTIONS, Server
 from kds.brain.store.postgres_schema import upgrade
 from kds.brain.store.tenancy import Tenancy, tenant_number
+from kds.brain.timeouts import Deadline
 
 from ....postgres import of_database  # what makes databases for all
 from .test_contexts import open_contexts as open_contexts
@@ -67,7 +67,7 @@ def pooler(postgres: str) -> Iterator[int]:
         shutil.chown(folder, owner)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        assert Patience(START_S).until(lambda: _answers(port), pause_s=0.05), (
+        assert Deadline(START_S).until(lambda: _answers(port), pause_s=0.05), (
             "pgbouncer did not start"
         )
         yield port

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.errors import MessageError, StoreError
-from kds.brain.kept_text import KeptText, PrivateText
+from kds.brain.files import LockedFile, LockedText
 from kds.brain.learning.learned_file import FILE_NAME
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.store.texts import PostgresText
 
-Act = Callable[[KeptText, bytes], object]
+Act = Callable[[LockedText, bytes], object]
 
 ACTS: dict[str, Act] = {
     "read": lambda text, _: (text.read(), text.aside.read()),
@@ -51,12 +51,12 @@ def test_both_engines_answer_alike_in_any_order(
     number = tenant_number(shared_server, ("acme", uuid4().hex, "shop"))
     tenancy = Tenancy(shared_server, number)
     with TemporaryDirectory() as folder:
-        file, row = PrivateText(Path(folder) / "x"), text_of(tenancy, "x")
+        file, row = LockedFile(Path(folder) / "x"), text_of(tenancy, "x")
         for name, borrows, content in acts:
             found = []
             for text in (file, row):
                 if borrows:
-                    with text.borrowed(timeout_s=5) as held:
+                    with text.locked(timeout_s=5) as held:
                         found.append(ACTS[name](held, content.encode()))
                 else:
                     found.append(ACTS[name](text, content.encode()))
@@ -69,7 +69,7 @@ def test_a_borrower_who_fails_has_changed_nothing(tenancy: Tenancy) -> None:
     text.replace(b"before")
 
     def fail() -> None:
-        with text.borrowed(timeout_s=5) as held:
+        with text.locked(timeout_s=5) as held:
             held.replace(b"after")
             held.aside.replace(b"aside")
             raise ZeroDivisionError

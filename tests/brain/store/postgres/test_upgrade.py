@@ -22,12 +22,12 @@ from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.memory.records import Profile
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
-from kds.brain.patience import Patience
 from kds.brain.store import postgres_schema as upgrading
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, upgrade
 from kds.brain.store.team import Team, person_of
 from kds.brain.store.tenancy import Tenancy, tenant_number
+from kds.brain.timeouts import Deadline
 from kds.brain.turn import ContextEntry
 from kds.readers.text import read_text
 
@@ -219,4 +219,4 @@ def test_an_upgrade_takes_as_long_as_it_takes(empty: str, monkeypatch: pytest.Mo
 
 
 def wait_until(done: Callable[[], bool]) -> None:
-    assert Patience(PATIENCE_S).until(done, pause_s=0.01)
+    assert Deadline(PATIENCE_S).until(done, pause_s=0.01)

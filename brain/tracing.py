@@ -1,6 +1,6 @@
 """Who watches where a call's time goes: nobody, unless whoever made the call says so.
 
-What works in stages opens one for each (`watching`); what wants to know sets WATCH for its call.
+What works in stages opens one for each (`span`); what wants to know sets WATCH for its call.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ def _unwatched(_: str) -> AbstractContextManager[object]:
 WATCH: Final[ContextVar[Watch]] = ContextVar("kds-watch", default=_unwatched)
 
 
-def watching(stage: str) -> AbstractContextManager[object]:
+def span(stage: str) -> AbstractContextManager[object]:
     """Open a stage of the call that is being made.
 
-    >>> with watching("resolve"):
+    >>> with span("resolve"):
     ...     pass
     """
     return WATCH.get()(stage)

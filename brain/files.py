@@ -5,14 +5,19 @@ any moment leaves one of the two. Every failure is a StoreError with a hint.
 """
 
 import errno
+import hashlib
+import json
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import Final
 
+from kds.brain.discovery import own_folder
 from kds.brain.errors import StoreError
 
 PRIVATE: Final = 0o600
@@ -220,3 +225,180 @@ def _sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+ASIDE: Final = ".bad"
+"""Ends the name of what was set aside of a text."""
+
+
+class LockedText(ABC):
+    """One text. Every method raises StoreError when it cannot be used; `str` says where it is."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called where it stands."""
+        return PurePath(str(self)).name
+
+    @property
+    @abstractmethod
+    def aside(self) -> "LockedText":
+        """Where what cannot be read of it goes."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether something may be there: on a server that is not known unasked."""
+        return True
+
+    @property
+    def has_place(self) -> bool:
+        """Whether what it needs to stand in is there."""
+        return True
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it is there and is not to be written."""
+        return False
+
+    @abstractmethod
+    def read(self) -> bytes | None:
+        """Return it, None when there is none."""
+
+    @abstractmethod
+    def locked(self, *, timeout_s: float) -> AbstractContextManager["LockedText"]:
+        """Lend it for changing: nobody else changes it meanwhile, and all of it holds or nothing.
+
+        On a server; of a file each change holds at once.
+        """
+
+    def prepare(self) -> None:  # noqa: B027  # on a server there is nothing to make
+        """Make what it needs to stand in, unless it is there."""
+
+    @abstractmethod
+    def replace(self, content: bytes) -> None:
+        """Put ``content`` in its place. Borrow it first."""
+
+    @abstractmethod
+    def append(self, content: bytes) -> None:
+        """Add ``content`` to its end. Borrow it first."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Remove it, if it is there. Borrow it first."""
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class LockedFile(LockedText):
+    """A text in a file that only its owner may read."""
+
+    path: Path
+    ensure: Callable[[], None] = _nothing
+    """Makes what its folder stands in, and raises an error when nothing may be kept there."""
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def aside(self) -> "LockedFile":
+        """The file beside it."""
+        return LockedFile(self.path.with_name(f"{self.path.name}{ASIDE}"), self.ensure)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.path.exists()
+
+    @property
+    def has_place(self) -> bool:
+        """Whether the folder is there."""
+        return self.path.parent.exists()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the file is not to be written."""
+        return is_read_only(self.path)
+
+    def read(self) -> bytes | None:
+        """Return the content."""
+        return read_private(self.path)
+
+    @contextmanager
+    def locked(self, *, timeout_s: float) -> Iterator["LockedFile"]:
+        """Hold the lock of the file."""
+        with locked(self.path, timeout_s=timeout_s):
+            yield self
+
+    def prepare(self) -> None:
+        """Make the folder of the file."""
+        self.ensure()
+        make_private_folder(self.path.parent)
+
+    def replace(self, content: bytes) -> None:
+        """Write the file anew."""
+        replace_private(self.path, content)
+
+    def append(self, content: bytes) -> None:
+        """Add to the file."""
+        append_private(self.path, content)
+
+    def remove(self) -> None:
+        """Remove the file."""
+        remove_private(self.path)
+
+
+FOLDER: Final = "receipts"
+
+
+def read_trusted(path: Path) -> bytes | None:
+    """Return the content of a file if it is what `replace_trusted` wrote there last, else None.
+
+    Raises StoreError when the file cannot be read.
+    """
+    content = read_private(path)
+    if content is None:
+        return None
+    with suppress(StoreError):
+        if read_private(_receipt(path)) == _statement(path, content):
+            return content
+    return None
+
+
+def replace_trusted(path: Path, content: bytes) -> None:
+    """Write a file as `replace_private` does, and its receipt. Raises StoreError."""
+    replace_private(path, content)
+    receipt = _receipt(path)
+    try:
+        receipt.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        where = str(receipt.parent.parent)
+        raise StoreError(f"cannot make it: {error.strerror}", where=where) from error
+    make_private_folder(receipt.parent)
+    _sweep(receipt.parent)
+    replace_private(receipt, _statement(path, content))
+
+
+def _receipt(path: Path) -> Path:
+    name = hashlib.sha256(_place(path).encode("utf-8", "surrogateescape")).hexdigest()
+    return Path(own_folder(), FOLDER, name)
+
+
+def _statement(path: Path, content: bytes) -> bytes:
+    said = {"place": _place(path), "sha256": hashlib.sha256(content).hexdigest()}
+    return json.dumps(said).encode()
+
+
+def _place(path: Path) -> str:
+    return str(path.parent.resolve() / path.name)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the receipts of places where nothing is any more."""
+    for receipt in folder.iterdir():
+        with suppress(StoreError, OSError, ValueError, KeyError, TypeError):
+            if not Path(json.loads(read_private(receipt) or b"{}")["place"]).exists():
+                remove_private(receipt)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kds.brain.discovery import find_workspace
 from kds.brain.errors import WorkspaceError
-from kds.brain.whereabouts import find_workspace
 from kds.brain.workspace import Workspace
 
 _NAMES = st.sampled_from(["a", "b", "KDS", "kds-brain", "kds brain"])

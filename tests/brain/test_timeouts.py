@@ -8,8 +8,8 @@ from contextvars import ContextVar
 import pytest
 
 from kds.agents.run import LoopInbox
-from kds.brain import patience
-from kds.brain.patience import CallError, Patience, at_once, call_within
+from kds.brain import timeouts
+from kds.brain.timeouts import CallError, Deadline, at_once, call_within
 
 from ..effort import PATIENCE_S
 
@@ -23,19 +23,19 @@ def hanging() -> Iterator[threading.Event]:
 
 
 def test_what_is_returned_and_raised_comes_through() -> None:
-    assert Patience(PATIENCE_S).call(lambda: 3) == 3
+    assert Deadline(PATIENCE_S).call(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
-        Patience(PATIENCE_S).call(lambda: 1 // 0)
-    assert list(Patience(PATIENCE_S).each(lambda: range(3))) == [0, 1, 2]
+        Deadline(PATIENCE_S).call(lambda: 1 // 0)
+    assert list(Deadline(PATIENCE_S).each(lambda: range(3))) == [0, 1, 2]
 
 
 async def _called(function: Callable[[], object], limit_s: float = PATIENCE_S) -> object:
-    return await Patience(limit_s).called(function, LoopInbox())
+    return await Deadline(limit_s).called(function, LoopInbox())
 
 
 def test_the_same_in_an_event_loop() -> None:
     async def all_of_it() -> list[object]:
-        heard = Patience(PATIENCE_S).heard(lambda: range(2), LoopInbox())
+        heard = Deadline(PATIENCE_S).heard(lambda: range(2), LoopInbox())
         return [await _called(lambda: 3), *[n async for n in heard]]
 
     assert asyncio.run(all_of_it()) == [3, 0, 1]
@@ -62,13 +62,13 @@ def test_an_error_of_a_call_says_what_it_was_and_has_a_cause_unless_time_was_up(
 
 def test_something_is_asked_until_it_is_so_or_time_is_up() -> None:
     answers = iter([False, False, True])
-    assert Patience(PATIENCE_S).until(lambda: next(answers), pause_s=0.0)
-    assert not Patience(0.0).until(lambda: False, pause_s=0.0)
+    assert Deadline(PATIENCE_S).until(lambda: next(answers), pause_s=0.0)
+    assert not Deadline(0.0).until(lambda: False, pause_s=0.0)
 
 
 def test_a_call_that_hangs_is_left_when_time_is_up(hanging: threading.Event) -> None:
     with pytest.raises(TimeoutError):
-        Patience(0.1).call(hanging.wait)
+        Deadline(0.1).call(hanging.wait)
     with pytest.raises(TimeoutError):
         asyncio.run(_called(hanging.wait, 0.1))
 
@@ -83,14 +83,14 @@ def test_a_trickle_without_end_is_left_when_time_is_up(hanging: threading.Event)
 
     got: list[int] = []
     with pytest.raises(TimeoutError):
-        got.extend(Patience(3, clock=lambda: now[0]).each(trickle))
+        got.extend(Deadline(3, clock=lambda: now[0]).each(trickle))
     assert got
 
 
 def test_a_slow_reader_gets_what_came_in_time() -> None:
     now = [0.0]
     before = set(threading.enumerate())
-    values = Patience(10, clock=lambda: now[0]).each(lambda: [1, 2, 3])
+    values = Deadline(10, clock=lambda: now[0]).each(lambda: [1, 2, 3])
     assert next(values) == 1
     for thread in set(threading.enumerate()) - before:
         thread.join(PATIENCE_S)
@@ -108,7 +108,7 @@ def test_a_reader_that_leaves_stops_the_source(hanging: threading.Event) -> None
         finally:
             closed.set()
 
-    values = Patience(PATIENCE_S).each(source)
+    values = Deadline(PATIENCE_S).each(source)
     assert next(values) == 1
     values.close()  # type: ignore[attr-defined]  # a generator
     assert closed.wait(PATIENCE_S)
@@ -117,14 +117,14 @@ def test_a_reader_that_leaves_stops_the_source(hanging: threading.Event) -> None
 def test_context_variables_reach_the_thread() -> None:
     who: ContextVar[str] = ContextVar("who")
     who.set("me")
-    assert Patience(PATIENCE_S).call(who.get) == "me"
+    assert Deadline(PATIENCE_S).call(who.get) == "me"
 
 
 def test_threads_that_never_end_are_not_made_without_limit(
     hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "MOST_LEFT", 2)
-    monkeypatch.setattr(patience, "_left", [])
+    monkeypatch.setattr(timeouts, "MOST_LEFT", 2)
+    monkeypatch.setattr(timeouts, "_left", [])
     begun: list[int] = []
 
     def hang() -> None:
@@ -133,13 +133,13 @@ def test_threads_that_never_end_are_not_made_without_limit(
 
     while len(begun) < 2:  # on a busy machine the time may be up before the thread runs
         with pytest.raises(TimeoutError):
-            Patience(0.05).call(hang)
+            Deadline(0.05).call(hang)
     with pytest.raises(TimeoutError, match="2 earlier calls still hang"):
-        Patience(PATIENCE_S).call(lambda: 3)
+        Deadline(PATIENCE_S).call(lambda: 3)
     hanging.set()
-    for thread in patience._left:
+    for thread in timeouts._left:
         thread.join(PATIENCE_S)
-    assert Patience(PATIENCE_S).call(lambda: 3) == 3
+    assert Deadline(PATIENCE_S).call(lambda: 3) == 3
 
 
 def test_a_loop_that_is_closed_ends_the_thread(hanging: threading.Event) -> None:

@@ -51,7 +51,7 @@ class Inbox(Protocol):
         ...
 
 
-class BlockingInbox:
+class BlockingQueue:
     """An inbox for who has no event loop: the thread that gets stands still."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class BlockingInbox:
         self.put(_Ended())
 
 
-class Patience:
+class Deadline:
     """So many seconds from now; ``clock`` returns seconds."""
 
     def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -102,7 +102,7 @@ class Patience:
 
     def call(self, function: Callable[[], _Value]) -> _Value:
         """Return what ``function`` returns, or raise what it raises. Raises OutOfTimeError."""
-        return at_once(self.called(function, BlockingInbox()))
+        return at_once(self.called(function, BlockingQueue()))
 
     async def called(self, function: Callable[[], _Value], inbox: Inbox) -> _Value:
         """As `call`; ``inbox`` says how to wait."""
@@ -111,13 +111,13 @@ class Patience:
             return value
 
     def each(
-        self, items: Callable[[], Iterable[_Value]], inbox: BlockingInbox | None = None
+        self, items: Callable[[], Iterable[_Value]], inbox: BlockingQueue | None = None
     ) -> Generator[_Value, None, None]:
         """Yield the items as they come. Raises what they raise, and OutOfTimeError.
 
         Only waiting counts: what has come in time is yielded even to a slow reader.
         """
-        return one_by_one(self.heard(items, inbox or BlockingInbox()))
+        return one_by_one(self.heard(items, inbox or BlockingQueue()))
 
     async def heard(
         self, items: Callable[[], Iterable[_Value]], inbox: Inbox
@@ -137,7 +137,7 @@ class Patience:
         _make_room()
         work = _Work(items, inbox, self)
         run = copy_context().run
-        thread = threading.Thread(target=run, args=(work.run,), name="kds-patience", daemon=True)
+        thread = threading.Thread(target=run, args=(work.run,), name="kds-deadline", daemon=True)
         thread.start()
         try:
             yield
@@ -154,7 +154,7 @@ def call_within(call: Callable[[], _Value], *, timeout_s: float) -> _Value:
     The cause of the error is what ``call`` raised; there is none when it took too long.
     """
     try:
-        return Patience(timeout_s).call(call)
+        return Deadline(timeout_s).call(call)
     except OutOfTimeError:
         message = f"no answer within {timeout_s:g} s"
         raise CallError(message, hint="use a faster model, or allow more time") from None
@@ -163,7 +163,7 @@ def call_within(call: Callable[[], _Value], *, timeout_s: float) -> _Value:
 
 
 def at_once(coroutine: Coroutine[Any, Any, _Value]) -> _Value:
-    """Return what a coroutine returns that awaits nothing but a `BlockingInbox`.
+    """Return what a coroutine returns that awaits nothing but a `BlockingQueue`.
 
     It runs in this thread, inside of a running event loop too, and needs none.
     """
@@ -200,9 +200,9 @@ class _Work(Generic[_Value]):
     """What a thread does: hand over each item, until nobody waits any more."""
 
     def __init__(
-        self, items: Callable[[], Iterable[_Value]], inbox: Inbox, patience: Patience
+        self, items: Callable[[], Iterable[_Value]], inbox: Inbox, deadline: Deadline
     ) -> None:
-        self._items, self._inbox, self._patience = items, inbox, patience
+        self._items, self._inbox, self._deadline = items, inbox, deadline
         self.stopped = threading.Event()
         self.ended = False
 
@@ -210,7 +210,7 @@ class _Work(Generic[_Value]):
         try:
             for value in self._items():
                 self._give(value)
-                if self.stopped.is_set() or self._patience.is_over:
+                if self.stopped.is_set() or self._deadline.is_over:
                     return
             ending = _Ended()
         except BaseException as error:  # noqa: BLE001  # raised where it is waited for

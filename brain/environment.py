@@ -8,8 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from kds.brain.whereabouts import OFF, ON, OWN_SETTINGS
-from kds.brain.workspace import own_settings_path
+from kds.brain.discovery import OFF, ON, OWN_SETTINGS, own_settings
 
 Place = tuple[str, str]
 """A section and a key in it."""
@@ -128,5 +127,5 @@ def routing_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]
     }
     if spacy_model := environ.get(SPACY_MODEL, "").strip():
         found[SPACY_MODEL] = spacy_model
-    own = own_settings_path(environ)
-    return {**found, OWN_SETTINGS: str(own) if own.exists() else ""}
+    own = own_settings(environ)
+    return {**found, OWN_SETTINGS: own if os.path.exists(own) else ""}  # noqa: PTH110

@@ -1,0 +1,540 @@
+"""YAML files with line numbers, validated into problems a person can act on, and cached.
+
+Prompt front matter, rules and settings are read here. A wrong file never raises: every fault
+becomes a Problem, so that all of them can be shown at once.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from kds.brain.errors import Problem, StoreError
+from kds.brain.files import make_private_folder, read_trusted, replace_trusted
+
+MAX_DEPTH: Final = 40
+"""Nesting above this is refused: real files stay below 8, and readers recurse."""
+
+NodePath = tuple[str | int, ...]
+"""The way to a node: ("patterns", 2, "regex") is the key `regex` of the third pattern."""
+
+_INT: Final = "tag:yaml.org,2002:int"
+LONGEST_NUMBER: Final = 100
+"""Characters: Python refuses to write out numbers of more than 4,300 digits."""
+
+_PLAIN_TAGS: Final = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool"))
+
+# The C parser (libyaml) is about ten times faster; not every PyYAML has it. The pure one is a
+# little stricter: no bare `?` between brackets, no tab between words.
+_PARSER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+# What no YAML text may hold. Looked for here, as the parsers count the place in different units
+# (bytes, characters) and disagree on a byte order mark within the text.
+_CONTROL: Final = re.compile(
+    r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+
+_HINTS: Final = (
+    # Only the pure parser ends here, so it names the character.
+    ("'?'", "put it in quotes: text with a '?' within [ ] or { }"),
+    ("'\\t'", "replace the tab with spaces"),
+)
+"""What the pure parser's words hold where libyaml would read on, and the way out."""
+
+
+class _Mark(Protocol):
+    """A place in YAML text, as both of PyYAML's parsers give it."""
+
+    @property
+    def line(self) -> int: ...
+
+
+@dataclass(slots=True)
+class YamlReader:
+    """Builds plain data from YAML events, without recursion, noting the line of every node.
+
+    ``lines`` maps the way to a node to its line; ``problems`` collects what is wrong; ``last`` is
+    the last line that holds something, counted from 0.
+    """
+
+    path: str
+    first_line: int
+    lines: dict[NodePath, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    last: int = 0
+
+    def read(self, text: str) -> object:
+        """The data of the one document in ``text``; None when it is empty or refused."""
+        self.last = text.rstrip().count("\n")
+        # A byte order mark is welcome at the very beginning.
+        if control := _CONTROL.search(text, text.startswith("\ufeff")):
+            line = text.count("\n", 0, control.start())
+            message = "is not YAML: control characters are not allowed"
+            hint = "remove the control character from this line"
+            self._report(yaml.Mark("", 0, line, 0, None, 0), message, hint)
+            return None
+        try:
+            return self._build(iter(yaml.parse(text, Loader=_PARSER)))
+        except yaml.MarkedYAMLError as error:
+            self._report(error.problem_mark, _words(error), _hint(error))
+        except _RefusedError as refused:
+            self._report(refused.mark, refused.message, refused.hint)
+        return None
+
+    def _build(self, events: Iterator[yaml.Event]) -> object:
+        scalars = yaml.SafeLoader("")
+        root: list[object] = []
+        stack: list[_Frame] = [_Frame(root, (), is_root=True)]
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent) and root:
+                hint = "remove the line '---' between them"
+                self._report(event.start_mark, "begins a second YAML document", hint)
+                break
+            if isinstance(event, yaml.CollectionEndEvent):
+                stack.pop()
+            elif isinstance(event, yaml.NodeEvent):
+                if stack[-1].wants_key:
+                    stack[-1].key = self._key(event, stack[-1])
+                    continue
+                here = stack[-1].place()
+                self.lines.setdefault(here, self._line(event.start_mark))
+                stack[-1].add(node := _value(event, scalars))
+                if isinstance(node, dict | list):
+                    stack.append(_Frame(node, here))
+                if len(stack) > MAX_DEPTH:
+                    raise _RefusedError(event.start_mark, "is nested too deeply", "flatten it")
+        return root[0] if root else None
+
+    def _key(self, event: yaml.Event, frame: "_Frame") -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            hint = "use a plain word as the key"
+            raise _RefusedError(event.start_mark, "has a key that is not text", hint)
+        name: str = event.value
+        line = self._line(event.start_mark)
+        at = (*frame.at, name)
+        if at in self.lines:
+            first = f"key '{name}' stands twice (first in line {self.lines[at]})"
+            self._report(event.start_mark, first, f"keep one '{name}'")
+        self.lines[at] = line
+        return name
+
+    def _line(self, mark: _Mark | None) -> int:
+        # At the end of the text the parsers disagree on the line; none of theirs need be there.
+        return self.first_line + (min(mark.line, self.last) if mark else 0)
+
+    def _report(self, mark: _Mark | None, message: str, hint: str) -> None:
+        self.problems.append(Problem(f"{self.path}:{self._line(mark)}", message, hint))
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A mapping or list that is still being filled, and the way to it."""
+
+    container: dict[str, object] | list[object]
+    at: NodePath
+    key: str | None = None
+    is_root: bool = False
+
+    @property
+    def wants_key(self) -> bool:
+        return isinstance(self.container, dict) and self.key is None
+
+    def place(self) -> NodePath:
+        if self.is_root:
+            return ()
+        if isinstance(self.container, dict):
+            return (*self.at, self.key or "")
+        return (*self.at, len(self.container))
+
+    def add(self, node: object) -> None:
+        if isinstance(self.container, dict):
+            self.container[self.key or ""] = node
+            self.key = None
+        else:
+            self.container.append(node)
+
+
+class _RefusedError(Exception):
+    """YAML that is legal, yet not accepted here. Never leaves this module."""
+
+    def __init__(self, mark: _Mark | None, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.mark, self.message, self.hint = mark, message, hint
+
+
+def _value(event: yaml.NodeEvent, scalars: yaml.SafeLoader) -> object:
+    if isinstance(event, yaml.AliasEvent):
+        hint = "write the value out"
+        raise _RefusedError(event.start_mark, "uses a YAML alias (*), not accepted here", hint)
+    tag = getattr(event, "tag", None)
+    if tag not in (None, "!", *_PLAIN_TAGS):
+        raise _RefusedError(event.start_mark, f"uses the YAML tag '{tag}'", "remove the tag")
+    if isinstance(event, yaml.MappingStartEvent):
+        return {}
+    if isinstance(event, yaml.SequenceStartEvent):
+        return []
+    assert isinstance(event, yaml.ScalarEvent)
+    return _scalar(event, scalars)
+
+
+def _scalar(event: yaml.ScalarEvent, scalars: yaml.SafeLoader) -> object:
+    resolve, construct = scalars.resolve, scalars.construct_object
+    tag = event.tag if event.tag in _PLAIN_TAGS else None
+    tag = tag or resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]  # PyYAML's stub
+    if len(event.value) > LONGEST_NUMBER and tag == _INT:  # "1:1:1:..." is one, to the base of 60
+        raise _RefusedError(event.start_mark, "has too large a number", "put it in quotes")
+    try:
+        return construct(yaml.ScalarNode(tag, event.value))
+    except (ValueError, yaml.constructor.ConstructorError) as error:
+        message = f"value '{event.value}' cannot be read: {error}"
+        raise _RefusedError(event.start_mark, message, "put it in quotes") from error
+
+
+def _words(error: yaml.MarkedYAMLError) -> str:
+    detail = ", ".join(part for part in (error.problem, error.context) if part)
+    return f"is not YAML: {detail}"
+
+
+def _hint(error: yaml.MarkedYAMLError) -> str:
+    found = (hint for sign, hint in _HINTS if sign in (error.problem or ""))
+    return next(found, "correct the YAML at this line")
+
+
+__all__ = ["Document", "NodePath", "misfits", "nearest", "parse_yaml", "read_text", "validate"]
+
+MAX_BYTES: Final = 1_000_000
+"""Files above this size are refused: no prompt or rule file written by a person comes near."""
+
+MOST_FILES: Final = 200
+MOST_BYTES: Final = 500_000
+"""What a workspace's own folder of rules, prompts or words may hold: read before the first answer,
+that takes a second or two. What ships has 60 kB of rules and 85 kB of prompts."""
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Parsed YAML: its data, the line of every node, and what was wrong with it.
+
+    ``data`` is None when the text is empty or does not parse.
+    """
+
+    path: str
+    data: object
+    lines: Mapping[NodePath, int]
+    first_line: int = 1
+    problems: tuple[Problem, ...] = ()
+
+    def line(self, at: NodePath = ()) -> int:
+        """The line of the node at ``at``, or of its nearest parent that is there."""
+        for end in range(len(at), -1, -1):
+            if (line := self.lines.get(at[:end])) is not None:
+                return line
+        return self.first_line
+
+    def where(self, at: NodePath = ()) -> str:
+        """``path:line`` of a node, as problems name it."""
+        return f"{self.path}:{self.line(at)}"
+
+
+def files_in(folder: Path, pattern: str) -> list[Path] | Problem:
+    """The files of a workspace's folder by name, or the Problem that they are too many.
+
+    Nothing of a folder that is not there.
+    """
+    found = sorted(folder.glob(pattern)) if folder.is_dir() else []
+    if len(found) > MOST_FILES:
+        message = f"holds {len(found):,} files, more than {MOST_FILES}"
+        return Problem(str(folder), message, "join them, or move what is not needed away")
+    size = sum(path.lstat().st_size for path in found)
+    if size > MOST_BYTES and len(found) > 1:
+        message = f"holds {size // 1000:,} kB, more than {MOST_BYTES // 1000:,}"
+        return Problem(str(folder), message, "move what is not needed away")
+    return found
+
+
+def read_text(path: Path) -> str | Problem:
+    """The text of a UTF-8 file, or the Problem that keeps it from being read."""
+    try:
+        raw = _bytes_of(path)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return Problem(f"{path}:1", f"cannot be read: {reason}", "check the file and its rights")
+    text = decoded(raw, path=str(path))
+    return text if isinstance(text, Problem) else text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def decoded(raw: bytes, *, path: str) -> str | Problem:
+    """The text that the bytes of a file are, to the letter, or why they are none to be read."""
+    if len(raw) > MAX_BYTES:
+        return Problem(f"{path}:1", f"is larger than {MAX_BYTES // 1000} kB", "split the file")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        return Problem(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
+
+
+def _bytes_of(path: Path) -> bytes:
+    """The content of a regular file, a byte more than MAX_BYTES at most. Raises OSError.
+
+    A link is followed, a pipe is not waited for: both may come with a cloned project.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not an ordinary file")
+        return file.read(MAX_BYTES + 1)  # a size may be a lie (/proc), or grow
+
+
+def parse_yaml(text: str, *, path: str, first_line: int = 1) -> Document:
+    """Parse one YAML document. ``first_line`` is the line of ``text`` within its file.
+
+    Aliases, repeated keys, deep nesting and tags beyond plain data are problems.
+
+    >>> document = parse_yaml("name: x\\npatterns:\\n  - {regex: a}\\n", path="f.md", first_line=2)
+    >>> document.data, document.where(("patterns", 0, "regex"))
+    ({'name': 'x', 'patterns': [{'regex': 'a'}]}, 'f.md:4')
+    """
+    reader = YamlReader(path, first_line)
+    data = reader.read(text)
+    return Document(path, data, reader.lines, first_line, tuple(reader.problems))
+
+
+def validate(
+    document: Document, model: type[ModelT], *, at: NodePath = ()
+) -> ModelT | tuple[Problem, ...]:
+    """Fit the node at ``at`` to a pydantic model, or say everything that is wrong with it.
+
+    Problems of the document itself count when the whole of it is validated (``at=()``).
+    Models should be strict and forbid extra keys.
+    """
+    problems = list(document.problems) if not at else []
+    if problems and document.data is None:
+        return tuple(problems)
+    try:
+        value = model.model_validate(_node(document.data, at))
+    except ValidationError as error:
+        wrong = _without_misspelt(error.errors())
+        problems += [_problem(document, at, model, found) for found in wrong]
+    if problems:
+        return tuple(sorted(problems, key=_line_number))
+    return value
+
+
+def misfits(document: Document, model: type[BaseModel]) -> tuple[NodePath, ...]:
+    """The ways to all nodes that do not fit, or that ``model`` misses."""
+    try:
+        model.model_validate(document.data)
+    except ValidationError as error:
+        return tuple(found["loc"] for found in error.errors())
+    return ()
+
+
+def nearest(word: str, known: Mapping[str, object] | list[str]) -> str | None:
+    """The known name most like ``word``, or None.
+
+    >>> nearest("patern", ["name", "patterns"])
+    'patterns'
+    """
+    found = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def _node(data: object, at: NodePath) -> object:
+    for part in at:
+        data = data[part]  # type: ignore[index]  # the caller took `at` from this document
+    return data
+
+
+def _line_number(problem: Problem) -> int:
+    return int(problem.where.rpartition(":")[2])
+
+
+def _without_misspelt(found: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Leave out keys that are missing because they are misspelt beside: one fault, one problem."""
+    unknown = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
+
+    def is_misspelt(loc: NodePath) -> bool:
+        beside = [str(key[-1]) for key in unknown if key[:-1] == loc[:-1]]
+        return nearest(str(loc[-1]), beside) is not None
+
+    return [one for one in found if one["type"] != "missing" or not is_misspelt(one["loc"])]
+
+
+def _problem(
+    document: Document, at: NodePath, model: type[BaseModel], found: ErrorDetails
+) -> Problem:
+    loc = found["loc"]
+    place = document.where((*at, *loc))
+    if found["type"] == "extra_forbidden":
+        return Problem(place, f"unknown key {_name(loc)}", _known_keys(str(loc[-1]), model, loc))
+    if found["type"] == "missing":
+        known = _keys(_model_at(model, loc[:-1]))
+        near = nearest(str(loc[-1]), [key for key in map(str, found["input"]) if key not in known])
+        hint = f"is '{near}' meant?" if near else f"add '{loc[-1]}: ...'"
+        return Problem(place, f"key {_name(loc)} is missing", hint)
+    message, hint = _MESSAGES.get(found["type"], ("", "correct the value"))
+    message = message or found["msg"].removeprefix("Value error, ").lower()
+    context = found.get("ctx", {})
+    if expected := context.get("expected"):
+        near = nearest(str(found["input"]), _QUOTED.findall(expected))
+        hint = f"did you mean '{near}'?" if near else f"use {expected}"
+    given = _shown(found["input"])
+    return Problem(place, f"{_name(loc)} {message.format(**context)}, not {given}", hint)
+
+
+_QUOTED: Final = re.compile(r"'([^']*)'")
+"""One of the values that pydantic lists."""
+
+_MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
+    "string_type": ("must be text", "put the value in quotes"),
+    "bool_type": ("must be true or false", "write true or false, without quotes"),
+    "int_type": ("must be a whole number", "write a number such as 50, without quotes"),
+    "float_type": ("must be a number", "write a number such as 0.8 or 30, without quotes"),
+    "list_type": ("must be a list", "write one item a line, each after '- '"),
+    "dict_type": ("must be a mapping", "write 'key: value' lines"),
+    "model_type": ("must be a mapping", "write 'key: value' lines"),
+    "literal_error": ("must be {expected}", "correct the value"),
+    "string_too_long": ("must have at most {max_length} characters", "shorten it"),
+    "string_too_short": ("must not be empty", "write something"),
+    "too_long": (
+        "must have at most {max_length} items",
+        "leave the weakest out",
+    ),
+    "too_short": ("must have at least {min_length} items", "add an item"),
+    "greater_than": ("must be above {gt}", "correct the number"),
+    "greater_than_equal": ("must be {ge} or more", "correct the number"),
+    "less_than": ("must be below {lt}", "correct the number"),
+    "less_than_equal": ("must be {le} or less", "correct the number"),
+    "string_pattern_mismatch": ("must match {pattern}", "correct the spelling"),
+    "finite_number": ("must be a finite number", "correct the number"),
+}
+
+
+def _name(loc: tuple[str | int, ...]) -> str:
+    """Plain words for a way into a document.
+
+    >>> _name(("patterns", 2, "weight"))
+    "'weight' (in patterns, item 3)"
+    """
+    words = [f"item {part + 1}" if isinstance(part, int) else str(part) for part in loc]
+    if not words:
+        return "the file"
+    *parents, last = words
+    name = last if isinstance(loc[-1], int) else f"'{last}'"
+    return f"{name} (in {', '.join(parents)})" if parents else name
+
+
+def _shown(value: object) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _known_keys(key: str, model: type[BaseModel], loc: tuple[str | int, ...]) -> str:
+    known = _keys(_model_at(model, loc[:-1]))
+    if near := nearest(key, known):
+        return f"did you mean '{near}'?"
+    return f"remove it, or use one of: {', '.join(known)}"
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    return [info.alias or name for name, info in model.model_fields.items()]
+
+
+def _model_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> type[BaseModel]:
+    """The model that a key at ``loc`` belongs to, found through the types of the fields."""
+    for part in loc:
+        for name, info in model.model_fields.items():
+            if part in (name, info.alias) or name == "root":
+                model = next(_models_in(info.annotation), model)
+    return model
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in getattr(annotation, "__args__", ()):
+        yield from _models_in(inner)
+
+
+FORMAT: Final = 4
+"""Raise it when the reading of YAML or the checks of patterns change."""
+
+FILE_NAME: Final = "documents.json"
+
+
+@dataclass(slots=True)
+class DocumentCache:
+    """The documents read from one workspace. Without a ``path`` nothing is kept."""
+
+    path: Path | None = None
+    _known: Mapping[str, Any] = field(default_factory=dict)
+    _used: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, folder: Path) -> "DocumentCache":
+        """The cache in the cache ``folder`` of a workspace, which need not be there."""
+        path = folder / FILE_NAME
+        with suppress(StoreError, ValueError, TypeError, KeyError, RecursionError):
+            found = json.loads(read_trusted(path) or b"{}")
+            if found["made_by"] == _made_by() and isinstance(found["documents"], dict):
+                return cls(path, found["documents"])
+        return cls(path)
+
+    def parse(self, text: str, *, path: str, first_line: int = 1) -> Document:
+        """As `parse_yaml`, from the cache where it is known."""
+        with suppress(KeyError, TypeError, ValueError):
+            known = self._known[_hash(text)]
+            lines: dict[NodePath, int] = {
+                tuple(at): line + first_line for at, line in known["lines"]
+            }
+            return Document(path, known["data"], lines, first_line)
+        return parse_yaml(text, path=path, first_line=first_line)
+
+    def is_sound(self, text: str) -> bool:
+        """Whether a document of this text passed every check of its own before."""
+        return _hash(text) in self._known
+
+    def keep(self, text: str, document: Document) -> None:
+        """Remember a document in which nothing was wrong."""
+        lines = [[at, line - document.first_line] for at, line in document.lines.items()]
+        self._used[_hash(text)] = {"data": document.data, "lines": lines}
+
+    def save(self, *, whole: bool = True) -> None:
+        """Write what was used, if that is new; what was known too, unless all was used that is.
+
+        Raises StoreError.
+        """
+        if self.path is None or self._used.keys() <= self._known.keys():
+            return
+        documents = self._used if whole else {**self._known, **self._used}
+        made = {"made_by": _made_by(), "documents": documents}
+        try:
+            content = json.dumps(made, ensure_ascii=False).encode()
+        except (TypeError, ValueError):  # a date, or half a character: read anew each time
+            return
+        make_private_folder(self.path.parent)
+        replace_trusted(self.path, content)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _made_by() -> list[object]:
+    return [FORMAT, version("regex"), version("PyYAML")]
