@@ -45,7 +45,7 @@ VARIABLES: Final[Mapping[str, Place]] = {
 }
 """Environment variable -> the section and key that it overrides."""
 
-FLAGS: Final[Mapping[str, Place]] = {
+TOP_LEVEL: Final[Mapping[str, Place]] = {
     "RAG_HYBRID": ("recall", "hybrid"),
     "RAG_CHUNKING": ("recall", "chunking"),
     "RAG_TOKEN_BUDGET": ("recall", "token_budget"),
@@ -60,48 +60,30 @@ FLAGS: Final[Mapping[str, Place]] = {
     "history_max_turns": ("memory", "history_max_turns"),
     "session_memory_ttl_hours": ("memory", "session_memory_ttl_hours"),
 }
-"""Names under which a setting is known elsewhere (issue 5). As a variable each may stand as
-written here, in upper case, or in upper case behind `KDS_`, which wins; as a key of the file, as
-written here outside of any section."""
-
-RENAMED: Final[Mapping[str, str]] = {"KDS_SERVICE_AUTOSTART": "KDS_SERVICE_AUTO"}
-"""What a variable was called before; setting it is an error that says the new name."""
-
-SPACY_MODEL: Final = "KDS_SPACY_MODEL"
-"""Names an installed spaCy pipeline (`kds.api.routing`); it is no setting of a file."""
-
-
-def spellings(name: str) -> tuple[str, ...]:
-    """Return the environment variables that a setting listens to; the first that is set counts.
-
-    >>> spellings("history_max_turns"), spellings("KDS_MEMORY")
-    (('KDS_HISTORY_MAX_TURNS', 'HISTORY_MAX_TURNS', 'history_max_turns'), ('KDS_MEMORY',))
-    """
-    if name in VARIABLES or name in RENAMED:
-        return (name,)
-    return tuple(dict.fromkeys((f"KDS_{name.upper()}", name.upper(), name)))
-
+"""Names that may stand in a settings file outside of any section -> section and key."""
 
 PLACES: Final[Mapping[str, Place]] = {
-    one: place for name, place in {**VARIABLES, **FLAGS}.items() for one in spellings(name)
+    **VARIABLES,
+    **{name if name.isupper() else f"KDS_{name.upper()}": at for name, at in TOP_LEVEL.items()},
 }
-"""Every variable as it may be spelled -> the section and key that it overrides."""
+"""Every environment variable -> the section and key that it sets."""
 
+RENAMED: Final[Mapping[str, str]] = {
+    "KDS_SERVICE_AUTOSTART": "KDS_SERVICE_AUTO",
+    **{f"KDS_{name}": name for name in TOP_LEVEL if name.isupper()},
+    **{one: f"KDS_{name.upper()}" for name in TOP_LEVEL if name.islower()
+       for one in (name, name.upper())},
+}  # fmt: skip
+"""Former spelling of a variable -> the one that counts; setting the former one is an error."""
 
-_KNOWN: Final = frozenset((*PLACES, *RENAMED))
+SPACY_MODEL: Final = "KDS_SPACY_MODEL"
+"""Names an installed spaCy pipeline (`kds.api.routing`); not a setting of a file."""
 
 
 def variables_set(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of ``environ`` that say something, by name.
-
-    It is asked three times a turn: the environment has fewer names than there are spellings.
-    """
-    said = {one: text for one in environ if one in _KNOWN and (text := environ[one].strip())}
-    firsts = (
-        next((one for one in spellings(name) if one in said), None)
-        for name in (*VARIABLES, *FLAGS, *RENAMED)
-    )
-    return {first: said[first] for first in firsts if first is not None} if said else {}
+    """Return the variables of KDS in ``environ`` that are not empty, former spellings included."""
+    known = (name for name in environ if name in PLACES or name in RENAMED)
+    return {name: text for name in known if (text := environ[name].strip())}
 
 
 def switch(name: str, environ: Mapping[str, str] = os.environ) -> bool | None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from threading import Lock
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -26,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from kds.brain.environment import FLAGS, PLACES, RENAMED, Place, variables_set
+from kds.brain.environment import PLACES, RENAMED, TOP_LEVEL, Place, variables_set
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.brain.yaml_files import Document, NodePath, parse_yaml, read_text, validate
@@ -346,8 +345,8 @@ def _with_flags_in_place(document: Document) -> Document:
     data = dict(document.data)
     lines: dict[NodePath, int] = dict(document.lines)
     problems = list(document.problems)
-    for name in [name for name in FLAGS if name in data]:
-        section, key = FLAGS[name]
+    for name in [name for name in TOP_LEVEL if name in data]:
+        section, key = TOP_LEVEL[name]
         inner = data.setdefault(section, {})
         if not isinstance(inner, dict):
             continue  # wrong anyway, and reported as such
@@ -394,56 +393,3 @@ def _faults(error: ValidationError, names: Mapping[Place, str], *, where: str) -
         else:
             said = f"{message.lower()}, not '{found['input']}'"
             yield Problem(f"${name}", said, f"correct or unset {name}")
-
-
-FileStamp = tuple[int, int, int] | None
-Stamp = tuple[tuple[FileStamp, ...], tuple[tuple[str, str], ...]]
-
-
-class LiveSettings:
-    """The settings of a workspace, read again when the file or the environment has changed."""
-
-    def __init__(self, workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> None:
-        self._workspace = workspace
-        self._environ = environ
-        self._lock = Lock()
-        self._stamp: Stamp | None = None
-        self._settings: Settings | None = None
-        self.problem: SettingsError | None = None
-        """What is wrong with settings that were changed since; those before still hold."""
-
-    def current(self) -> Settings:
-        """Return the settings as they are now.
-
-        Raises SettingsError when they are wrong the first time; later the last good ones hold,
-        and `problem` says why.
-        """
-        with self._lock:
-            stamp = self._look()
-            if self._settings is None or stamp != self._stamp:
-                self._settings = self._read(self._settings)
-                self._stamp = stamp
-            return self._settings
-
-    def _read(self, last: Settings | None) -> Settings:
-        try:
-            settings = load_settings(self._workspace, environ=self._environ)
-        except SettingsError as error:
-            if last is None:
-                raise
-            self.problem = error
-            return last
-        self.problem = None
-        return settings
-
-    def _look(self) -> Stamp:
-        paths = (self._workspace.settings_path, own_settings_path(self._environ))
-        return tuple(map(_stamp, paths)), tuple(variables_set(self._environ).items())
-
-
-def _stamp(path: Path) -> FileStamp:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -16,6 +16,12 @@ from kds.brain.environment import DATABASE
 from kds.brain.errors import WorkspaceError
 from kds.brain.files import LockedFile, LockedText, may_write
 
+if TYPE_CHECKING:
+    from kds.brain.settings import Settings
+    from kds.brain.store.postgres import Server
+
+Environ = Mapping[str, str]
+
 IGNORED: Final = """\
 # Conversations, caches and tokens of one person: no version control. What a team may share is let
 # through. Written by KDS once; it is yours to change.
@@ -187,12 +193,6 @@ def own_settings_path(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(own_settings(environ))
 
 
-if TYPE_CHECKING:
-    from kds.brain.store.postgres import Server
-
-Environ = Mapping[str, str]
-
-
 @dataclass(frozen=True, slots=True)
 class SharedDatabase:
     """A server, and whose rows on it belong to a workspace."""
@@ -206,6 +206,16 @@ class SharedDatabase:
         from kds.brain.store.postgres import place_of
 
         return place_of(self.url)
+
+    @classmethod
+    def of(cls, settings: "Settings", workspace: Workspace) -> "SharedDatabase | None":
+        """The server that settings name, if any."""
+        database = settings.database
+        if database.url is None:
+            return None
+        project = database.project or workspace.root.name or "project"
+        names = (database.organisation, database.person or _user(), project)
+        return cls(database.url.get_secret_value(), names)
 
     def server(self) -> "Server":
         """Return a pool of connections; whoever has it closes it. Raises StoreError."""
@@ -225,12 +235,7 @@ def shared_database(
         return None
     from kds.brain.settings import load_settings  # 0.1 s of imports
 
-    database = load_settings(workspace, environ=environ).database
-    if database.url is None:
-        return None
-    project = database.project or workspace.root.name or "project"
-    names = (database.organisation, database.person or _user(), project)
-    return SharedDatabase(database.url.get_secret_value(), names)
+    return SharedDatabase.of(load_settings(workspace, environ=environ), workspace)
 
 
 def _may_name_one(environ: Environ) -> bool:

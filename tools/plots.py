@@ -24,6 +24,7 @@ from typing import Any, Final
 from kds.api.measures import share
 from kds.api.routing import precision_of, rehearsed, workspace_at
 from kds.api.workspace_parts import Parts
+from kds.brain.config import LiveConfig
 from kds.brain.turn import Edit, Proposal, Turn
 from kds.router.intents.calibration import ReliabilityBin
 from kds.router.references.decision import bar
@@ -207,7 +208,10 @@ def _percent(value: float) -> str:
 def _curve(data: Path) -> None:
     with tempfile.TemporaryDirectory() as empty:
         workspace = workspace_at(empty)
-        parts, promised = Parts.load(workspace, may_write=False), precision_of(workspace)()
+        parts, promised = (
+            Parts.load(workspace, may_write=False),
+            precision_of(LiveConfig(workspace))(),
+        )
     chats = read_chats(data / "chats/dev.jsonl")
     played = [one for chat in chats for one in play_with(chat, partial(rehearsed, parts))]
     points = precision_curve(played, promised)

@@ -14,6 +14,7 @@ from threading import RLock
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.condensation import Keep, Later
 from kds.brain.memory.entities import Antecedent, EntitySession
@@ -39,7 +40,7 @@ from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Role, Scope, Summary
-from kds.brain.settings import LiveSettings, MemorySettings
+from kds.brain.settings import MemorySettings
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
@@ -94,13 +95,13 @@ class ConversationMemory:
         self,
         open_store: Callable[[], MemoryStore],
         exists: Callable[[], bool],
-        settings: LiveSettings,
+        config: LiveConfig,
         tools: Tools,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         """``check`` raises an error when no message may be stored now."""
         self._check = check
-        self.settings = settings
+        self.config = config
         self.tools = tools
         self._open_store = open_store
         self._exists = exists
@@ -118,8 +119,8 @@ class ConversationMemory:
         Raises SettingsError when the settings are wrong.
         """
         chosen = tools or Tools()
-        settings = LiveSettings(workspace, environ=environ)
-        settings.current()
+        config = LiveConfig(workspace, environ=environ)
+        config.current()
 
         def open_store() -> MemoryStore:
             place = MemoryPlace.of(workspace, environ=environ)
@@ -135,12 +136,12 @@ class ConversationMemory:
         def check() -> None:
             MemoryPlace.of(workspace, environ=environ).prepare()
 
-        return cls(open_store, exists, settings, chosen, check)
+        return cls(open_store, exists, config, chosen, check)
 
     @property
     def flags(self) -> MemorySettings:
         """What is switched on at this moment; ``enabled`` is never None."""
-        memory = self.settings.current().memory
+        memory = self.config.settings.memory
         if memory.enabled is not None:
             return memory
         return memory.model_copy(update={"enabled": self.tools.on_by_default})
@@ -148,7 +149,7 @@ class ConversationMemory:
     @property
     def recall_settings(self) -> RecallSettings:
         """How past conversations are searched at this moment."""
-        return recall_settings(self.settings.current().recall)
+        return recall_settings(self.config.settings.recall)
 
     @property
     def store(self) -> MemoryStore:
@@ -230,7 +231,7 @@ class ConversationMemory:
     @property
     def summarizer(self) -> Summarizer | None:
         """The model that summarises at this moment, if one does."""
-        if self.settings.current().memory.summaries != "auto":
+        if self.config.settings.memory.summaries != "auto":
             return None
         return self.tools.summarizer or self.tools.find_summarizer()
 
@@ -300,7 +301,7 @@ class ConversationMemory:
         Raises StoreError. A rewriter that fails is a note.
         """
         flags = self.flags
-        given = self.settings.current().recall.token_budget
+        given = self.config.settings.recall.token_budget
         budget = given if budget_tokens is None else budget_tokens
         if not flags.enabled:
             nothing = Recall(read_question(query), (), (), ("the memory is off",), {}, {}, {})
@@ -341,7 +342,7 @@ class ConversationMemory:
         if not self.flags.enabled or not self.exists:
             return PromptMemory()
         profile = self._profile(message)
-        budget = self.settings.current().recall.token_budget
+        budget = self.config.settings.recall.token_budget
         quoted = self._quoted(message, said, budget) if passages and budget else ()
         return PromptMemory(profile, quoted)
 

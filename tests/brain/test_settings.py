@@ -83,11 +83,11 @@ def test_the_memory_has_the_defaults_that_were_asked_for(place: Workspace) -> No
     [
         ("KDS_MEMORY", "off", "enabled", False),
         ("RAG_SUMMARY_FREQUENCY", "0", "summary_frequency", 0),
-        ("enable_query_rewriting", "false", "enable_query_rewriting", False),
-        ("ENABLE_SESSION_MEMORY", "0", "enable_session_memory", False),
+        ("KDS_ENABLE_QUERY_REWRITING", "false", "enable_query_rewriting", False),
+        ("KDS_ENABLE_SESSION_MEMORY", "0", "enable_session_memory", False),
         ("KDS_ENABLE_HISTORY_SUMMARIZATION", "no", "enable_history_summarization", False),
-        ("history_max_turns", "2", "history_max_turns", 2),
-        ("SESSION_MEMORY_TTL_HOURS", "0.5", "ttl", timedelta(minutes=30)),
+        ("KDS_HISTORY_MAX_TURNS", "2", "history_max_turns", 2),
+        ("KDS_SESSION_MEMORY_TTL_HOURS", "0.5", "ttl", timedelta(minutes=30)),
     ],
 )
 def test_each_switch_of_the_memory_works_from_the_environment(
@@ -118,18 +118,28 @@ def test_a_fault_under_another_name_has_its_own_line(place: Workspace) -> None:
     assert caught.value.problems[0].where.endswith("settings.yaml:2")
 
 
-@pytest.mark.parametrize(
-    "name", ["KDS_RAG_TOKEN_BUDGET", "RAG_TOKEN_BUDGET", "KDS_HISTORY_MAX_TURNS", "KDS_MEMORY"]
-)
+@pytest.mark.parametrize("name", ["RAG_TOKEN_BUDGET", "KDS_HISTORY_MAX_TURNS", "KDS_MEMORY"])
 def test_a_variable_that_is_wrong_is_named_as_it_was_set(place: Workspace, name: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load_settings(place, environ={name: "perhaps"})
     assert [problem.where for problem in caught.value.problems] == [f"${name}"]
 
 
-def test_the_variable_behind_kds_wins(place: Workspace) -> None:
-    environ = {"KDS_RAG_TOKEN_BUDGET": "2", "RAG_TOKEN_BUDGET": "1"}
-    assert load_settings(place, environ=environ).recall.token_budget == 2
+@pytest.mark.parametrize(
+    ("former", "name"),
+    [
+        ("KDS_RAG_TOKEN_BUDGET", "RAG_TOKEN_BUDGET"),
+        ("history_max_turns", "KDS_HISTORY_MAX_TURNS"),
+        ("ENABLE_SESSION_MEMORY", "KDS_ENABLE_SESSION_MEMORY"),
+    ],
+)
+def test_a_former_spelling_is_an_error_that_says_the_one_that_counts(
+    place: Workspace, former: str, name: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(place, environ={former: "1"})
+    (problem,) = caught.value.problems
+    assert (problem.where, problem.hint) == (f"${former}", f"did you mean '{name}'?")
 
 
 @pytest.mark.parametrize("text", ["recall: {rerank_beta: 0}\n", "RAG_RERANK_BETA: 0\n"])

@@ -10,6 +10,7 @@ from kds.api.routing import Router, precision_of, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.clock import Clock, utc_now
+from kds.brain.config import LiveConfig
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import Journal
 from kds.brain.turn import Turn
@@ -37,11 +38,10 @@ class Conversations(Records):
             parts.workspace, parts.library, contexts, clock=clock, turns=turns, environ=environ
         )
         self._base = parts
-        self._learned = LearnedParts(parts, environ=environ)
-        self._precision = precision_of(parts.workspace, environ)
-        self._rewriter = RewriterSource(
-            parts.workspace, parts.library, parts.resolver, environ=environ
-        )
+        config = LiveConfig(parts.workspace, environ=environ)
+        self._learned = LearnedParts(parts, config)
+        self._precision = precision_of(config)
+        self._rewriter = RewriterSource(config, parts.library, parts.resolver)
 
     @classmethod
     def open(

@@ -1,17 +1,12 @@
-"""Which rewriter is set up, as the settings are now. Costs nothing where no model can be."""
+"""Which rewriter is set up, as the settings are now."""
 
-import os
-from collections.abc import Mapping
 from threading import Lock
-from typing import Final
 
-from kds.brain.settings import Settings, load_settings
-from kds.brain.workspace import Workspace, own_settings_path
+from kds.brain.config import LiveConfig
+from kds.brain.settings import Settings
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver
 from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode
-
-_NAMING: Final = ("KDS_MODEL", "KDS_MODEL_URL")
 
 
 class RewriterSource:
@@ -23,28 +18,24 @@ class RewriterSource:
 
     def __init__(
         self,
-        workspace: Workspace,
+        config: LiveConfig,
         library: PromptLibrary,
         resolver: Resolver,
         *,
         mode: Mode | None = None,
         rest_s: float = REST_S,
-        environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._workspace = workspace
+        self._config = config
         self._library = library
         self._resolver = resolver
         self._mode = mode
         self._rest_s = rest_s
-        self._environ = environ
         self._lock = Lock()
         self._found: tuple[tuple[object, ...], CheckedRewriter | None] | None = None
 
     def __call__(self) -> CheckedRewriter | None:
         """Return the rewriter; None when no model is set up. Raises SettingsError."""
-        if not self._may_name_a_model():
-            return None
-        settings = load_settings(self._workspace, environ=self._environ)
+        settings = self._config.settings
         mode = self._mode_of(settings)
         key = (settings.model, settings.rewriting.timeout_s, mode)
         with self._lock:
@@ -72,9 +63,3 @@ class RewriterSource:
         if not settings.memory.enable_query_rewriting:
             return "rules-only"
         return self._mode or settings.rewriting.mode
-
-    def _may_name_a_model(self) -> bool:
-        """A look that costs microseconds: a model is named by the user's own file, or by these."""
-        if any(self._environ.get(name, "").strip() for name in _NAMING):
-            return True
-        return own_settings_path(self._environ).exists()

@@ -1,7 +1,6 @@
 """The router: the steps on one screen, bound to a workspace, behind `Router.route` (DESIGN 2)."""
 
-import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -12,11 +11,11 @@ from kds.api.rewriters import RewriterSource
 from kds.api.rule_tests import RuleOutcome, run_rule_tests
 from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
 from kds.brain.clock import Clock, utc_now
+from kds.brain.config import LiveConfig
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import Journal
 from kds.brain.errors import ConfigError, DispatchError, WorkspaceError
 from kds.brain.message import clean_message, utterances
-from kds.brain.settings import load_settings
 from kds.brain.turn import UNKNOWN, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.router.answer import make_answer
@@ -99,7 +98,7 @@ class Router:
         rewriter: FindRewriter = no_rewriter,
         precision: Precision | None = None,
     ) -> None:
-        precision = precision or precision_of(parts.workspace)
+        precision = precision or precision_of(LiveConfig(parts.workspace))
         *silent, last = build_steps(parts, journal, known, rewriter, precision)
         self._parts = parts
         self._journal = journal
@@ -122,9 +121,11 @@ class Router:
         contexts = Contexts(workspace, clock=clock)
         journal = contexts.journal()
         base = Parts.load(workspace, may_write=log)
-        parts = LearnedParts(base).at(contexts.marks(look=True))
-        rewriter = RewriterSource(workspace, parts.library, parts.resolver)
-        return cls(parts, journal, clock=clock, log=log, rewriter=rewriter)
+        config = LiveConfig(workspace)
+        parts = LearnedParts(base, config).at(contexts.marks(look=True))
+        rewriter = RewriterSource(config, parts.library, parts.resolver)
+        precision = precision_of(config)
+        return cls(parts, journal, clock=clock, log=log, rewriter=rewriter, precision=precision)
 
     @property
     def context(self) -> Journal:
@@ -263,13 +264,13 @@ def _named(agent: PromptFile) -> Step:
     return Step("classify", frozenset(), WRITES | {"english"}, classify)
 
 
-def precision_of(workspace: Workspace, environ: Mapping[str, str] = os.environ) -> Precision:
-    """Finds the precision that the settings promise now; the usual one while they are wrong."""
+def precision_of(config: LiveConfig) -> Precision:
+    """Find the precision that the settings promise now; the default while they are wrong."""
 
     def precision() -> float:
         try:
-            return load_settings(workspace, environ=environ).references.precision
-        except ConfigError:  # whoever reads all settings tells of it
+            return config.settings.references.precision
+        except ConfigError:  # told where all settings are read
             return PRECISION
 
     return precision

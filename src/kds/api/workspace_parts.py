@@ -2,16 +2,15 @@
 
 import logging
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
+from kds.brain.config import Config, LiveConfig
 from kds.brain.context.conversations import Marks
 from kds.brain.errors import ConfigError, KdsError, StoreError
-from kds.brain.learning.learned_file import FILE_NAME
-from kds.brain.workspace import Workspace, shared_database
+from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import DocumentCache
 from kds.learning.learned import Known, known_in
 from kds.router.english import load_english
@@ -91,42 +90,37 @@ def load_resolver(
 class LearnedParts:
     """The parts of a workspace with what was taught there, as of the last message.
 
-    The learned file is looked at before each message, which takes microseconds. On a server a turn
-    sees in the transaction of its context whether anybody has taught something since. Only then is
-    it read anew, and nothing is fitted. For any threads.
+    Whether anybody has taught something since is looked up before each message, which takes
+    microseconds; on a server the transaction of the context tells. Nothing is fitted. For any
+    threads.
     """
 
-    def __init__(self, base: Parts, *, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, base: Parts, config: LiveConfig) -> None:
         """``base`` is without anything that was taught. Raises SettingsError."""
         self.now = base
         """What was known when it was last looked."""
         self._base = base
-        self._environ = environ
-        self._in_files = shared_database(base.workspace, environ=environ) is None
-        self._state: object = None
+        self._live = config
+        self._config: Config | None = None
         self._lock = Lock()
-        self.at(None)
+        if config.current().database is None:
+            self.at(None)
 
     def at(self, marks: Marks | None) -> Parts:
         """Return the parts as they are now: in files, or at these marks of a server.
 
-        None of a server: as they were, nobody knows more.
+        Without marks those of a server stay as they were.
         """
-        state = _file_state(self._base.workspace) if self._in_files else marks
-        if state is None or state == self._state:
-            return self.now
         with self._lock:
-            try:
-                self.now = self._read()
-                self._state = state
-            except KdsError as error:  # what was taught so far still counts
-                logger.warning("what was learned is not read anew: %s", error)
-        return self.now
-
-    def _read(self) -> Parts:
-        base = self._base
-        known = known_in(base.workspace, base.library, environ=self._environ)
-        return base if known == Known() else laid_over(base, known)
+            config = self._live.current(marks=marks)
+            if config is not self._config and (marks or config.database is None):
+                try:
+                    known = known_in(config, self._base.library)
+                    self.now = self._base if known == Known() else laid_over(self._base, known)
+                    self._config = config
+                except KdsError as error:  # what was taught so far still counts
+                    logger.warning("what was learned is not read again: %s", error)
+            return self.now
 
 
 def laid_over(base: Parts, known: Known) -> Parts:
@@ -137,11 +131,3 @@ def laid_over(base: Parts, known: Known) -> Parts:
         resolver=base.resolver.with_taught(known.references),
         warnings=(*base.warnings, *known.warnings),
     )
-
-
-def _file_state(workspace: Workspace) -> tuple[int, int, int]:
-    try:
-        found = (workspace.brain / FILE_NAME).stat()
-    except OSError:  # none there, or a link to nowhere: a state like any other
-        return -1, -1, -1
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from kds.brain.errors import OutageError, StoreError
+from kds.brain.config import Config
 from kds.brain.files import LockedText
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.event_log import EventLog
@@ -13,7 +13,6 @@ from kds.brain.learning.learned_file import (
     FILE_NAME,
     LearnedExample,
     LearnedFile,
-    LearnedFileError,
 )
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.settings import load_settings
@@ -59,31 +58,21 @@ class Known:
         return [(one.text, one.intent) for one in self.examples]
 
 
-def known_in(
-    workspace: Workspace, library: PromptLibrary, *, environ: Mapping[str, str] = os.environ
-) -> Known:
+def known_in(config: Config, library: PromptLibrary) -> Known:
     """What was taught in a workspace; nothing while learning is off.
 
     A file that does not load is a warning: routing goes on as shipped. So is an example of an
-    intent that no prompt of the ``library`` has. Raises SettingsError, and OutageError where a
-    server does not answer.
+    intent that no prompt of the ``library`` has. Raises OutageError where a server does not answer.
     """
-    place = LearningPlace.of(workspace, environ=environ)
-    if not place.file.text.exists or not place.enabled:
-        return Known()
-    try:
-        entries = place.file.entries()
-    except OutageError:
-        raise
-    except (LearnedFileError, StoreError) as error:
-        return Known(warnings=(f"nothing learned is used: {error.where}: {error.message}",))
+    if problem := config.learned_problem:
+        return Known(warnings=(problem,))
     intents = {agent.intent for agent in library.agents()}
-    examples = [one for one in entries if isinstance(one, LearnedExample)]
+    examples = [one for one in config.learned if isinstance(one, LearnedExample)]
     return Known(
         tuple(one for one in examples if one.intent in intents),
-        tuple(one for one in entries if isinstance(one, LearnedReference)),
+        tuple(one for one in config.learned if isinstance(one, LearnedReference)),
         tuple(
-            f"{place.file.text}:{one.line}: '{one.text}' is not used: no prompt file has the "
+            f"{FILE_NAME}:{one.line}: '{one.text}' is not used: no prompt file has the "
             f"intent {one.intent}"
             for one in examples
             if one.intent not in intents

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.config import LiveConfig
 from kds.brain.errors import MessageError, WorkspaceError
 from kds.brain.learning.event import LearningEvent, example_id, reference_id
 from kds.brain.learning.learned_file import YOU, Learned, LearnedExample
@@ -81,7 +82,7 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     text = one_line(text)
     learning.check_enabled()
     one = LearnedExample(example_id(text, name), text, name, YOU)
-    before = known_in(workspace, library)
+    before = known_in(LiveConfig(workspace).current(), library)
     same = [old for old in before.examples if phrase_key(old.text) == phrase_key(text)]
     redacted = without_marks(text) != text
     if same and all(old.intent == name for old in same):

@@ -98,8 +98,8 @@ class Keeper:
 
     def settings_fault(self) -> str | None:
         """Say what is wrong with settings that were changed; those before still hold."""
-        self._memory.settings.current()
-        problem = self._memory.settings.problem
+        self._memory.config.current()
+        problem = self._memory.config.problem
         if problem is None:
             return None
         return "; ".join(line.strip() for line in str(problem).splitlines())

@@ -100,7 +100,7 @@ class Search:
         if recalled is None:
             return found
         counting = [hit for hit in recalled.hits if _counts(hit, query, known)]
-        budget = self.memory.settings.current().recall.token_budget
+        budget = self.memory.config.settings.recall.token_budget
         quoted = assemble(text, counting[: query.limit], budget_tokens=budget)
         hits = quoted.used
         return replace(

@@ -18,6 +18,7 @@ from typing import Final, Self
 from kds.api.rewriters import RewriterSource
 from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.clock import Clock, utc_now
+from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.memory import ConversationMemory, Tools
 from kds.brain.memory.prompt_memory import PromptMemory
@@ -87,11 +88,13 @@ class QueryService:
     def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> Self:
         """Load rules, prompts and model of a workspace. Raises ConfigError."""
         parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
-        return cls(LearnedParts(parts).now, clock=clock)
+        return cls(LearnedParts(parts, LiveConfig(workspace)).now, clock=clock)
 
     def use(self, parts: Parts, *, rewriter: FindRewriter | None = None) -> None:
         """Go on with rules and prompts that were read anew."""
-        find = rewriter or RewriterSource(parts.workspace, parts.library, parts.resolver)
+        find = rewriter or RewriterSource(
+            LiveConfig(parts.workspace), parts.library, parts.resolver
+        )
         self._reader = Reader(parts, find)
         self._answerer = Answerer(
             parts.library,
@@ -248,7 +251,7 @@ class QueryService:
         self.close()
 
     def _settings(self) -> Settings:
-        return self.memory.settings.current()
+        return self.memory.config.settings
 
     def _wants_model(self, query: Query) -> bool:
         return query.answer and self._answerer.configured

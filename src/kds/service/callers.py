@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
+from kds.brain.config import LiveConfig
 from kds.brain.discovery import OWN_SETTINGS
 from kds.brain.environment import PLACES, routing_variables
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.settings import LiveSettings
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.rewriting.writer import CheckedRewriter
@@ -48,7 +48,7 @@ class _Caller:
     """One environment: its settings, and the workspace's conversations as they are there."""
 
     def __init__(self, workspace: Workspace, variables: Variables) -> None:
-        self.settings = LiveSettings(workspace, environ=variables)
+        self.config = LiveConfig(workspace, environ=variables)
         self.turns = TurnLog(workspace, environ=variables)
         self._variables = variables
         self._made: tuple[Conversations, Conversations] | None = None
@@ -64,11 +64,11 @@ class Callers:
     """The environments that the messages of one workspace come from. `find` is for one thread."""
 
     def __init__(
-        self, workspace: Workspace, settings: LiveSettings, environ: Variables = os.environ
+        self, workspace: Workspace, config: LiveConfig, environ: Variables = os.environ
     ) -> None:
         """``settings`` and ``environ`` are the service's own."""
         self._workspace = workspace
-        self._settings = settings
+        self._config = config
         self._environ = environ
         self._kept: OrderedDict[frozenset[tuple[str, str]], _Caller] = OrderedDict()
 
@@ -90,12 +90,12 @@ class Callers:
         own = routing_variables(self._environ)
         variables = {OWN_SETTINGS: own[OWN_SETTINGS], **variables}
         if variables == own:
-            _check_enabled(self._settings)
+            _check_enabled(self._config)
             return default
         _check_alike(variables, own, but_for=SECTIONS)  # before any file of theirs is read
         caller = self._caller(variables)
-        _check_enabled(caller.settings)
-        asks = rewrite is not False and caller.settings.current().rewriting.mode != "rules-only"
+        _check_enabled(caller.config)
+        asks = rewrite is not False and caller.config.settings.rewriting.mode != "rules-only"
         matters = {*(("model",) if asks else ()), *(("learning",) if log else ())}
         _check_alike(variables, own, but_for=SECTIONS - matters)
         return caller.conversations(default)
@@ -183,6 +183,6 @@ def _check_alike(theirs: Variables, own: Variables, *, but_for: Collection[str])
         )
 
 
-def _check_enabled(settings: LiveSettings) -> None:
-    if not settings.current().service.enabled:
+def _check_enabled(config: LiveConfig) -> None:
+    if not config.settings.service.enabled:
         raise ConflictError("the service is switched off for commands", where=SWITCHED_OFF)

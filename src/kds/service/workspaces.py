@@ -69,7 +69,7 @@ class ServedWorkspace:
         """Answers questions about documents and remembered conversations."""
         self.people = People(self)
         """The same for others, who have tokens of their own."""
-        self.callers = Callers(self.workspace, self.queries.memory.settings)
+        self.callers = Callers(self.workspace, self.queries.memory.config)
         """Those that ask from an environment of their own."""
         self.embedding = EmbeddingRecord()
         self.reload = Reload()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from kds.brain.clock import utc_now
+from kds.brain.config import LiveConfig
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learned import known_in
@@ -79,7 +80,7 @@ def example_reach(library: PromptLibrary, workspace: Workspace) -> tuple[Example
     written.
     """
     shipped = open_model(library.prompts(), workspace.cache_dir, may_write=False).model
-    model = shipped.with_own(known_in(workspace, library).pairs)
+    model = shipped.with_own(known_in(LiveConfig(workspace).current(), library).pairs)
     step = make_classify(model, turn_model_for(model.learned.labels))
     at = utc_now()
 

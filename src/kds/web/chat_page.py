@@ -35,7 +35,7 @@ async def show(visit: Visit) -> Response:
         return await _part(visit, "earlier.html", session, shown)
     beside = await sidebar(visit, chosen)
     title = session.title if session and session.title else "New chat"
-    model = visit.served.memory.settings.current().model
+    model = visit.served.memory.config.settings.model
     values = _values(session, shown) | {
         "beside": beside,
         "has_model": bool(model.name or model.base_url),

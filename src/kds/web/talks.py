@@ -172,7 +172,7 @@ class Talks:
         key = (served.root, session)
         async with self._opening:
             talk = self._open.get(key)
-            made_of = served.conversations, served.memory.settings.current().model
+            made_of = served.conversations, served.memory.config.settings.model
             if talk is None or (talk.made_of != made_of and not talk.running):
                 talk = await self._opened(served, session, talk)
                 talk.made_of = made_of

@@ -148,7 +148,7 @@ def test_a_recall_asks_what_the_question_was_rewritten_to(chat: Chat) -> None:
     memory = chat.open(rewrite=lambda query: query.replace("it", "module_3"))
     talk(memory, 6)
     assert memory.recall("who added it?", session="s").query == "who added module_3?"
-    chat.environ["enable_query_rewriting"] = "off"
+    chat.environ["KDS_ENABLE_QUERY_REWRITING"] = "off"
     assert memory.recall("who added it?", session="s").query == "who added it?"
 
 

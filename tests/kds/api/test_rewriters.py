@@ -17,6 +17,7 @@ from kds.api.routing import Router
 from kds.api.turn_log import TURN
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import utc_now
+from kds.brain.config import LiveConfig
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.metrics import KEPT
 from kds.brain.turn import Turn, Utterance
@@ -171,12 +172,9 @@ def parts(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> Parts:
 
 
 def source(parts: Parts, environ: dict[str, str]) -> Any:
-    return RewriterSource(parts.workspace, parts.library, parts.resolver, environ=environ)
-
-
-def test_where_nothing_names_a_model_settings_are_not_even_read(parts: Parts) -> None:
-    parts.workspace.settings_path.write_text("no: settings\n")
-    assert source(parts, {})() is None
+    return RewriterSource(
+        LiveConfig(parts.workspace, environ=environ), parts.library, parts.resolver
+    )
 
 
 def test_the_rewriter_is_kept_while_the_settings_stay(parts: Parts) -> None:

@@ -136,7 +136,7 @@ def test_a_turn_is_measured_and_the_hit_rate_is_its_figure(
 def test_with_rewriting_switched_off_a_question_stays_as_it_is(
     service: QueryService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ENABLE_QUERY_REWRITING", "false")
+    monkeypatch.setenv("KDS_ENABLE_QUERY_REWRITING", "false")
     assert talk(service, ASKED, THEN)[1].rewritten_query == THEN
 
 

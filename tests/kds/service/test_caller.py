@@ -8,8 +8,9 @@ import pytest
 
 from kds.api.conversations import Conversations
 from kds.api.workspace_parts import SPACY_MODEL as ROUTERS_SPACY_MODEL
+from kds.brain.config import LiveConfig
 from kds.brain.environment import SPACY_MODEL, routing_variables
-from kds.brain.settings import LiveSettings, SettingsError
+from kds.brain.settings import SettingsError
 from kds.brain.workspace import Workspace
 from kds.service import callers as caller
 from kds.service.callers import Callers
@@ -25,7 +26,7 @@ def default(place: Workspace) -> Conversations:
 
 @pytest.fixture
 def callers(place: Workspace) -> Iterator[Callers]:
-    made = Callers(place, LiveSettings(place, environ={}), environ={})
+    made = Callers(place, LiveConfig(place, environ={}), environ={})
     yield made
     made.close()
 

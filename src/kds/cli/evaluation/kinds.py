@@ -14,6 +14,7 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.rewriters import RewriterSource
 from kds.api.settings_lines import write_values
 from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
+from kds.brain.config import LiveConfig
 from kds.brain.discovery import BRAIN
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
@@ -153,7 +154,9 @@ def of_rewrites(asked: Asked) -> Report:
         library = PromptLibrary.load(asked.workspace.prompts_dir)
         mode = cast("Mode", asked.rewriter)
         # one that fails is asked again at once: each example has its chance
-        rewriter = RewriterSource(asked.workspace, library, resolver, mode=mode, rest_s=0.0)()
+        rewriter = RewriterSource(
+            LiveConfig(asked.workspace), library, resolver, mode=mode, rest_s=0.0
+        )()
         if rewriter is None:
             raise Refusal("no model is set up", "set KDS_MODEL, such as openai:gpt-5-mini")
     warm_up = rewrites.RewriteExample((Utterance(WARM_UP),), "Make it shorter", (), "")
@@ -223,7 +226,7 @@ def of_intents(asked: Asked) -> Report:
 
 def _workspace_parts(workspace: Workspace) -> Parts:
     with slow(LOADING):
-        parts = LearnedParts(Parts.load(workspace, may_write=False)).now
+        parts = LearnedParts(Parts.load(workspace, may_write=False), LiveConfig(workspace)).now
     pass_on(parts.warnings)
     return parts
 

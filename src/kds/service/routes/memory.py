@@ -342,7 +342,7 @@ def _stats(served: ServedWorkspace, waiting: int) -> StatsReply:
     memory = _stored(MemoryStats, store)
     queries = QueryStats.model_validate(served.queries.tally)
     embedding = EmbeddingStats.model_validate(served.embedding)
-    model = served.memory.settings.current().recall.embeddings
+    model = served.memory.config.settings.recall.embeddings
     return StatsReply(
         memory=memory.model_copy(update={"enabled": served.memory.flags.enabled}),
         index_bytes=index_sizes(store.database) if store else {},
