@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kds.agents.model_error import ModelError, model_error
 from kds.agents.models import load_chat_model, model_label, model_secrets
-from kds.brain.memory.transit import mark_code, shorten
+from kds.brain.memory.shortening import mark_code, shorten
 from kds.brain.message import one_line
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kds.agents.models import load_chat_model
-from kds.brain.memory.sentences import LABELS
+from kds.brain.memory.extractive import LABELS
+from kds.brain.memory.shortening import mark_code, shorten
 from kds.brain.memory.summarizer import Summarizer
-from kds.brain.memory.transit import mark_code, shorten
 from kds.brain.passages.values import Message
 from kds.brain.settings import ModelSettings
 from kds.router.prompts.library import PromptLibrary

@@ -13,9 +13,8 @@ from threading import Lock, Thread, current_thread
 from typing import Final, Literal
 
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.memory.extractive import Limit
+from kds.brain.memory.extractive import Limit, read
 from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.sentences import read
 from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
 from kds.brain.passages.values import Message, Summary, SummaryKind
 

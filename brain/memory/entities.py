@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from kds.brain.memory.fact_words import FILE_ENDINGS
-from kds.brain.memory.facts import facts_of_all
+from kds.brain.memory.extractive import split
+from kds.brain.memory.facts import FILE_ENDINGS, facts_of_all
 from kds.brain.memory.records import EntityMemory, EntityTerm
-from kds.brain.memory.sentences import split
-from kds.brain.memory.transit import mark_code, shorten
+from kds.brain.memory.shortening import mark_code, shorten
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 

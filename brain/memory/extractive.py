@@ -1,44 +1,26 @@
 """A summary made of the conversation's own sentences, without a model.
 
-Facts come first: every date, amount, name, identifier and decision is kept, at least in a list
-("Dates: ..."), as long as the budget holds them. What room is left goes to whole sentences,
-those that tell the most facts first. What does not fit is chosen by its value and counted in the
-summary itself, so that a reader knows there is more to be found.
+Facts come first: dates, amounts, names, identifiers and decisions are kept, at least in a list
+("Dates: ..."), as long as the budget holds them. The rest of the room goes to whole sentences,
+those that tell the most facts first. Facts without room are counted in the summary itself, so that
+a reader knows there is more to be found.
 """
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import filterfalse
-from typing import Final
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import cbrt
+from typing import Any, Final
 
-from kds.brain.memory.facts import SENTENCES_KNOWN, Fact, FactKind, Told, facts_of
-from kds.brain.memory.sentences import (
-    LISTED,
-    Reading,
-    Sentence,
-    left_out_note,
-    listed,
-    read,
-)
+from kds.brain.memory.facts import READ_CHARS, SENTENCES_KNOWN, Fact, FactKind, Told, facts_of
+from kds.brain.memory.shortening import CODE_MARK, mark_code
 from kds.brain.passages.values import Message
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
-
-SUMMARY_WORDS: Final = 200
-SUMMARY_TOKENS: Final = 200
-"""Of a rolling summary (issue 5)."""
-
-NOTE_WORDS: Final = 6
-NOTE_TOKENS: Final = 10
-"""Kept free for the note on what was left out, and for the names of speakers."""
 
 LIST_SHARE: Final = 0.75
 """Of the room that facts may take in lists. The rest is for sentences: after thirty turns a summary
 would be nothing but lists, which say what was talked about and not what was said."""
-
-LABEL_COSTS: Final = {kind: (len(label.split()), 5) for kind, label in LISTED.items()}
-"""Words and tokens that a line of facts costs besides the facts."""
 
 VALUE: Final[dict[FactKind, float]] = {
     "decision": 4.0,
@@ -57,16 +39,87 @@ users told in real chats are kept instead of 51 %."""
 EARLIER: Final = 0.6
 """What is told by the earlier summary only: it was there for some turns already."""
 
-_SHORTEST: Final = 3
-"""Words and tokens of the shortest sentence worth its room."""
+MISSES: Final = 8
+"""Facts or sentences in a row without room, after which no other is tried."""
+
+NOTE: Final = 5
+"""Words of the note on facts that were left out."""
+
+LABELS: Final = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Tool"}
+LISTED: Final[dict[FactKind, str]] = {
+    "decision": "Decided",
+    "date": "Dates",
+    "amount": "Amounts",
+    "name": "Names",
+    "identifier": "Files and identifiers",
+}
+"""What the lines of facts begin with that stand in a summary without their sentences."""
+
+_LONGEST: Final = 300
+"""Characters of one sentence; longer stretches without an end are cut between words."""
+
+_LEFT_OUT: Final = re.compile(r"\((\d+) more facts? left out\)")
+_END: Final = re.compile(
+    r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|vs|No)\.)(?<!\b(?:Mrs|e\.g|i\.e|etc)\.)"
+    r"[\"')\]*]*\s+(?=[\"'(\[*`]*[A-Z0-9/.@#…-])|(?<=[。！？])|(?<=\])\s+(?=[A-Z])"
+)
+_BULLET: Final = re.compile(r"^[\s>]*(?:#{1,6}\s+|[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
     """How long a summary may be: both limits hold."""
 
-    words: int = SUMMARY_WORDS
-    tokens: int = SUMMARY_TOKENS
+    words: int = 200
+    tokens: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as a summary would have it; ``source`` 0 is the earlier summary, then messages."""
+
+    label: str
+    text: str
+    facts: tuple[Fact, ...]
+    source: int
+    first: bool
+    """Whether the message begins with it."""
+
+    @property
+    def weight(self) -> float:
+        """How much counts what it says: by who said it, and when."""
+        return BY_LABEL.get(self.label, 1.0) * (1.0 if self.source else EARLIER)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that is to be summarised."""
+
+    sentences: tuple[Sentence, ...]
+    loose: tuple[Fact, ...] = ()
+    """Facts that an earlier summary has without their sentences."""
+    left_out: int = 0
+    """Facts that earlier summaries had no room for."""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Every fact that says something alone, each once."""
+        told = (*self.loose, *(fact for one in self.sentences for fact in one.facts))
+        return tuple({fact.id: fact for fact in reversed(told) if not fact.is_bare}.values())[::-1]
+
+    def lost(self, text: str) -> tuple[Fact, ...]:
+        """Return the facts that ``text`` does not tell."""
+        told = Told(text)
+        return tuple(fact for fact in self.facts if not told.has(fact))
+
+    def lacking(self, text: str) -> "Reading":
+        """Return the sentences with facts that ``text`` does not tell, and other such facts."""
+        lost = {fact.id for fact in self.lost(text)}
+        return Reading(
+            tuple(one for one in self.sentences if any(fact.id in lost for fact in one.facts)),
+            tuple(fact for fact in self.loose if fact.id in lost),
+            self.left_out,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +129,17 @@ class Digest:
     text: str
     facts: int
     kept: int
-    dropped: tuple[Fact, ...]
     left_out: int
 
 
 class ExtractiveSummarizer:
-    """Summarises without a model: a `summary.Summarizer` that cannot fail."""
+    """Summarises without a model: a `summarizer.Summarizer` that cannot fail."""
 
     def __init__(
         self, limit: Limit | None = None, *, count_tokens: TokenCounter = estimate_tokens
     ) -> None:
         self.limit = limit or Limit()
-        self.count_tokens = count_tokens
-        # A summary is made of the same sentences turn after turn.
-        self._count_part: TokenCounter = lru_cache(maxsize=SENTENCES_KNOWN)(count_tokens)
+        self.count_tokens: TokenCounter = lru_cache(maxsize=SENTENCES_KNOWN)(count_tokens)
 
     def __call__(self, messages: Sequence[Message], previous: str) -> str:
         """Return the summary of ``previous`` and the messages after it."""
@@ -103,223 +153,196 @@ class ExtractiveSummarizer:
 
     def digest_of(self, reading: Reading, *, limit: Limit | None = None) -> Digest:
         """Summarise what was taken apart already."""
-        return _Draft.of(reading, limit or self.limit, self.count_tokens, self._count_part).digest()
+        return _Draft(reading, limit or self.limit, self.count_tokens).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Costed:
-    """A sentence, what it costs, and the facts it tells."""
-
-    sentence: Sentence
-    words: int
-    tokens: int
-    facts: frozenset[str]
-
-
-@dataclass(slots=True)
 class _Draft:
-    """A summary in the making. Facts go by an id made of their kind and key."""
+    """A summary in the making: sentences in full, other facts in lists. Facts go by their ids."""
 
-    reading: Reading
-    limit: Limit
-    count: TokenCounter
-    sentences: list[_Costed]
-    facts: dict[str, Fact]
-    values: dict[str, float]
-    costs: dict[str, tuple[int, int]]
-    inside: dict[str, frozenset[str]]
-    """Decision -> the facts that its words tell too."""
-    kept: set[str] = field(default_factory=set)
-    chosen: set[int] = field(default_factory=set)
+    def __init__(self, reading: Reading, limit: Limit, count: TokenCounter) -> None:
+        self.reading, self.limit, self.count = reading, limit, count
+        self.facts = {fact.id: fact for fact in reading.facts}
+        self.place = {one: at for at, one in enumerate(self.facts)}
+        once = {one.text: one for one in reversed(reading.sentences)}
+        self.sentences = [one for one in reading.sentences if once[one.text] is one]
+        self.ids = [frozenset(fact.id for fact in one.facts) for one in self.sentences]
+        self.kept: set[str] = set()
+        self.chosen: set[int] = set()
 
-    @classmethod
-    def of(
-        cls, reading: Reading, limit: Limit, count: TokenCounter, count_part: TokenCounter
-    ) -> "_Draft":
-        facts: dict[str, Fact] = {}
-        for fact in reading.facts:
-            if not is_bare(fact):
-                facts.setdefault(fact_id(fact), fact)
-        # "; " parts it from the next one
-        costs = {
-            one: (len(fact.text.split()), count_part(fact.text) + 1) for one, fact in facts.items()
-        }
-        inside = {
-            one: (frozenset(map(fact_id, facts_of(fact.text))) & facts.keys()) - {one}
-            for one, fact in facts.items()
-            if fact.kind == "decision"
-        }
-        once = {sentence.text: sentence for sentence in reversed(reading.sentences)}
-        sentences = [
-            _costed(sentence, count_part)
-            for sentence in reading.sentences
-            if once[sentence.text] is sentence
-        ]
-        return cls(reading, limit, count, sentences, facts, _values(reading), costs, inside)
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """What each fact is worth: its kind, and who told it."""
+        values = dict.fromkeys(self.facts, 0.0)
+        for fact in self.reading.loose:
+            if fact.id in values:
+                values[fact.id] = VALUE[fact.kind] * EARLIER
+        for one in self.sentences:
+            for fact in one.facts:
+                if fact.id in values:
+                    values[fact.id] = max(values[fact.id], VALUE[fact.kind] * one.weight)
+        return values
 
     def digest(self) -> Digest:
         self._keep_facts()
-        scores = [self._score(one) for one in self.sentences]
-        worth = [
-            score / (one.tokens + 1) for score, one in zip(scores, self.sentences, strict=True)
-        ]
-        for index in sorted(range(len(worth)), key=lambda index: -worth[index]):
-            if self._is_full():
-                break
-            self._try(index)
-        text = self._fitted(scores)
-        told = self._told()
-        dropped = tuple(fact for one, fact in self.facts.items() if one not in told)
-        total = len(dropped) + self.reading.left_out
-        return Digest(text, len(self.facts), len(told), dropped, total)
+        self._choose_sentences()
+        while not self._is_within(text := self._text()):  # parts were counted one by one
+            if not (self.chosen or self.kept):
+                return Digest("", len(self.facts), 0, len(self.facts) + self.reading.left_out)
+            (self.chosen or self.kept).pop()
+        told = len(self._told())
+        return Digest(text, len(self.facts), told, self._left_out())
 
     def _keep_facts(self) -> None:
-        """Choose the facts that fit bare, the most valuable for their room first.
+        """Choose the facts that fit in lists, the most valuable for their room first.
 
         The cube root of the room: else a decision of ten words would count less than five
         numbers, and a date less than an acronym.
         """
-        words = int(LIST_SHARE * (self.limit.words - NOTE_WORDS))
-        tokens = int(LIST_SHARE * (self.limit.tokens - NOTE_TOKENS))
         worth = {
-            one: (value + sum(self.values[name] for name in self.inside.get(one, ())))
-            / math.cbrt(self.costs[one][1])
-            for one, value in self.values.items()
+            one: self._with_inside(fact) / cbrt(self.count(fact.text) + 1)
+            for one, fact in self.facts.items()
         }
-        covered: set[str] = set()
-        kinds: set[FactKind] = set()
-        for one in sorted(self.facts, key=lambda one: -worth[one]):
-            kind = self.facts[one].kind
-            cost = (0, 0) if one in covered else self.costs[one]
-            if one not in covered and kind not in kinds:
-                cost = _sum((cost, LABEL_COSTS[kind]))
-            if cost[0] <= words and cost[1] <= tokens:
-                self.kept.add(one)
-                if one not in covered:
-                    kinds.add(kind)
-                covered |= self.inside.get(one, frozenset())
-                words, tokens = words - cost[0], tokens - cost[1]
+        self._add(self.kept, sorted(self.facts, key=lambda one: -worth[one]), LIST_SHARE)
 
-    def _score(self, one: _Costed) -> float:
-        """What a sentence is worth: its facts, and a little for what it says besides."""
-        told = sum(self.values[name] for name in one.facts & self.kept)
-        return told + (0.3 + 0.3 * one.sentence.first) * _weight(one.sentence)
+    def _with_inside(self, fact: Fact) -> float:
+        """The value of a fact, with those that the words of a decision tell too."""
+        inside = {one.id for one in facts_of(fact.text)} if fact.kind == "decision" else set()
+        return sum(self.values.get(one, 0.0) for one in inside | {fact.id})
 
-    def _try(self, index: int) -> None:
-        """Put a sentence in when there is room."""
-        self.chosen.add(index)
-        words, tokens = self._size()
-        if words > self.limit.words - NOTE_WORDS or tokens > self.limit.tokens - NOTE_TOKENS:
-            self.chosen.remove(index)
+    def _choose_sentences(self) -> None:
+        """Add sentences for what they tell and for their beginnings, as long as they fit."""
+        worth = []
+        for one, ids in zip(self.sentences, self.ids, strict=True):
+            told = sum(self.values[fact] for fact in ids & self.kept)
+            score = told + (0.3 + 0.3 * one.first) * one.weight
+            worth.append(score / (self.count(one.text) + 1))
+        self._add(self.chosen, sorted(range(len(worth)), key=lambda index: -worth[index]), 1.0)
 
-    def _is_full(self) -> bool:
-        words, tokens = self._size()
-        room = (self.limit.words - NOTE_WORDS - words, self.limit.tokens - NOTE_TOKENS - tokens)
-        return min(room) < _SHORTEST
+    def _add(self, chosen: set[Any], order: Iterable[Any], share: float) -> None:
+        """Add what fits into a share of the room, until nothing has fitted for a while."""
+        misses = 0
+        for one in order:
+            chosen.add(one)
+            if self._has_room(share):
+                misses = 0
+                continue
+            chosen.discard(one)
+            misses += 1
+            if misses >= MISSES:
+                return
 
-    def _size(self) -> tuple[int, int]:
-        bare = self._bare()
-        chosen = [self.sentences[index] for index in self.chosen]
-        words = sum(one.words for one in chosen)
-        tokens = sum(one.tokens for one in chosen)
-        labels = len({one.sentence.source for one in chosen})
-        kinds = {self.facts[one].kind for one in bare}
-        lists = _sum((*(self.costs[one] for one in bare), *(LABEL_COSTS[one] for one in kinds)))
-        return words + lists[0] + labels, tokens + lists[1] + 3 * labels
+    def _has_room(self, share: float) -> bool:
+        """Whether the parts fit, each counted alone: most of them were counted before."""
+        alone = self._alone()
+        parts = [self.sentences[index].text for index in self.chosen]
+        parts += [fact.text for fact in alone]
+        labels = {fact.kind for fact in alone}
+        speakers = {self.sentences[index].source for index in self.chosen}
+        words = sum(len(part.split()) for part in parts) + 2 * len(labels) + len(speakers)
+        tokens = sum(self.count(part) for part in parts) + len(alone) + 4 * len(labels)
+        note = NOTE if self._left_out() else 0
+        return (
+            words + note <= self.limit.words * share
+            and tokens + 3 * len(speakers) + 2 * note <= self.limit.tokens * share
+        )
 
-    def _in_sentences(self) -> set[str]:
-        return {name for index in self.chosen for name in self.sentences[index].facts}
-
-    def _in_decisions(self) -> set[str]:
-        return {name for one in self.kept for name in self.inside.get(one, ())}
-
-    def _bare(self) -> set[str]:
-        """Return the facts that have to stand alone, decisions for what is in them."""
-        bare = self.kept - self._in_sentences()
-        return bare - {name for one in bare for name in self.inside.get(one, ())}
+    def _is_within(self, text: str) -> bool:
+        return len(text.split()) <= self.limit.words and self.count(text) <= self.limit.tokens
 
     def _told(self) -> set[str]:
-        return (self._in_sentences() | self.kept | self._in_decisions()) & self.facts.keys()
+        inside = {one for index in self.chosen for one in self.ids[index]}
+        return (inside | self.kept) & self.facts.keys()
 
-    def _fitted(self, scores: Sequence[float]) -> str:
-        """Write it out; costs were added up part by part, so that a little may have to go."""
-        while not self._fits(text := self._text()):
-            if self.chosen:
-                least = min(self.chosen, key=lambda one: (scores[one], one))
-                self.chosen.remove(least)
-            elif self.kept:
-                self.kept.discard(min(self.kept, key=lambda one: (self.values[one], one)))
-            else:
-                return ""
-        return text
+    def _left_out(self) -> int:
+        return len(self.facts) - len(self._told()) + self.reading.left_out
 
-    def _fits(self, text: str) -> bool:
-        return len(text.split()) <= self.limit.words and self.count(text) <= self.limit.tokens
+    def _alone(self) -> list[Fact]:
+        """The facts that neither a chosen sentence nor the words of a decision tell."""
+        inside = {one for index in self.chosen for one in self.ids[index]}
+        alone = [self.facts[one] for one in sorted(self.kept - inside, key=self.place.__getitem__)]
+        decided = " ".join(fact.text for fact in alone if fact.kind == "decision")
+        return [one for one in alone if one.kind == "decision" or one.text not in decided]
 
     def _text(self) -> str:
         lines: list[str] = []
         label: str | None = None
         for index in sorted(self.chosen):
-            sentence = self.sentences[index].sentence
-            text = _closed(sentence.text)
+            sentence = self.sentences[index]
+            ended = sentence.text[-1] in ".!?…。！？:]"  # ends of other scripts
+            text = sentence.text if ended else f"{sentence.text}."
             if lines and sentence.label == label:
                 lines[-1] += f" {text}"
             else:
                 lines.append(f"{sentence.label}: {text}" if sentence.label else text)
             label = sentence.label
-        told = self._told()
-        alone = self._bare()
-        lines += listed(fact for one, fact in self.facts.items() if one in alone)
-        note = left_out_note(len(self.facts) - len(told) + self.reading.left_out)
-        return "\n".join([*lines, *([note] if note else [])])
+        alone = self._alone()
+        for kind, name in LISTED.items():
+            if texts := [fact.text for fact in alone if fact.kind == kind]:
+                lines.append(f"{name}: {'; '.join(texts)}")
+        if count := self._left_out():
+            lines.append(f"({count} more {'fact' if count == 1 else 'facts'} left out)")
+        return "\n".join(lines)
 
 
-def _costed(sentence: Sentence, count: TokenCounter) -> _Costed:
-    facts = frozenset(map(fact_id, filterfalse(is_bare, sentence.facts)))
-    return _Costed(sentence, len(sentence.text.split()), count(sentence.text) + 1, facts)
+def read(messages: Iterable[Message], previous: str = "") -> Reading:
+    """Take apart messages, and the summary of what was before them."""
+    sentences: list[Sentence] = []
+    loose: list[Fact] = []
+    starts = tuple(f"{label}: " for label in LISTED.values())
+    for line in _LEFT_OUT.sub("", previous).splitlines():
+        if start := next((one for one in starts if line.startswith(one)), ""):
+            items = (item.strip() for item in line.removeprefix(start).split("; "))
+            loose += [_loose(item) for item in items if item]
+            continue
+        label = next((one for one in LABELS.values() if line.startswith(f"{one}: ")), "")
+        text = line.removeprefix(f"{label}: ") if label else line
+        sentences += _sentences(text, label, source=0)
+    for source, message in enumerate(messages, start=1):
+        text = mark_code(message.content[:READ_CHARS])
+        sentences += _sentences(text, message.speaker or LABELS[message.role], source)
+    left_out = sum(int(found[1]) for found in _LEFT_OUT.finditer(previous))
+    return Reading(tuple(sentences), tuple(loose), left_out)
 
 
-def fact_id(fact: Fact) -> str:
-    """Return what two tellings of one fact share."""
-    family = "name" if fact.kind == "identifier" else fact.kind
-    return f"{family} {fact.key}"
+def split(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, without bullets; lines end sentences.
+
+    >>> list(split("Ask Dr. Lee. Then:\\n- add it\\n- test it! Done?"))
+    ['Ask Dr. Lee.', 'Then:', 'add it', 'test it!', 'Done?']
+    """
+    for line in text.splitlines():
+        for part in _END.split(_BULLET.sub("", line)):
+            sentence = part.strip()
+            while len(sentence) > _LONGEST:
+                border = sentence.rfind(" ", 0, _LONGEST)
+                border = border if border > _LONGEST // 2 else _LONGEST
+                yield sentence[:border]
+                sentence = sentence[border:].lstrip()
+            if sentence:
+                yield sentence
 
 
-def _values(reading: Reading) -> dict[str, float]:
-    """What each fact is worth: its kind, and who told it."""
-    loose = (fact for fact in reading.loose if not is_bare(fact))
-    values = {fact_id(fact): VALUE[fact.kind] * EARLIER for fact in loose}
-    for one in reading.sentences:
-        for fact in filterfalse(is_bare, one.facts):
-            worth = VALUE[fact.kind] * _weight(one)
-            values[fact_id(fact)] = max(values.get(fact_id(fact), 0.0), worth)
-    return values
+def _sentences(text: str, label: str, source: int) -> list[Sentence]:
+    found: list[Sentence] = []
+    for said in split(text):
+        facts, words = _facts(said), said.split()
+        if facts or len(words) > 1:
+            found.append(Sentence(label, " ".join(words), facts, source, first=not found))
+    return found
 
 
-def _weight(sentence: Sentence) -> float:
-    """Return how much counts what a sentence says: by who said it, and when."""
-    return BY_LABEL.get(sentence.label, 1.0) * (1.0 if sentence.source else EARLIER)
+def _facts(said: str) -> tuple[Fact, ...]:
+    """The facts of a sentence. "12 lines" of marked code are nobody's amount."""
+    if not (mark := CODE_MARK.search(said)):
+        return facts_of(said)
+    inside = tuple(fact for fact in facts_of(mark[0]) if fact.kind == "identifier")
+    return (*facts_of(CODE_MARK.sub(" ", said)), *inside)
 
 
-def is_bare(fact: Fact) -> bool:
-    """Tell whether a fact says nothing without its sentence, such as "two" or 10."""
-    text = fact.text
-    return fact.kind == "amount" and (not any(map(str.isdigit, text)) or len(text) < 3)
-
-
-def _sum(costs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Add up words and tokens."""
-    found = tuple(costs)
-    return sum(words for words, _ in found), sum(tokens for _, tokens in found)
-
-
-def _closed(text: str) -> str:
-    """End a sentence, so that the next one can be told from it."""
-    return text if text[-1] in ".!?…。！？:]" else f"{text}."
-
-
-def lacking(reading: Reading, text: str) -> tuple[Fact, ...]:
-    """Return the facts of ``reading`` that ``text`` does not tell, each once."""
-    told = Told(text)
-    facts = {fact_id(fact): fact for fact in filterfalse(is_bare, reading.facts)}.values()
-    return tuple(fact for fact in facts if not told.has(fact))
+def _loose(item: str) -> Fact:
+    """Read a fact that stands alone: what it was taken for cannot be seen any more."""
+    found = facts_of(item)
+    if found and found[0].kind == "decision":
+        return found[0]
+    whole = next((fact for fact in found if fact.text == item), None)
+    return whole or Fact("name", item, item.casefold())

@@ -2,20 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Final, Literal, Protocol
 
-from kds.brain.memory.extractive import (
-    Digest,
-    ExtractiveSummarizer,
-    Limit,
-    fact_id,
-    is_bare,
-    lacking,
-)
-from kds.brain.memory.facts import Fact, Told, decision_words
-from kds.brain.memory.sentences import Reading, read
+from kds.brain.memory.extractive import Digest, ExtractiveSummarizer, Limit, Reading, read
+from kds.brain.memory.facts import Fact, Told, telling_words
 from kds.brain.passages.values import Message
 from kds.brain.timeouts import CallError, call_within
 from kds.brain.words.stem import stem
@@ -34,8 +26,7 @@ or a summary of something else has fewer."""
 SAME_START: Final = 4
 """Letters that two words share at their beginning, one being all of it, to be forms of one."""
 
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _OF_SUMMARIES: Final = frozenset(
     map(
         stem,
@@ -85,11 +76,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSummarizer:
-    """Asks the model, checks what it says, and falls back to the extractive summary.
-
-    A model that fails, is slow, says nothing, tells what nobody told or leaves too little room
-    for what it left out costs nothing but its time.
-    """
+    """Asks the model, checks what it says, and falls back to the extractive summary."""
 
     extractive: ExtractiveSummarizer
     model: Summarizer | None = None
@@ -106,54 +93,40 @@ class CheckedSummarizer:
         reason = None
         if self.model is not None and reading.sentences:
             try:
-                digest = self._of_model(self.model, messages, previous, reading, digest, limit)
+                text = self._asked(self.model, messages, previous)
+                digest = self._completed(text, reading, digest, limit or self.extractive.limit)
                 source = "model"
             except CallError as error:
                 reason = error.message
         ms = (perf_counter() - started) * 1000.0
         return Made(digest.text, source, reason, digest.facts, digest.kept, digest.left_out, ms)
 
-    def _of_model(
-        self,
-        model: Summarizer,
-        messages: Sequence[Message],
-        previous: str,
-        reading: Reading,
-        own: Digest,
-        limit: Limit | None,
-    ) -> Digest:
-        """Return the model's summary, behind it what tells the facts that it left out."""
+    def _asked(self, model: Summarizer, messages: Sequence[Message], previous: str) -> str:
+        """Return the model's summary. Raises CallError unless it tells what was said."""
         text = call_within(lambda: str(model(messages, previous) or ""), timeout_s=self.timeout_s)
         text = "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
         if not text:
             raise CallError("the model said nothing")
-        told = "\n".join((previous, *map(_said, messages)))
-        if strange := invented(text, told):
+        said = "\n".join((previous, *(f"{one.speaker or ''} {one.content}" for one in messages)))
+        if strange := invented(text, said):
             raise CallError(f"the model told what nobody said: '{strange[0].text}'")
-        if _told_share(text, told) < TOLD_SHARE:
+        words, known = _words(text), _words(said)
+        if sum(_is_said(word, known) for word in words) < TOLD_SHARE * max(len(words), 1):
             raise CallError("the model did not summarise this conversation")
-        digest = self._completed(text, reading, limit or self.extractive.limit)
-        if digest.kept < KEPT_SHARE * own.kept:
-            raise CallError(f"the model left out {own.kept - digest.kept} of {own.kept} facts")
-        return digest
+        return text
 
-    def _completed(self, text: str, reading: Reading, limit: Limit) -> Digest:
-        """Fill the room behind a summary with the sentences whose facts it lacks."""
+    def _completed(self, text: str, reading: Reading, own: Digest, limit: Limit) -> Digest:
+        """Add the sentences and facts that a model's summary lacks, as far as there is room."""
         count = self.extractive.count_tokens
+        if len(text.split()) > limit.words or count(text) > limit.tokens:
+            text = self.extractive.digest_of(Reading(read((), text).sentences), limit=limit).text
         left = Limit(limit.words - len(text.split()), limit.tokens - count(text) - 1)
-        if min(left.words, left.tokens) < 0:
-            shorter = Reading(read((), text).sentences, lacking(reading, text), reading.left_out)
-            return self.extractive.digest_of(shorter, limit=limit)
-        lost = {fact_id(fact) for fact in lacking(reading, text)}
-        sentences = tuple(
-            one for one in reading.sentences if not lost.isdisjoint(map(fact_id, one.facts))
-        )
-        loose = tuple(fact for fact in reading.loose if fact_id(fact) in lost)
-        rest = self.extractive.digest_of(Reading(sentences, loose, reading.left_out), limit=left)
+        rest = self.extractive.digest_of(reading.lacking(text), limit=left)
         whole = "\n".join(filter(None, (text, rest.text)))
-        facts = len({fact_id(fact) for fact in reading.facts if not is_bare(fact)})
-        kept = facts - len(lacking(reading, whole))
-        return replace(rest, text=whole, facts=facts, kept=kept)
+        kept = len(reading.facts) - len(reading.lost(whole))
+        if kept < KEPT_SHARE * own.kept:
+            raise CallError(f"the model left out {own.kept - kept} of {own.kept} facts")
+        return Digest(whole, len(reading.facts), kept, rest.left_out)
 
 
 def invented(text: str, source: str) -> tuple[Fact, ...]:
@@ -162,35 +135,26 @@ def invented(text: str, source: str) -> tuple[Fact, ...]:
     Numbers below ten prove nothing: they count what was listed. A name counts as told when each
     of its words was said in some form.
     """
-    told = Told(source)
-    words = _words(source)
+    told, words = Told(source), _words(source)
     return tuple(
         fact
         for fact in Told(text).facts
-        if _is_proof(fact) and not told.has(fact) and not _is_named(fact, words)
+        if not (_proves_nothing(fact) or told.has(fact) or _is_named(fact, words))
     )
 
 
-def _is_proof(fact: Fact) -> bool:
-    if fact.kind == "amount":
-        return any(map(str.isdigit, fact.text)) and len(fact.text) > 1
-    return True
+def _proves_nothing(fact: Fact) -> bool:
+    return fact.kind == "amount" and (len(fact.text) < 2 or not any(map(str.isdigit, fact.text)))
 
 
 def _is_named(fact: Fact, words: frozenset[str]) -> bool:
     """Tell whether a name, or an identifier without a digit, is made of words that were said."""
     if fact.kind not in ("name", "identifier") or any(map(str.isdigit, fact.text)):
         return False
-    whole = map(stem, decision_words(fact.text))
+    whole = map(stem, telling_words(fact.text))
     return all(_is_said(one, words) for one in whole) or all(
         _is_said(one, words) for one in _words(fact.text)
     )
-
-
-def _told_share(text: str, source: str) -> float:
-    """Return the share of the words of ``text`` that stand in ``source`` in some form."""
-    words, said = _words(text), _words(source)
-    return sum(_is_said(word, said) for word in words) / len(words) if words else 0.0
 
 
 def _is_said(word: str, words: frozenset[str]) -> bool:
@@ -203,8 +167,4 @@ def _is_said(word: str, words: frozenset[str]) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(map(stem, decision_words(_CAMEL.sub(" ", text).replace("_", " "))))
-
-
-def _said(message: Message) -> str:
-    return f"{message.speaker or ''} {message.content}"
+    return frozenset(map(stem, telling_words(_CAMEL.sub(" ", text))))

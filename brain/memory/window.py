@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.memory.transit import CUT, fit, fits, shorten
+from kds.brain.memory.shortening import CUT, fit, fits, shorten
 from kds.brain.passages.values import Message, Role
 from kds.brain.turn import Utterance
 from kds.brain.words.tokens import TokenCounter

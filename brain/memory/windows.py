@@ -14,8 +14,8 @@ from kds.brain.memory.condensation import (
 )
 from kds.brain.memory.extractive import ExtractiveSummarizer, Limit
 from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.shortening import fit
 from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
-from kds.brain.memory.transit import fit
 from kds.brain.memory.window import LABEL, TURNS, Budget, Layout, Window, lay_out
 from kds.brain.passages.values import Message, Summary
 from kds.brain.settings import MemorySettings

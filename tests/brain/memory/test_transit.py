@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.memory.transit import CUT, REPLY_CHARS, fit, mark_code, shorten
+from kds.brain.memory.shortening import CUT, REPLY_CHARS, fit, mark_code, shorten
 from kds.brain.words.tokens import estimate_tokens
 
 CODE = "Look:\n```python\ndef load(rows):\n    return rows\n```\nDone"

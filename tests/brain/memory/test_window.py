@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spoken import Pairs, spoken
 
-from kds.brain.memory.transit import REPLY_CHARS
+from kds.brain.memory.shortening import REPLY_CHARS
 from kds.brain.memory.window import LABEL, Budget, Window, lay_out, turns_of
 from kds.brain.passages.values import Role
 from kds.brain.words.tokens import estimate_tokens

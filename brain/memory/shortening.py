@@ -21,7 +21,9 @@ CHARS_A_TOKEN: Final = 12
 """More than any text has on average: words alone come to 5 or 6. What is longer than that many
 characters a token is cut before it is counted."""
 
-_MARK: Final = re.compile(r"\[code: [^\]\n]*\]")
+CODE_MARK: Final = re.compile(r"\[code: [^\]\n]*\]")
+"""Stands for a block of code."""
+
 _MARK_HEADER: Final = 60
 
 
@@ -81,7 +83,7 @@ def _cut(text: str, limit: int) -> str:
         border = max(text.rfind(" ", 0, end), text.rfind("\n", 0, end))
         # A word that is half of what is left (a key, a script without spaces) is cut inside.
         end = border if border > end // 2 else _whole_character(text, end)
-    for mark in _MARK.finditer(text):
+    for mark in CODE_MARK.finditer(text):
         if mark.start() < end < mark.end():
             end = mark.start()
     return f"{text[:end].rstrip()}{CUT}" if limit > len(CUT) else ""
