@@ -4,9 +4,7 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from kds.brain.words.empty_words import EMPTY
-from kds.brain.words.phrases import stems
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import EMPTY, stem, stems
 
 LONGEST: Final = 1000
 """Characters in which two things are compared: more are a paste with a question in it."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from kds.brain.documents.acronym import spelled_out
 from kds.brain.documents.content import Block
-from kds.brain.words.phrases import phrase_key
+from kds.brain.words.stems import phrase_key
 
 STATED: Final = 1.0
 """Quoted or marked, with words that define: "X" means; an entry of a list of terms."""

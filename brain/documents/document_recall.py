@@ -22,7 +22,7 @@ from kds.brain.passages.recalled import Log, words_told
 from kds.brain.passages.rerank import rarity
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scored
-from kds.brain.words.phrases import WORD
+from kds.brain.words.stems import WORD
 
 CANDIDATES: Final = 100
 """Passages with words of the question that get a second look."""

@@ -40,7 +40,7 @@ from kds.brain.store.columns import to_micros
 from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.health import healing
-from kds.brain.words.phrases import seen_stems, stem_set
+from kds.brain.words.stems import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 
 T = TypeVar("T")

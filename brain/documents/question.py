@@ -14,10 +14,8 @@ from kds.brain.documents.definition import LONGEST_TERM
 from kds.brain.documents.heading import LABELS, label_of, number_key
 from kds.brain.documents.synonyms import synonyms_of
 from kds.brain.passages.query import Question, Term, read_question
-from kds.brain.words.empty_words import ABOUT_MEANING, EMPTY
 from kds.brain.words.identifiers import joined_forms, names_in
-from kds.brain.words.phrases import WORD, phrase_key, runs, stems
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import ABOUT_MEANING, EMPTY, WORD, phrase_key, stem, stems
 
 LONGEST_PHRASE: Final = LONGEST_TERM
 
@@ -195,10 +193,12 @@ def _references(text: str) -> Iterable[Reference]:
 
 def _spans(word_stems: list[str]) -> list[tuple[int, int]]:
     """Return where a name may stand: between words that say something."""
+    count = len(word_stems)
     return [
-        (start, end)
-        for start, end in runs(word_stems, LONGEST_PHRASE)
-        if word_stems[start] not in EMPTY and word_stems[end - 1] not in EMPTY
+        (start, start + length)
+        for length in range(min(LONGEST_PHRASE, count), 0, -1)
+        for start in range(count - length + 1)
+        if word_stems[start] not in EMPTY and word_stems[start + length - 1] not in EMPTY
     ]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import stem
 
 WORTH: Final = 0.5
 """What a synonym counts of the word that was asked for."""

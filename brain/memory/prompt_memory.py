@@ -15,8 +15,7 @@ from kds.brain.passages.query import WORD, Question
 from kds.brain.passages.recalled import Hit
 from kds.brain.passages.store import MessageSearch
 from kds.brain.passages.values import Passage
-from kds.brain.words.empty_words import EMPTY_WORDS
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import EMPTY_WORDS, stem
 from kds.brain.words.tokens import TokenCounter
 
 PROFILE_TOKENS: Final = 200

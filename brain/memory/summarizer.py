@@ -10,7 +10,7 @@ from kds.brain.memory.extractive import Digest, ExtractiveSummarizer, Limit, Rea
 from kds.brain.memory.facts import Fact, Told, telling_words
 from kds.brain.passages.values import Message
 from kds.brain.timeouts import CallError, call_within
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import stem
 
 TIMEOUT_S: Final = 20.0
 """For a model on the user's own machine 200 words take some 10 s."""

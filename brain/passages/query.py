@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from kds.brain.words.empty_words import EMPTY_WORDS
 from kds.brain.words.identifiers import joined_forms, names_in
-from kds.brain.words.irregular import forms_of
 from kds.brain.words.period import Period, find_period
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import EMPTY_WORDS, forms_of, stem
 
 WORD: Final = re.compile(r"[^\W_]+")
 """What the index takes for a word: FTS5's unicode61 divides at underscores too."""

@@ -18,7 +18,7 @@ from kds.brain.passages.query import WORD, Question, Term
 from kds.brain.passages.values import Passage
 from kds.brain.words.identifiers import ident_words
 from kds.brain.words.period import MONTHS
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import stem
 
 NEIGHBOURS: Final[Mapping[int, float]] = {-4: 0.2, -3: 0.3, -2: 0.4, -1: 0.6, 1: 0.4, 2: 0.3}
 """Distance in chunks -> what a word said there is worth here. Backwards more: a message is about

@@ -5,24 +5,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-INDENTED_LINES: Final = 3
-"""An indented block counts as code from this many lines on: fewer may be a quotation."""
-
 _OPENING: Final = re.compile(
     r"""^(?P<lead>[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?)  # inside a quotation or a list
          (?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$""",
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
 _OPENING_BEHIND_PROSE: Final = re.compile(
-    r"^(?P<lead>.*[\s:(])(?P<fence>`{3,})(?P<info>[\w+#.-]*)$"
+    r"^(?P<lead>.*[ \t:(])(?P<fence>`{3,})(?P<info>[\w+#.-]*)$", re.MULTILINE
 )
+_INDENTED: Final = re.compile(r"^(?:(?:[ ]{4}|\t).*\S.*(?:\n|\Z)(?:[ \t]*\n)*+){3,}", re.MULTILINE)
+"""Fewer than three lines may be a quotation."""
 
 _FILE: Final = r"[\w./\\@-]*\w\.[A-Za-z]\w{0,5}"
-_FILE_ONLY: Final = re.compile(_FILE)
 _NAMED_FILE: Final = re.compile(r"""(?:title|file|filename|path)\s*=\s*["']?([^"'\s}]+)""")
 _FILE_BEFORE: Final = re.compile(rf"(?:^|[\s(`*\"'])({_FILE})[`*\"')]*(:)?[`*]*\s*$")
 _FILE_COMMENT: Final = re.compile(
-    rf"^\s*(?:\#|//|/\*|--|<!--|;)+\s*(?:file(?:name)?:?\s*)?({_FILE})\s*(?:\*/|-->)?\s*$", re.I
+    rf"^[ \t]*(?:\#|//|/\*|--|<!--|;)+\s*(?:file(?:name)?:?\s*)?({_FILE})\s*(?:\*/|-->)?\s*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _LANGUAGE: Final = re.compile(r"[A-Za-z][\w+#-]{0,19}")
 _DEFINITION: Final = re.compile(
@@ -57,13 +56,6 @@ class CodeSpan:
         return " ".join(filter(None, (self.file, definition)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    start: int
-    end: int
-    text: str
-
-
 def code_spans(text: str) -> tuple[CodeSpan, ...]:
     """Return the blocks of code in order; they do not overlap.
 
@@ -73,87 +65,67 @@ def code_spans(text: str) -> tuple[CodeSpan, ...]:
     """
     if not ("```" in text or "~~~" in text or "\n    " in text or "\n\t" in text):
         return ()
-    return tuple(_spans(_lines(text)))
+    return tuple(_spans(text))
 
 
-def _lines(text: str) -> list[_Line]:
-    lines = []
-    at = 0
-    for line in text.split("\n"):
-        end = min(at + len(line) + 1, len(text))
-        lines.append(_Line(at, end, line))
-        at = end
-    return lines
-
-
-def _spans(lines: list[_Line]) -> Iterator[CodeSpan]:
-    at = 0
+def _spans(text: str) -> Iterator[CodeSpan]:
+    patterns = (_OPENING, _OPENING_BEHIND_PROSE, _INDENTED)
+    starts = (found for pattern in patterns for found in pattern.finditer(text))
+    end = 0
     unclosed: set[str] = set()  # fences that nothing closes from here on
-    while at < len(lines):
-        if (opening := _opening(lines[at].text)) is not None:
-            fence = opening["fence"]
-            last = None if fence in unclosed else _closing(lines, at + 1, fence)
-            if last is None:
-                unclosed.add(fence)
-            # Prose may talk of a fence; one that names more than a language and never closes.
-            if last is not None or len(opening["info"].split()) <= 1:
-                last = len(lines) - 1 if last is None else last
-                yield _fenced(lines, at, last, opening)
-                at = last + 1
-                continue
-        elif (last := _indented_until(lines, at)) is not None:
-            yield CodeSpan(lines[at].start, lines[last].end, None, "", lines[at].start)
-            at = last + 1
+    for found in sorted(starts, key=re.Match.start):
+        if found.start() < end:
             continue
-        at += 1
+        span = _indented(text, found) if found.re is _INDENTED else _fenced(text, found, unclosed)
+        if span is not None:
+            yield span
+            end = span.end
 
 
-def _opening(line: str) -> re.Match[str] | None:
-    if "```" not in line and "~~~" not in line:
-        return None
-    return _OPENING.match(line) or _OPENING_BEHIND_PROSE.match(line)
+def _fenced(text: str, opening: re.Match[str], unclosed: set[str]) -> CodeSpan | None:
+    fence, info, lead = opening["fence"], opening["info"], opening["lead"]
+    closing = None if fence in unclosed else _closing(fence).search(text, opening.end())
+    if closing is None:
+        unclosed.add(fence)
+        if len(info.split()) > 1:
+            return None  # prose that talks of a fence
+    language, file = _info(info)
+    behind_prose = bool(lead.strip(" \t>-*+.)0123456789"))
+    start = opening.start("fence") if behind_prose else opening.start()
+    first_line = min(opening.end() + 1, len(text))
+    if not file:
+        file = _file_before(lead if behind_prose else _line_before(text, opening.start()))
+    if not file and (comment := _FILE_COMMENT.match(text, first_line)):
+        file = comment[1]
+    end = min(closing.end() + 1, len(text)) if closing else len(text)
+    return CodeSpan(start, end, language, file, first_line)
 
 
-def _closing(lines: list[_Line], start: int, fence: str) -> int | None:
-    """Return the index of the line that ends a block."""
-    for index in range(start, len(lines)):
-        bare = lines[index].text.strip(" \t>")
-        if bare.startswith(fence) and not bare.strip(fence[0]):
-            return index
-        if fence[0] == "`" and bare.endswith(fence) and not bare.startswith(fence):
-            return index  # the last line of the code has the fence behind it
-    return None
-
-
-def _fenced(lines: list[_Line], first: int, last: int, opening: re.Match[str]) -> CodeSpan:
-    lead = opening["lead"]
-    inside_line = bool(lead.strip(" \t>-*+.)0123456789"))
-    language, file = _info(opening["info"])
-    before = lead if inside_line else _line_before(lines, first)
-    start = lines[first].start + (len(lead) if inside_line else 0)
-    file = file or _file_before(before) or _file_comment(lines, first + 1)
-    return CodeSpan(start, lines[last].end, language, file, lines[first].end)
+def _closing(fence: str) -> re.Pattern[str]:
+    """Return what ends a block: a line of the fence, or code with the fence right behind it."""
+    alone = rf"[ \t>]*{fence}{fence[0]}*[ \t>]*"
+    behind = rf"|(?![ \t>]*{fence}).*{fence}[ \t>]*" if fence[0] == "`" else ""
+    return re.compile(rf"(?<=\n)(?:{alone}{behind})$", re.MULTILINE)
 
 
 def _info(info: str) -> tuple[str | None, str]:
     """Read what stands behind a fence: the language and, in some dialects, the file."""
     named = _NAMED_FILE.search(info)
     file = named[1] if named else ""
-    word = info.strip().strip("{}").split(maxsplit=1)[0] if info.strip(" {}\t") else ""
-    word, _, rest = word.partition(":")
-    if not file and _FILE_ONLY.fullmatch(rest):
+    words = info.strip().strip("{}").split(maxsplit=1)
+    word, _, rest = words[0].partition(":") if words else ("", "", "")
+    if not file and re.fullmatch(_FILE, rest):
         file = rest
-    if _FILE_ONLY.fullmatch(word) and not _LANGUAGE.fullmatch(word):
+    if re.fullmatch(_FILE, word) and not _LANGUAGE.fullmatch(word):
         return word.rpartition(".")[2].lower(), file or word
     language = _LANGUAGE.match(word.lstrip("."))
     return (language[0].lower() if language else None), file
 
 
-def _line_before(lines: list[_Line], at: int) -> str:
-    for line in reversed(lines[max(at - 2, 0) : at]):
-        if line.text.strip():
-            return line.text
-    return ""
+def _line_before(text: str, at: int) -> str:
+    """Return the line above, or the one above that if it is blank."""
+    lines = text[max(at - 1000, 0) : at].split("\n")[:-1]
+    return next((line for line in reversed(lines[-2:]) if line.strip()), "")
 
 
 def _file_before(line: str) -> str:
@@ -164,27 +136,12 @@ def _file_before(line: str) -> str:
     return found[1] if found[2] or alone else ""
 
 
-def _file_comment(lines: list[_Line], at: int) -> str:
-    found = _FILE_COMMENT.match(lines[at].text) if at < len(lines) else None
-    return found[1] if found else ""
-
-
-def _indented_until(lines: list[_Line], at: int) -> int | None:
-    """Return the last line of an indented block that starts at ``at``, None when none does."""
-    if not _is_indented(lines[at].text) or (at and lines[at - 1].text.strip()):
+def _indented(text: str, found: re.Match[str]) -> CodeSpan | None:
+    """Return an indented block, unless it continues a paragraph or an item of a list."""
+    above = text[max(found.start() - 1000, 0) : found.start()].split("\n")[-2:]
+    before = _line_before(text, found.start())
+    if above[0].strip() or _LIST_ITEM.match(before) or before.startswith(("    ", "\t")):
         return None
-    above = _line_before(lines, at)
-    if _LIST_ITEM.match(above) or _is_indented(above):
-        return None  # the rest of a list item
-    last, count = at, 0
-    for index in range(at, len(lines)):
-        text = lines[index].text
-        if _is_indented(text):
-            last, count = index, count + 1
-        elif text.strip():
-            break
-    return last if count >= INDENTED_LINES else None
-
-
-def _is_indented(line: str) -> bool:
-    return line.startswith(("    ", "\t")) and bool(line.strip())
+    end = found.start() + len(found[0].rstrip())
+    line_end = text.find("\n", end)
+    return CodeSpan(found.start(), line_end + 1 or len(text), None, "", found.start())

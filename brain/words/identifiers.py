@@ -8,13 +8,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import regex
+
 _NAME: Final = re.compile(r"(?<!\w)[^\W\d]\w*(?:(?:\.|::|->)[^\W\d]\w*)*")
 """A name, with the names it is reached through: ``os.path.join``, ``std::move``."""
 
-_PART: Final = re.compile(r"[^\W\d_]+|\d+")
-_ASCII_WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LINK: Final = re.compile(r"\.|::|->")
 _INNER_CAPITAL: Final = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}[a-z]")
+_ASCII_WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_WORD: Final = regex.compile(
+    r"\p{Lu}+(?=\p{Lu}[^\p{Lu}\W\d_])|\p{Lu}?[^\p{Lu}\W\d_]+|\p{Lu}+|\d+", regex.VERSION1
+)
 _MANY_NAMES: Final = 2000
 """Identifiers kept of one text: a generated file must not fill the index."""
 
@@ -25,10 +29,8 @@ def parts_of(identifier: str) -> tuple[str, ...]:
     >>> parts_of("getUserName"), parts_of("HTTP_Server2"), parts_of("os.path.join")
     (('get', 'user', 'name'), ('http', 'server', '2'), ('os', 'path', 'join'))
     """
-    if identifier.isascii():
-        return tuple(part.lower() for part in _ASCII_WORD.findall(identifier))
-    parts = (word for part in _PART.findall(identifier) for word in _words_by_case(part))
-    return tuple(word.lower() for word in parts)
+    words = _ASCII_WORD if identifier.isascii() else _WORD  # the first is much faster
+    return tuple(word.lower() for word in words.findall(identifier))
 
 
 def joined(identifier: str) -> str:
@@ -38,6 +40,11 @@ def joined(identifier: str) -> str:
     True
     """
     return "".join(parts_of(identifier))
+
+
+def joined_forms(identifiers: Iterable[str]) -> tuple[str, ...]:
+    """Return the joined spelling of each identifier that has one, each once."""
+    return tuple(dict.fromkeys(filter(None, map(joined, identifiers))))
 
 
 def is_compound(name: str) -> bool:
@@ -50,7 +57,7 @@ def is_compound(name: str) -> bool:
 
 
 def names_in(text: str, *, code: bool) -> Iterator[str]:
-    """Yield the identifiers of a text, each once: in prose only what can be nothing else.
+    """Yield the identifiers of a text, each once: in prose only what cannot be a plain word.
 
     >>> list(names_in("Call os.path.join or load_rows() here.", code=False))
     ['os.path.join', 'load_rows']
@@ -58,9 +65,7 @@ def names_in(text: str, *, code: bool) -> Iterator[str]:
     seen: set[str] = set()
     for found in _NAME.finditer(text):
         name = found[0]
-        if name in seen or len(name) < 2:
-            continue
-        if code or _is_identifier(text, found):
+        if name not in seen and len(name) > 1 and (code or _is_identifier(text, found)):
             seen.add(name)
             yield name
             if len(seen) == _MANY_NAMES:
@@ -75,43 +80,20 @@ def ident_words(text: str, *, code: bool) -> str:
     """
     words: dict[str, None] = {}
     for name in names_in(text, code=code):
-        words.update(dict.fromkeys(_words_of(name)))
+        pieces = _LINK.split(name)
+        for piece in pieces:
+            parts = parts_of(piece)
+            words.update(dict.fromkeys(parts))
+            if len(parts) > 1:
+                words["".join(parts)] = None
+        if len(pieces) > 1:
+            words[joined(name)] = None
     return " ".join(words)
 
 
-def joined_forms(identifiers: Iterable[str]) -> tuple[str, ...]:
-    """Return the joined spelling of each identifier, each once, nothing for what has none."""
-    return tuple(dict.fromkeys(filter(None, map(joined, identifiers))))
-
-
-def _words_by_case(part: str) -> Iterator[str]:
-    """Cut letters of any script where a capital follows a small letter, or begins a word."""
-    start = 0
-    for at in range(1, len(part)):
-        begins = part[at].isupper() and (
-            not part[at - 1].isupper() or part[at + 1 : at + 2].islower()
-        )
-        if begins:
-            yield part[start:at]
-            start = at
-    yield part[start:]
-
-
-def _words_of(name: str) -> Iterator[str]:
-    pieces = _LINK.split(name)
-    for piece in pieces:
-        parts = parts_of(piece)
-        yield from parts
-        if len(parts) > 1:
-            yield "".join(parts)
-    if len(pieces) > 1:
-        yield joined(name)
-
-
 def _is_identifier(text: str, found: re.Match[str]) -> bool:
-    name = found[0]
-    if any(map(is_compound, _LINK.split(name))):
+    links = _LINK.split(found[0])
+    if len(links) > 1 or is_compound(found[0]):
         return True
     after = text[found.end() : found.end() + 1]
-    before = text[found.start() - 1 : found.start()]
-    return after == "(" or (before == "`" and after == "`") or _LINK.search(name) is not None
+    return after == "(" or (after == "`" and text[found.start() - 1 : found.start()] == "`")

@@ -1,16 +1,9 @@
 """How many tokens a text has, for a language model: an estimate, unless a counter is given.
 
-No tokenizer comes with KDS and none is downloaded. Whoever has one hands its counter to the
-store (`langchain-core`'s models have ``get_num_tokens``).
-
-The estimate counts words, signs and white space by their lengths. Against the WordPiece
-tokenizer of all-MiniLM-L6-v2 (whole text / mean error of a single message):
-
-    chat (the LoCoMo dialogues)  +2 % / 4 %     characters / 4:  +6 % / 10 %
-    documentation (docs/*.md)    +0 % / 7 %                     -15 % / 18 %
-    code (brain/**/*.py)         +5 % / 5 %                     -17 % / 19 %
-
-Rather too many than too few: a budget that is kept by the estimate should be kept by the model.
+KDS brings no tokenizer; users of one hand its counter to the store (`langchain-core`'s models have
+``get_num_tokens``). Against the WordPiece tokenizer of all-MiniLM-L6-v2 (whole text / mean error of
+a message): chat +2 % / 4 %, documentation +0 % / 7 %, code +5 % / 5 %. Rather too many than too
+few: a budget that is kept by the estimate should be kept by the model.
 """
 
 import re

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from kds.brain.words.irregular import FORMS
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import FORMS, stem
 from kds.router.language import closed_class as cc
 
 Kind = Literal["word", "name", "number", "code"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kds.brain.documents.comparison import compared_sides
 from kds.brain.documents.question import read_asked, side_of
-from kds.brain.words.phrases import phrase_key
+from kds.brain.words.stems import phrase_key
 
 DEFINED = ("Determination Date", "Closing Date", "Date", "Trustee", "Trustee Fee", "webhook")
 TERMS = {phrase_key(term): {at: 1.0} for at, term in enumerate(DEFINED)}

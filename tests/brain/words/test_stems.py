@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kds.brain.words.irregular import FORMS, forms_of
-from kds.brain.words.stem import stem
+from kds.brain.words.stems import FORMS, forms_of, stem
 
 WORDS = (
     "caresses ponies ties cats feed agreed plastered bled motoring sing conflated troubled sized "
