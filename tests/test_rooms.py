@@ -15,7 +15,7 @@ HOUSES: Final = {
     "agents": "kds.agents",
     "src/kds": "kds",
 }
-"""Folders of the repository, and their packages. The links in `src/kds` to the others are skipped."""
+"""Folders of the repository, and their packages. Links in `src/kds` are skipped."""
 
 SURFACES: Final = ("commands", "routes")
 """Folders with a module for each subject, named for it; `app` and `main` import each one once."""

@@ -16,8 +16,8 @@ from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import DocumentCache
-from kds.clients.doctor.workspacehealth import make_private
-from kds.clients.doctor.workspacehealth import place as health
+from kds.clients.workspace_health import make_private
+from kds.clients.workspace_health import place as health
 from kds.forget import forget
 from kds.hooks.trouble import note
 

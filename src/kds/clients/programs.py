@@ -1,4 +1,4 @@
-"""By which command line a client is to call KDS: a name on the PATH, or a path of this machine."""
+"""The command lines by which clients call KDS: a name on the PATH, or a path of this machine."""
 
 import os
 import re
@@ -12,37 +12,30 @@ from typing import Final
 
 from kds.brain.errors import WorkspaceError
 from kds.brain.installation import install_line
-from kds.clients.settings.entries import (
-    HOOK_PROGRAM,
-    NEVER_FAILS,
-    NO_START,
-    OLDER_ENDS,
-    SERVER,
-    shared_command,
-)
 
-_ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
-"""What lies beside the `bin` folder of a virtual environment, and of a conda environment."""
-
-_HOOK_CALL: Final = re.compile(r"(?:^|[\\/\s\"'])kds-hook(?:\.exe)?(?:[\s\"';|&]|$)")
-
-LAUNCHER_PATH: Final = {
-    "darwin": "/usr/bin:/bin:/usr/sbin:/sbin",
-    "win32": None,
-}.get(sys.platform, "/usr/local/bin:/usr/bin:/bin")
-"""Where a program looks that was started from a menu or the dock, by no shell of the user: what
-launchd and systemd begin with. None where every program has the PATH of the user."""
+HOOK_PROGRAM: Final = "kds-hook"
+NO_START: Final = "--no-start"
+NEVER_FAILS: Final = " 2>/dev/null || true"
+"""A colleague without KDS must not see an error: Gemini CLI shows the stderr and the exit code of
+a hook with each prompt. `kds-hook` itself writes nothing there."""
+OLDER_ENDS: Final = (" || true", "")
+"""What follows the command in files that earlier versions wrote, or that were written by hand."""
+SERVER: Final = "kds"
+"""The name of the program, and of the MCP server in every client."""
 
 VERSION_TIMEOUT_S: Final = 10.0
 """For `--version`: `copilot` starts a Node process and unpacks itself on its first run."""
 
+_ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
+"""What lies beside the `bin` folder of a virtual environment, and of a conda environment."""
+_HOOK_CALL: Final = re.compile(r"(?:^|[\\/\s\"'])kds-hook(?:\.exe)?(?:[\s\"';|&]|$)")
 _FETCHERS: Final = ("uvx", "pipx")
-"""They fetch a package by the name of its program: for `kds` that is another author's."""
+"""They fetch a package by the name of its program: `kds` is another author's package."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """How the two programs are called. ``shared`` is True when the names do on any machine."""
+    """How the two programs are called. ``shared``: the names work on any machine."""
 
     hook: str
     kds: str
@@ -50,10 +43,10 @@ class Programs:
 
 
 def find_programs() -> Programs:
-    """The names where they are on the PATH outside of any environment, else absolute paths.
+    """The names if they are on the PATH outside of any environment, else absolute paths.
 
     A terminal may have an environment active; an assistant that is started elsewhere has not.
-    Raises WorkspaceError when they are neither there nor beside this Python.
+    Raises WorkspaceError when the programs are neither there nor beside this Python.
     """
     search = _path_without_environments()
     if all(shutil.which(name, path=search) for name in (HOOK_PROGRAM, SERVER)):
@@ -69,20 +62,11 @@ def find_programs() -> Programs:
     return Programs(shlex.quote(found[0]), found[1], shared=False)
 
 
-def fault_of(program: str, *, tried: bool = False) -> str | None:
-    """Why a client started outside of any environment cannot run ``program``, or None.
-
-    ``tried``: one that is our own is also run, with `--version`. What else a file names may have
-    come with the project, and is only looked for.
-    """
-    search = _path_without_environments()
-    found = shutil.which(program, path=search)
-    if found is None:
-        return "is only there in an environment" if shutil.which(program) else "is not there"
-    beside = str(Path(sys.executable).parent)
-    ours = {shutil.which(SERVER, path=folders) for folders in (search, beside)}
-    if not (tried and found in ours and Path(found).is_absolute()):
-        return None
+def fault_of(program: str) -> str | None:
+    """Why ``program --version`` does not run outside of any environment, or None."""
+    found = shutil.which(program, path=_path_without_environments())
+    if found is None or not Path(found).is_absolute():  # else it is in the current folder
+        return "is not there"
     try:
         done = subprocess.run(
             [found, "--version"], capture_output=True, timeout=VERSION_TIMEOUT_S, check=False,
@@ -95,12 +79,9 @@ def fault_of(program: str, *, tried: bool = False) -> str | None:
     return None if done.returncode == 0 else f"ends with {done.returncode}"
 
 
-def beyond_launchers() -> Path | None:
-    """Where the hook is on the PATH of this shell, unless a program from a menu sees it too."""
-    here = shutil.which(HOOK_PROGRAM, path=_path_without_environments())
-    if here is None or LAUNCHER_PATH is None or shutil.which(HOOK_PROGRAM, path=LAUNCHER_PATH):
-        return None
-    return Path(here)
+def hook_command(*, start: bool, program: str = HOOK_PROGRAM) -> str:
+    """The command line of the hook; ``start``: it may start the service."""
+    return f"{program}{'' if start else f' {NO_START}'}{NEVER_FAILS}"
 
 
 def calls_hook(command: str) -> bool:
@@ -113,42 +94,44 @@ def calls_hook(command: str) -> bool:
 
 
 def hook_arguments(command: str) -> list[str] | None:
-    """The program of a hook and its arguments, or None for what `kds init` does not write.
+    """The program of a hook and its arguments, or None if `kds init` would not write it.
 
-    Settings come with a project that somebody else made. So nothing is read out of the command
-    line: it is compared with each that is ours, which run the hook of the PATH or the one
-    beside this Python.
+    A project may come from somebody else, settings included. So the command line is not parsed:
+    it is compared with each that runs the hook of the PATH or the one beside this Python.
     """
     beside = str(Path(sys.executable).parent)
-    found = (shutil.which(HOOK_PROGRAM), shutil.which(HOOK_PROGRAM, path=beside))
-    # a path that is not absolute is one of the folder we are in
-    paths = [path for path in found if path is not None and Path(path).is_absolute()]
-    names = {shlex.quote(path): path for path in paths}
-    if paths and paths[0] == found[0]:
-        names[HOOK_PROGRAM] = paths[0]
+    on_path = shutil.which(HOOK_PROGRAM)
+    names: dict[str, str] = {}
+    for path in (on_path, shutil.which(HOOK_PROGRAM, path=beside)):
+        if path is not None and Path(path).is_absolute():  # else it is in the current folder
+            names |= {shlex.quote(path): path} | ({HOOK_PROGRAM: path} if path == on_path else {})
     for name, path in names.items():
         for start in (True, False):
-            full = shared_command(start=start, program=name)
+            full = hook_command(start=start, program=name)
             bare = full.removesuffix(NEVER_FAILS)
             if command in (full, *(f"{bare}{end}" for end in OLDER_ENDS)):
                 return [path, *([] if start else [NO_START])]
     return None
 
 
-def calls_server(command: object, arguments: object) -> bool:
-    """Whether an MCP entry runs our server.
+def calls_server(entry: object) -> bool:
+    """Whether an entry in a list of MCP servers runs our server.
 
-    >>> calls_server("/opt/x/bin/kds", ["mcp"]), calls_server("docker", ["run", "kds"])
-    (True, False)
+    >>> calls_server({"command": "/opt/x/bin/kds", "args": ["mcp"]})
+    True
+    >>> calls_server({"command": "docker", "args": ["run", "kds"]})
+    False
     """
-    words = arguments if isinstance(arguments, list) else []
+    if not isinstance(entry, dict):
+        return False
+    command, words = entry.get("command"), entry.get("args")
+    words = words if isinstance(words, list) else []
     if isinstance(command, list):  # opencode has both in one list
         command, *words = command or [""]
     program = Path(str(command).replace("\\", "/")).name.removesuffix(".exe")
-    by_name = program == SERVER and words[:1] == ["mcp"]
     if program == "docker" or (program in _FETCHERS and not {"--from", "--spec"} & set(words)):
         return False
-    return by_name or ("kds" in words and "mcp" in words)
+    return (program == SERVER and words[:1] == ["mcp"]) or ("kds" in words and "mcp" in words)
 
 
 def _path_without_environments() -> str:

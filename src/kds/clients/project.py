@@ -1,51 +1,38 @@
-"""The project that KDS is set up in: its folder, and the files that clients read in it."""
+"""A project that KDS is set up in: its folder, and reading and writing files in it."""
 
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Final
 
 from kds.brain.discovery import BRAIN, is_owned
-from kds.brain.errors import Problem
+from kds.brain.errors import ConfigError, Problem
 from kds.brain.workspace import Workspace
-from kds.clients.settings.projectfile import ProjectFileError
 from kds.clients.table import (
+    CLAUDE_LOCAL,
     CLAUDE_SETTINGS,
-    CODEX_HOOKS,
+    CLIENT_TABLE,
     COPILOT_HOOKS,
-    CURSOR_HOOKS,
-    CURSOR_MCP,
-    GEMINI_SETTINGS,
-    OPENCODE_CONFIG,
-    SHARED_MCP,
-    VSCODE_MCP,
+    COPILOT_SETTINGS,
+    OWN_HOOK_FILES,
     Client,
 )
 
-CLAUDE_LOCAL: Final = ".claude/settings.local.json"
-COPILOT_SETTINGS: Final = (".github/copilot/settings.json", ".github/copilot/settings.local.json")
-COPILOT_MCP: Final = ".github/mcp.json"
-OPENCODE_CONFIGS: Final = (OPENCODE_CONFIG, "opencode.jsonc")
-"""opencode reads both; a comment in the first is as good as in the second (tried)."""
-
-MCP_FILES: Final = (
-    *(SHARED_MCP, COPILOT_MCP, VSCODE_MCP, CURSOR_MCP, GEMINI_SETTINGS), *OPENCODE_CONFIGS
-)  # fmt: skip
-"""Those in JSON; Codex has a TOML file (`kds.clients.settings.codexconfig`)."""
-OWN_HOOK_FILES: Final = (CODEX_HOOKS, GEMINI_SETTINGS, CURSOR_HOOKS)
-"""Each is read by one client alone; the others share theirs."""
-
-IGNORE_FILE: Final = ".gitignore"
-
-CLAUDE_SKILLS: Final = ".claude/skills"
-"""Read by all but Codex and Gemini CLI, and the only folder that Claude Code reads (tried)."""
-COMMON_SKILLS: Final = ".agents/skills"
-"""Read by all but Claude Code."""
-SKILL_FOLDERS: Final = (CLAUDE_SKILLS, COMMON_SKILLS, ".github/skills", ".cursor/skills")
-ALONE_IN_COMMON: Final[tuple[Client, ...]] = ("codex", "gemini")
-"""They do not read Claude Code's skills: with it there are two sets on purpose."""
+MAX_BYTES: Final = 4_000_000
+"""Nobody writes a larger settings file by hand."""
 
 _NESTED: Final = "KDS"
+_REPOSITORIES: Final = (".git", ".hg", ".jj")
+"""`.git` is a file in a submodule and in a worktree: both are projects of their own."""
+_LINK_HINT: Final = "put an ordinary file or folder in its place, or edit the target by hand"
+
+
+class ProjectFileError(ConfigError):
+    """A file of the project cannot be read or written as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +42,15 @@ class Project:
     folder: Path
     workspace: Workspace
 
-    @property
-    def claude_home(self) -> Path:
-        """Claude Code's folder of user settings, as its documentation names it."""
-        return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-
     @classmethod
     def of(cls, workspace: Workspace) -> "Project":
-        """The project of a workspace: its folder, or the one above when that is called KDS."""
+        """The project of a workspace: its folder, or the parent if that folder is called KDS."""
         root = workspace.root
         return cls(root.parent if root.name == _NESTED else root, workspace)
 
     @classmethod
     def new(cls, workspace: Workspace) -> "Project":
-        """The project to set up: the top of the repository where there is no workspace yet.
+        """The project to set up: the top of the repository if there is no workspace yet.
 
         Assistants are mostly started there, and Claude Code reads no settings of other folders.
         """
@@ -80,18 +62,21 @@ class Project:
     def path(self, name: str) -> Path:
         """A file of the project.
 
-        Raises ProjectFileError when a link leads out of it, or to what version control has
-        there: git runs programs that its files name.
+        Raises ProjectFileError when a link leads out of the project, or into the folder of
+        version control: git runs programs that its files name.
         """
         path = self.folder / name
         inside, real = Path(os.path.realpath(self.folder)), Path(os.path.realpath(path))
         if not real.is_relative_to(inside):
-            problem = Problem(str(path), "is reached by a link that leaves the project", _LINK_HINT)
-            raise ProjectFileError([problem])
+            raise _refusal(path, "is reached by a link that leaves the project", _LINK_HINT)
         if set(real.relative_to(inside).as_posix().casefold().split("/")) & set(_REPOSITORIES):
             message = "is reached by a link into the files of version control"
-            raise ProjectFileError([Problem(str(path), message, _LINK_HINT)])
+            raise _refusal(path, message, _LINK_HINT)
         return path
+
+    def read(self, name: str) -> str | None:
+        """The text of a file of the project, None if there is none. Raises ProjectFileError."""
+        return read_project_text(self.path(name))
 
     def name(self, path: Path) -> str:
         """A path of the project as it is shown: below its folder, with "/"."""
@@ -104,22 +89,98 @@ class Project:
         shared = (CLAUDE_SETTINGS, CLAUDE_LOCAL, COPILOT_HOOKS, *COPILOT_SETTINGS, *found)
         return tuple(dict.fromkeys((*shared, *OWN_HOOK_FILES)))
 
+    def clients_in_use(self) -> Iterator[tuple[Client, str]]:
+        """The clients that seem to be in use here, each with the reason."""
+        for client, traits in CLIENT_TABLE.items():
+            sign = next((name for name in traits.signs if (self.folder / name).exists()), None)
+            if sign is not None:
+                yield client, sign
+            elif traits.program and which(traits.program):
+                yield client, f"`{traits.program}` on the PATH"
+
 
 def repository_of(folder: Path) -> Path | None:
-    """The top of the version control that a folder is in, or None.
+    """The top of the repository that a folder is in, or None.
 
-    A home folder under version control holds dot files, and is no project. Neither is a folder
-    that somebody else has put a mark into, such as /tmp: their programs would run in it.
+    A home folder under version control holds dot files and is not a project. Neither is a folder
+    such as /tmp in which another user has put a `.git`: their programs would run in it.
     """
-    home = Path.home()
     for place in (folder, *folder.parents):
-        if any(is_owned(str(place / mark), str(folder)) for mark in _REPOSITORIES
-               if (place / mark).exists()):  # fmt: skip
-            return None if place == home else place
+        marks = (place / mark for mark in _REPOSITORIES)
+        if any(mark.exists() and is_owned(str(mark), str(folder)) for mark in marks):
+            return None if place == Path.home() else place
     return None
 
 
-_REPOSITORIES: Final = (".git", ".hg", ".jj")
-"""`.git` is a file in a submodule and in a worktree: both are projects of their own."""
+def read_project_text(path: Path) -> str | None:
+    """The text of an ordinary file with its line ends as they are; None if there is none.
 
-_LINK_HINT: Final = "put an ordinary file or folder in its place, or edit the target by hand"
+    Raises ProjectFileError, also for text that is not UTF-8.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise _refusal(path, "is not an ordinary file", "rename or remove it")
+        if status.st_size > MAX_BYTES:
+            raise _refusal(path, f"is larger than {MAX_BYTES // 1_000_000} MB", "look at it first")
+        content = path.read_bytes()
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise _refusal(path, "is a link that leads nowhere", "remove the link") from None
+        return None
+    except OSError as error:
+        raise _refused("read", path, error) from error
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = Problem(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
+        raise ProjectFileError([problem]) from error
+
+
+def write_project_text(path: Path, text: str) -> None:
+    """Replace the content of ``path`` at once; an existing file keeps its mode.
+
+    Missing folders are made. A link is followed, so that it stays one. Raises ProjectFileError.
+    """
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        if mode is not None and not mode & 0o222:
+            raise PermissionError(0, "the file is read-only")
+        with beside.open("xb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            beside.chmod(mode)
+        beside.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise _refused("write", path, error) from error
+
+
+def remove_project_file(path: Path) -> None:
+    """Remove ``path`` if it is there. Raises ProjectFileError."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _refused("remove", path, error) from error
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove a folder unless there is something in it."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _refused(action: str, path: Path, error: OSError) -> ProjectFileError:
+    reason = error.strerror or type(error).__name__
+    return _refusal(path, f"cannot {action} it: {reason}", "check the file and its rights")
+
+
+def _refusal(path: Path, message: str, hint: str) -> ProjectFileError:
+    return ProjectFileError([Problem(str(path), message, hint)])

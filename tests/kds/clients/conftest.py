@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kds.clients.settings.jsontext import parse_json_text
+from kds.clients.json_edit import parse_json_text
 
 from ..conftest import Result, data
 

@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +14,7 @@ import pytest
 
 from kds.brain.installation import install_line
 from kds.brain.workspace import Workspace
-from kds.clients.generated.mark import digest_in, digest_of
+from kds.clients.generated import digest_in, digest_of
 from kds.service.server import Service, ServiceOptions
 from kds.service.service_client import ServiceAddress
 
@@ -101,7 +99,7 @@ def test_a_command_that_came_with_the_project_is_told_and_not_run(
 def test_a_reload_that_failed_is_told(
     project: Project, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.clients.doctor.servicehealth.kds_version", lambda: "9.9")
+    monkeypatch.setattr("kds.clients.doctor.kds_version", lambda: "9.9")
     checks = project.doctor()
     assert "the commands are kds 9.9" in checks.problems[0]
     path = project.folder / "prompts" / "internal" / "bad.md"
@@ -112,51 +110,30 @@ def test_a_reload_that_failed_is_told(
         assert time.monotonic() < end
 
 
-NAMED = (".claude/skills/kds/SKILL.md", ".cursor/rules/kds.mdc", "AGENTS.md")
-"""What tells a model which command to run."""
-
-
-def test_a_program_that_only_an_environment_has_is_told_and_mended_by_init(
+def test_programs_that_moved_or_do_not_run_are_told_and_mended_by_init(
     project: Project, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("claude", "cursor", "agents", "--hook", "--mcp", "--skills")
     project.init(*words)
-    environment = tmp_path / "my env"
-    environment.mkdir()
-    programs.rename(environment / "bin")
-    (environment / "pyvenv.cfg").write_text("")
-    monkeypatch.setenv("PATH", str(environment / "bin"))
-    monkeypatch.setattr("sys.executable", str(environment / "bin" / "python"))
-    problems = project.doctor().problems
-    only = "which is only there in an environment"
-    assert {f"{name} has the model run kds, {only}" for name in NAMED} <= set(problems)
-    assert f".mcp.json runs kds, {only}" in problems
-    assert f".claude/settings.json runs kds-hook, {only}" in problems
+    (tmp_path / "my env").mkdir()
+    moved = programs.rename(tmp_path / "my env" / "bin")
+    (tmp_path / "my env" / "pyvenv.cfg").write_text("")
+    monkeypatch.setenv("PATH", str(moved))
+    monkeypatch.setattr("sys.executable", str(moved / "python"))
+    assert {one.partition(" is not as kds init")[0] for one in project.doctor().problems} == {
+        *(".claude/settings.json", ".claude/skills/kds/SKILL.md", ".mcp.json"),
+        *(".cursor/mcp.json", ".cursor/hooks.json", ".cursor/rules/kds.mdc", "AGENTS.md"),
+        ".gitignore",
+    }
     project.init(*words)
-    assert project.doctor().problems == []
-    (environment / "bin" / "kds").write_text("#!/bin/sh\nexit 3\n")
-    quoted = f"'{environment}/bin/kds'"
-    problems = project.doctor().problems
-    assert {f"{name} has the model run {quoted}, which ends with 3" for name in NAMED} <= set(
-        problems
-    )
-    (environment / "bin" / "kds").unlink()
-    problems = project.doctor().problems
-    assert {f"{name} has the model run {quoted}, which is not there" for name in NAMED} <= set(
-        problems
-    )
-
-
-@pytest.mark.parametrize("command", ["./kds", "'{here}/kds'", "kds; ./kds", "$(./kds)"])
-def test_a_command_for_the_model_that_came_with_the_project_is_not_run(
-    project: Project, command: str
-) -> None:
-    project.init("agents")
-    project.write("kds", "#!/bin/sh\necho > ran\nexit 3\n").chmod(0o755)
-    page, command = Path("AGENTS.md"), command.format(here=project.folder)
-    page.write_text(page.read_text().replace("`kds route", f"`{command} route"))
-    assert "ends with" not in "".join(project.doctor().problems)
-    assert not Path("ran").exists()
+    checks = project.doctor()
+    assert checks.problems == []
+    assert checks["programs"][0]["fix"] == f"{install_line(tool='pipx install')}, then kds init"
+    assert "do not commit" in next(one["found"] for one in checks["files"] if one["mark"] == "note")
+    (moved / "kds").write_text("#!/bin/sh\nexit 3\n")
+    assert project.doctor().problems == [f"{moved}/kds ends with 3"]
+    (moved / "kds").unlink()
+    assert "neither on the PATH nor beside this Python" in project.doctor().problems[0]
 
 
 def test_an_empty_project_has_no_problem(project: Project) -> None:
@@ -173,7 +150,7 @@ def test_without_a_service_the_hook_is_not_run(project: Project) -> None:
     assert checks["hook"][0]["fix"] == "kds service start"
     assert not Path("kds-brain/hook.log").exists()
     ServiceAddress(Path("kds-brain").absolute()).socket_path.write_text("")
-    assert "nobody answers" in project.doctor()["service"][0]["found"]
+    assert "nothing answers" in project.doctor()["service"][0]["found"]
 
 
 def test_rights_of_others_are_a_problem_that_it_can_fix(project: Project) -> None:
@@ -198,10 +175,10 @@ def test_broken_files_of_the_user_are_named_with_line_and_fix(project: Project) 
     project.write(".claude/settings.json", '{"hooks": ')
     project.write(".mcp.json", "{}}")
     checks = project.doctor()
-    for check in ("rules", "settings", "prompts", "hook files", "mcp"):
+    for check in ("rules", "settings", "prompts", "files"):
         assert {f["mark"] for f in checks[check]} == {"problem"}, check
     assert len(checks.problems) == len(set(checks.problems))
-    assert checks["hook files"][0]["found"].startswith(f"{project.folder}/.claude/settings.json:1:")
+    assert checks["files"][0]["found"].startswith(f"{project.folder}/.claude/settings.json:1:")
 
 
 def test_a_context_that_cannot_be_read_is_a_problem(project: Project) -> None:
@@ -209,33 +186,28 @@ def test_a_context_that_cannot_be_read_is_a_problem(project: Project) -> None:
     assert project.doctor()["context"][0]["mark"] == "problem"
 
 
-def test_doubled_hooks_are_a_problem_that_init_solves(project: Project) -> None:
-    project.try_init("claude")
-    hooks = {"userPromptSubmitted": [{"type": "command", "bash": "kds-hook"}]}
-    project.write(".github/hooks/other.json", json.dumps({"version": 1, "hooks": hooks}))
-    (problem,) = project.doctor().problems
-    assert ".claude/settings.json and .github/hooks/other.json" in problem
-    project.try_init("claude")
-    assert project.doctor().problems == []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="every program has the user's PATH there")
-def test_a_hook_that_a_desktop_launcher_does_not_find_is_noted_with_its_whole_path(
-    project: Project, programs: Path
+def test_files_that_init_would_write_otherwise_are_problems_that_it_solves(
+    project: Project,
 ) -> None:
-    project.try_init("claude")
-    _ok, note = project.doctor()["programs"]
-    assert note["mark"] == "note"
-    assert f"they are in {programs}" in note["found"]
-    assert str(programs / "kds-hook") in note["fix"]
-
-
-def test_the_pair_for_claude_code_and_vs_code_is_on_purpose(project: Project) -> None:
-    project.try_init("claude", "vscode")
+    project.try_init("claude", "vscode", "opencode", "--skills")
     checks = project.doctor()
     assert checks.problems == []
-    found = checks["hook files"][0]["found"]
-    assert ".claude/settings.json, and .github/hooks/kds.json for VS Code" in found
+    assert "as kds init writes them: .claude/settings.json, " in checks["files"][0]["found"]
+    hooks = {"userPromptSubmitted": [{"type": "command", "bash": "kds-hook"}]}
+    project.write(".github/hooks/other.json", json.dumps({"version": 1, "hooks": hooks}))
+    shutil.copytree(".claude/skills", ".agents/skills")
+    plugin = Path(".opencode/plugin/kds.js")
+    text = plugin.read_text().replace("5000", "4000")
+    plugin.write_text(text.replace(digest_in(text) or "", digest_of(text)))
+    assert {one.partition(" is not as")[0] for one in project.doctor().problems} == {
+        *(".github/hooks/other.json", ".agents/skills/kds/SKILL.md", plugin.as_posix())
+    }
+    project.try_init("claude", "vscode", "opencode")
+    assert project.doctor().problems == []
+    skill = Path(".claude/skills/kds/SKILL.md")
+    skill.write_text(skill.read_text() + "mine")
+    notes = [one["found"] for one in project.doctor()["files"] if one["mark"] == "note"]
+    assert notes == [f"{skill} stays as it is: changed by hand"]
 
 
 def test_a_hook_beside_the_plugin_is_a_problem(project: Project) -> None:
@@ -243,35 +215,17 @@ def test_a_hook_beside_the_plugin_is_a_problem(project: Project) -> None:
     settings = Path(".claude/settings.json")
     text = settings.read_text().replace("{", '{\n  "enabledPlugins": {"kds@kds": true},', 1)
     settings.write_text(text)
-    assert "runs the hook twice" in project.doctor().problems[0]
-
-
-def test_foreign_servers_and_machine_paths_are_told(project: Project, programs: Path) -> None:
-    project.write(".cursor/mcp.json", '{"mcpServers": {"kds": {"command": "docker", "args": []}}}')
-    group = {"hooks": [{"type": "command", "command": f"{programs}/kds-hook"}]}
-    project.write(".claude/settings.json", json.dumps({"hooks": {"UserPromptSubmit": [group]}}))
-    checks = project.doctor()
-    assert checks.problems == ["the server 'kds' in .cursor/mcp.json is not this one"]
-    assert "by its path on this machine" in checks["hook files"][0]["found"]
-
-
-def test_skills_that_are_old_doubled_or_edited_are_told(project: Project) -> None:
-    project.try_init("claude", "--skills")
-    project.kds("export", "skills", "--to", ".agents/skills")
-    skill = Path(".claude/skills/kds/SKILL.md")
-    skill.write_text(skill.read_text() + "mine")
-    old = Path(".agents/skills/kds-work-planner/SKILL.md")
-    text = f"{old.read_text()}old\n"
-    old.write_text(text.replace(digest_in(text) or "", digest_of(text)))
-    found = [finding["found"] for finding in project.doctor()["skills"]]
-    assert "1 of 14 in .agents/skills are not those of this version" in found
-    assert "changed by hand in .claude/skills, and left so: kds" in found
-    assert any("one client reads both" in each for each in found)
-    shutil.rmtree(".agents/skills/kds")
+    assert project.doctor().problems[0].startswith(".claude/settings.json is not as kds init")
     project.try_init("claude")
-    checks = project.doctor()
-    assert checks.problems == []
-    assert "12 in .agents/skills" in [finding["found"] for finding in checks["skills"]]
+    assert project.doctor().problems == []
+
+
+def test_a_foreign_server_of_our_name_is_a_problem(project: Project) -> None:
+    project.write(".cursor/mcp.json", '{"mcpServers": {"kds": {"command": "docker", "args": []}}}')
+    assert (
+        "an MCP server named 'kds' is there, and it is not this one"
+        in (project.doctor().problems[0])
+    )
 
 
 def test_recent_troubles_of_the_hook_are_told_and_old_ones_are_not(project: Project) -> None:
@@ -331,27 +285,6 @@ def test_a_folder_that_copilot_does_not_trust_is_told(
     assert project.doctor()["trust"][0]["mark"] == "problem"
 
 
-def test_programs_of_an_environment_and_their_path_in_git_are_told(
-    project: Project, programs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert project.doctor()["programs"][0]["mark"] == "ok"
-    real = shutil.which("git", path=os.defpath)
-    if real is None:
-        pytest.skip("needs git")
-    (programs / "git").symlink_to(real)
-    (programs.parent / "pyvenv.cfg").write_text("")
-    monkeypatch.setattr("sys.executable", str(programs / "python"))
-    project.try_init("claude", "--hook", "--mcp")
-    checks = project.doctor()
-    assert checks["programs"][0]["fix"] == f"{install_line(tool='pipx install')}, then kds init"
-    assert [finding["mark"] for finding in checks["mcp"]] == ["ok"]
-    for arguments in (("init", "-q"), ("add", ".mcp.json")):
-        subprocess.run([real, *arguments], cwd=project.folder, check=True)
-    note = project.doctor()["mcp"][1]
-    assert note["mark"] == "note"
-    assert note["found"].startswith("git tracks .mcp.json, and it names a program by its path")
-
-
 def test_files_in_prompts_that_are_not_ours_are_told(project: Project) -> None:
     project.write("prompts/user/onboarding.md", "# Welcome\n")
     checks = project.doctor()
@@ -369,7 +302,7 @@ def test_an_undo_names_the_service_that_runs_on(project: Project, service: Servi
 def test_another_distribution_called_kds_is_a_problem_with_its_fix(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.clients.doctor.finding.other_kds", lambda: "another author's package")
+    monkeypatch.setattr("kds.clients.doctor.other_kds", lambda: "another author's package")
     checks = project.doctor()
     assert checks.problems == ["another author's package"]
     assert checks["kds"][1]["fix"].startswith("pip uninstall -y kds; pip install --force-reinstall")

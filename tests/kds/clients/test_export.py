@@ -11,7 +11,7 @@ import yaml
 from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate_metadata
 
-from kds.clients.generated.mark import digest_in, digest_of
+from kds.clients.generated import digest_in, digest_of
 from kds.router.prompts.library import PromptLibrary
 
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
@@ -268,27 +268,17 @@ def test_opencode_gets_a_plugin_of_one_file(workspace: Path, kds_call: Call) -> 
     assert 'const COMMAND = "kds-hook"' in plugin.read_text()
 
 
-def test_an_edited_json_file_of_a_plugin_stays_and_an_older_one_does_not(
+def test_a_json_file_of_a_plugin_carries_no_mark_and_stays_unless_forced(
     workspace: Path, kds_call: Call
 ) -> None:
     kds_call("export", "plugin", "--to", "out")
-    hooks, manifest = Path("out/hooks/hooks.json"), Path("out/.claude-plugin/generated-by-kds.json")
+    hooks = Path("out/hooks/hooks.json")
     current = hooks.read_text()
     hooks.write_text("{}\n")
     assert kds_call("export", "plugin", "--to", "out").code == 2
-    listed = json.loads(manifest.read_text())
-    listed["files"]["hooks/hooks.json"] = digest_of("{}\n")
-    manifest.write_text(json.dumps(listed))
-    assert kds_call("export", "plugin", "--to", "out").code == 0
+    assert hooks.read_text() == "{}\n"
+    assert kds_call("export", "plugin", "--to", "out", "--force").code == 0
     assert hooks.read_text() == current
-
-
-def test_a_foreign_manifest_is_not_believed(workspace: Path, kds_call: Call) -> None:
-    manifest = Path("out/.claude-plugin/generated-by-kds.json")
-    manifest.parent.mkdir(parents=True)
-    manifest.write_text('{"mine": true}')
-    assert kds_call("export", "plugin", "--to", "out").code == 2
-    assert manifest.read_text() == '{"mine": true}'
 
 
 def test_a_prompt_that_cannot_be_static_is_named(workspace: Path, kds_call: Call) -> None:

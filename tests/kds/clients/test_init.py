@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -17,8 +16,8 @@ from skills_ref.validator import validate_metadata
 
 from kds.brain.installation import install_line
 from kds.cli.setup.init import init
-from kds.clients.generated.mark import digest_in, digest_of
-from kds.clients.record import InitRecord, RecordStore
+from kds.clients.apply import InitRecord, RecordStore
+from kds.clients.generated import digest_in, digest_of
 
 from .conftest import Project, Snapshot, read
 
@@ -130,22 +129,6 @@ def test_the_skills_of_an_earlier_init_go_and_those_changed_by_hand_stay(project
     ]
 
 
-def test_exported_skills_stay_until_they_are_of_another_version(project: Project) -> None:
-    project.kds("export", "skills", "--to", ".claude/skills", "--client", "claude")
-    project.kds("export", "skills", "--to", ".agents/skills")
-    before = Snapshot.of(project.folder)
-    skills = {name for name in before.files if name.endswith("SKILL.md")}
-    project.init("claude")
-    assert {path.as_posix() for path in Path().glob(".*/skills/*/SKILL.md")} == skills
-    for path in Path(".agents/skills").glob("*/SKILL.md"):
-        text = re.sub("(generator-version: ).*", r"\1 0.0.1", path.read_text())
-        path.write_text(text.replace(_found(text), digest_of(text)))
-    project.init("claude")
-    assert not list(Path(".agents/skills").iterdir())
-    project.init("--undo")
-    assert len(list(Path(".agents/skills").glob("*/SKILL.md"))) == 14
-
-
 def _found(text: str) -> str:
     found = digest_in(text)
     assert found is not None
@@ -233,8 +216,7 @@ def test_without_a_record_undo_goes_by_the_content(project: Project) -> None:
     project.init(*ALL)
     shutil.rmtree("kds-brain/init")
     project.init("--undo")
-    left = Snapshot.of(project.folder).files
-    assert json.loads(left.pop(".github/hooks/kds.json")) == {"version": 1}
+    left = Snapshot.of(project.folder).files | {".cursor/mcp.json": b"{}"}
     assert {name: text.decode().split() for name, text in left.items()} == {
         name: text.split() for name, text in THEIRS.items()
     }
@@ -404,13 +386,6 @@ def test_vs_code_has_a_hook_of_its_own_beside_that_of_claude_code(
     assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
 
 
-def test_claude_code_that_comes_after_vs_code_leaves_that_its_hook(project: Project) -> None:
-    for client in ("vscode", "claude"):
-        project.init(client)
-    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
-    assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
-
-
 def test_a_user_wide_hook_of_claude_is_not_doubled(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -543,7 +518,7 @@ def test_all_files_that_cannot_be_worked_with_are_named_at_once(project: Project
     before = Snapshot.of(project.folder, without="-")
     refused = project.try_init(*ALL)
     assert refused.code == 2
-    assert f"{project.folder}/.claude/settings.json:3: is no JSON" in refused.err
+    assert f"{project.folder}/.claude/settings.json:3: invalid JSON" in refused.err
     assert f"{project.folder}/.mcp.json:1: an MCP server named 'kds' is there" in refused.err
     assert f"{project.folder}/.gitignore:1: is not UTF-8 text" in refused.err
     assert refused.err.count("fix:") == 3
@@ -580,67 +555,23 @@ def test_a_read_only_file_is_refused_and_a_mode_is_kept(project: Project) -> Non
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_a_damaged_record_is_refused_with_a_way_out(project: Project) -> None:
+def test_a_damaged_record_does_not_count(project: Project) -> None:
     project.init("claude", *BOTH)
     Path("kds-brain/init/record.json").write_text("{")
-    refused = project.try_init("--undo")
-    assert refused.code == 2
-    assert "it is no record of kds init" in refused.err
-    Path("kds-brain/init/record.json").unlink()
-    project.init("--undo")
-    assert not list(Path(".claude").glob("skills/*"))
+    assert "was not written here" in project.init("--undo")["notes"][0]
+    assert Snapshot.of(project.folder).files == {}
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _foreign_record(
-    project: Project, name: str, before: str | None, after: str, *folders: str
-) -> None:
+def _foreign_record(project: Project, name: str, before: str, after: str) -> None:
     """A record as somebody may put it into a project that others clone."""
-    kind = "generated" if name.endswith("SKILL.md") else "settings"
-    file = {"kind": kind, "before": before, "after": _digest(after)}
-    record = {"files": {name: file}, "folders": folders}
+    file = {"kind": "settings", "before": f"{_digest(before)[:16]}.before", "after": _digest(after)}
+    record = {"files": {name: file, "../secret": file}, "folders": ["../empty", "src"]}
     project.write("kds-brain/init/record.json", json.dumps(record)).chmod(0o600)
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "folders"),
-    [
-        (".mcp.json", "../../../secret", ()),
-        (".mcp.json", "secret.before", ()),
-        (".git/config", None, ()),
-        (".claude/skills/../SKILL.md", None, ()),
-        (".github/hooks/../../.mcp.json", None, ()),
-        ("../.mcp.json", None, ()),
-        ("/.mcp.json", None, ()),
-        (".mcp.json", None, ("../empty",)),
-        (".mcp.json", None, (".claude/../../empty",)),
-        (".mcp.json", None, ("/empty",)),
-        (".mcp.json", None, ("src",)),
-    ],
-)
-@pytest.mark.parametrize("arguments", [("--undo",), ("claude",)])
-def test_a_record_that_names_what_kds_does_not_write_is_refused(
-    project: Project,
-    name: str,
-    before: str | None,
-    folders: tuple[str, ...],
-    arguments: tuple[str, ...],
-) -> None:
-    (project.folder.parent / "empty").mkdir(exist_ok=True)
-    (project.folder / "src").mkdir()
-    project.write("../secret", "private key")
-    project.write(".git/config", "text")
-    project.write(".mcp.json", "text")
-    _foreign_record(project, name, before, "text", *folders)
-    files = Snapshot.of(project.folder)
-    refused = project.try_init(*arguments)
-    assert refused.code == 2
-    assert "it is no record of kds init" in refused.err
-    assert Snapshot.of(project.folder) == files
-    assert (project.folder.parent / "empty").is_dir()
+    project.write(f"kds-brain/init/{file['before']}", before).chmod(0o600)
 
 
 def test_a_copy_that_is_not_the_one_kept_is_refused(project: Project) -> None:
@@ -651,22 +582,26 @@ def test_a_copy_that_is_not_the_one_kept_is_refused(project: Project) -> None:
     assert "kds" in read(".mcp.json")["mcpServers"]
 
 
+EVIL = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "evil"}]}]}}'
+
+
 @pytest.mark.parametrize("theirs", ["{}", '{"hooks": {}}', '{"permissions": {"deny": ["Bash"]}}'])
-@pytest.mark.parametrize("has_copy", [True, False])
 def test_a_record_that_was_not_written_here_restores_and_removes_nothing(
-    project: Project, theirs: str, has_copy: bool
+    project: Project, theirs: str
 ) -> None:
-    evil = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "evil"}]}]}}'
+    for folder in (project.folder.parent / "empty", project.folder / "src"):
+        folder.mkdir(exist_ok=True)
+    project.write("../secret", theirs)
     project.write(".claude/settings.json", theirs)
-    copy = f"{_digest(evil)[:16]}.before"
-    _foreign_record(project, ".claude/settings.json", copy if has_copy else None, theirs)
-    project.write(f"kds-brain/init/{copy}", evil).chmod(0o600)
-    done = project.init("--undo")
-    assert "kds-brain/init/record.json was not written here" in done["notes"][0]
-    assert Path(".claude/settings.json").read_text() == theirs
+    _foreign_record(project, ".claude/settings.json", EVIL, theirs)
+    before = Snapshot.of(project.folder)
+    assert "record.json was not written here" in project.init("--undo")["notes"][0]
+    assert Snapshot.of(project.folder) == before
     project.init("claude")
     project.init("--undo")
-    assert Path(".claude/settings.json").read_text() == theirs
+    assert Snapshot.of(project.folder) == before
+    assert (project.folder.parent / "secret").read_text() == theirs
+    assert (project.folder.parent / "empty").is_dir()
 
 
 def test_a_project_that_was_moved_loses_what_is_of_kds_and_keeps_its_copies(
@@ -679,7 +614,8 @@ def test_a_project_that_was_moved_loses_what_is_of_kds_and_keeps_its_copies(
     project.folder.rename(moved)
     monkeypatch.chdir(moved)
     project.init("--undo")
-    assert Snapshot.of(moved).words() == before.words()
+    gone = {".cursor/mcp.json": [b"{}"]}
+    assert Snapshot.of(moved).words() | gone == before.words(), "without a record bare files go"
     assert list((moved / "kds-brain" / "init").glob("*.before"))
 
 
@@ -692,31 +628,17 @@ def test_a_setup_without_a_receipt_is_renewed_and_taken_back(project: Project) -
     hooks = Path(".claude/settings.json")
     hooks.write_text(hooks.read_text().replace("kds-hook", "/old/bin/kds-hook"))
     project.init(*ALL)
-    assert project.init("--undo")["notes"] == []
-    assert Snapshot.of(project.folder).words() == before.words()
+    project.init("--undo")
+    gone = {".cursor/mcp.json": [b"{}"]}
+    assert Snapshot.of(project.folder).words() | gone == before.words()
 
 
 def test_a_link_into_version_control_is_refused(project: Project) -> None:
     project.write(".git/config", "predictable")
     Path(".mcp.json").symlink_to(".git/config")
-    copy = f"{_digest('[core] fsmonitor = evil')[:16]}.before"
-    _foreign_record(project, ".mcp.json", copy, "predictable")
-    project.write(f"kds-brain/init/{copy}", "[core] fsmonitor = evil")
-    refused = project.try_init("--undo")
+    refused = project.try_init("claude", "--mcp")
     assert "is reached by a link into the files of version control" in refused.err
     assert Path(".git/config").read_text() == "predictable"
-
-
-def test_a_folder_of_the_record_behind_a_link_is_not_removed(
-    project: Project, tmp_path: Path
-) -> None:
-    (tmp_path / "home" / "skills").mkdir(parents=True)
-    Path(".claude").symlink_to(tmp_path / "home")
-    project.write(".mcp.json", "{}")
-    _foreign_record(project, ".mcp.json", None, "{}", ".claude/skills")
-    assert "a link that leaves the project" in project.try_init("--undo").err
-    assert (tmp_path / "home" / "skills").is_dir()
-    assert Path(".mcp.json").exists()
 
 
 @pytest.mark.parametrize("arguments", [("--undo",), ("claude",)])
@@ -728,15 +650,6 @@ def test_a_folder_of_records_that_is_a_link_is_refused(
     Path("kds-brain/init").symlink_to(tmp_path / "elsewhere")
     assert "it is a link" in project.try_init(*arguments).err
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["x.before"]
-
-
-def test_skills_changed_by_hand_stay_and_are_named(project: Project) -> None:
-    project.init("claude", "--skills")
-    skill = Path(".claude/skills/kds/SKILL.md")
-    skill.write_text(skill.read_text() + "mine")
-    done = project.init("claude")
-    assert ".claude/skills/kds/SKILL.md stays as it is: changed by hand" in done["notes"]
-    assert skill.read_text().endswith("mine")
 
 
 def test_in_a_subfolder_the_top_of_the_repository_is_named_and_set_up_when_it_is_agreed_to(
@@ -761,7 +674,7 @@ def test_in_a_subfolder_the_top_of_the_repository_is_named_and_set_up_when_it_is
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to be root")
 @pytest.mark.parametrize("mark", [".git", ".hg", "linked"])
-def test_a_repository_that_somebody_else_put_above_is_no_project(
+def test_a_repository_that_somebody_else_put_above_is_not_a_project(
     project: Project, monkeypatch: pytest.MonkeyPatch, mark: str
 ) -> None:
     shutil.rmtree("kds-brain")
@@ -788,7 +701,7 @@ def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(
     assert note.endswith(f"for all of it: kds init --workspace {project.folder}")
 
 
-def test_a_home_under_version_control_is_no_project(
+def test_a_home_under_version_control_is_not_a_project(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree("kds-brain")
@@ -815,19 +728,6 @@ def test_a_workspace_that_others_may_read_is_closed(project: Project) -> None:
     assert [stat.S_IMODE(p.stat().st_mode) for p in (brain, memory, rules)] == [
         *(0o700, 0o600, 0o644)
     ]
-
-
-def test_what_was_exported_for_others_is_no_sign_of_an_assistant(project: Project) -> None:
-    for kind, folder, *client in (
-        ("prompts", ".github/prompts"),
-        ("agents", ".github/agents"),
-        ("prompts", ".cursor/commands", "--client", "cursor"),
-        ("skills", ".claude/skills"),
-    ):
-        assert project.kds("export", kind, "--to", folder, *client).code == 0
-    assert project.try_init().code == 2
-    project.write(".github/prompts/mine.prompt.md", "Mine.\n")
-    assert project.init()["clients"] == [{"client": "copilot", "because": ".github/prompts"}]
 
 
 def test_what_init_wrote_is_a_sign_of_an_assistant(project: Project) -> None:

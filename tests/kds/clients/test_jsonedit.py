@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.clients.settings.jsonedit import insert, remove, replace
-from kds.clients.settings.jsontext import JsonTextError, parse_json_text
+from kds.clients.json_edit import JsonTextError, insert, parse_json_text, remove, replace
 
 ENTRY = {"command": "kds", "args": ["mcp"]}
 
@@ -138,17 +137,17 @@ def test_items_of_an_array_are_added_in_the_line_or_below() -> None:
         ("", "expected a value, found the end of the file", 1, 1),
         ('{\n  "a": }', "expected a value, found '}'", 2, 8),
         ('{"a": 1 "b": 2}', "expected ',' or '}', found '\"'", 1, 9),
-        ('{"a": 1}\n x', "something stands behind the end of the JSON", 2, 2),
-        ('{"a": 1,\n "a": 2}', "the key 'a' stands twice", 2, 2),
-        ("{a: 1}", "expected a text in quotes, found 'a'", 1, 2),
+        ('{"a": 1}\n x', "text after the end of the JSON", 2, 2),
+        ('{"a": 1,\n "a": 2}', "duplicate key 'a'", 2, 2),
+        ("{a: 1}", "expected a string in quotes, found 'a'", 1, 2),
         ('{"a": [1, , 2]}', "expected a value, found ','", 1, 11),
-        ('{"a": 01}', "'01' is no number", 1, 7),
+        ('{"a": 01}', "'01' is not a number", 1, 7),
         ("[" * 200, "it is nested more than 100 deep", 1, 102),
-        ('{"a": "x', "expected a text in quotes, found '\"'", 1, 7),
-        ("{/* open", "expected a text in quotes, found '/'", 1, 2),
+        ('{"a": "x', "expected a string in quotes, found '\"'", 1, 7),
+        ("{/* open", "expected a string in quotes, found '/'", 1, 2),
     ],
 )
-def test_what_is_no_json_is_refused_with_its_place(
+def test_invalid_json_is_refused_with_its_place(
     text: str, message: str, line: int, column: int
 ) -> None:
     with pytest.raises(JsonTextError) as stop:

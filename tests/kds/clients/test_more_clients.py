@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.clients.generated.opencodeplugin import command_in
+from kds.clients.plugin import command_in
 
 from .conftest import Project, Snapshot, read
 
@@ -56,10 +56,10 @@ def test_a_file_where_a_client_has_its_folder_does_not_stop_an_undo(project: Pro
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("model = \n", ".codex/config.toml:1: is no TOML"),
+        ("model = \n", ".codex/config.toml:1: invalid TOML"),
         ('[mcp_servers.kds]\ncommand = "x"\n', "an MCP server named 'kds' is there"),
         ('mcp_servers = {db = {command = "db"}}\n', "in a form that only a person can add to"),
-        ("mcp_servers = 1\n", "'mcp_servers' is no table"),
+        ("mcp_servers = 1\n", "'mcp_servers' is not a table"),
     ],
 )
 def test_a_configuration_of_codex_that_cannot_be_changed_is_refused(
@@ -90,24 +90,14 @@ def test_claude_and_codex_have_skills_each_and_doctor_knows(project: Project) ->
     assert project.doctor().problems == []
 
 
-def test_doctor_sees_what_each_client_has_and_what_is_missing(
-    project: Project, programs: Path
-) -> None:
+def test_doctor_is_content_with_what_each_client_has(project: Project) -> None:
     project.init(*ALL, "vscode", *BOTH)
     checks = project.doctor()
     assert checks.problems == []
-    hooks = [one["found"] for one in checks["hook files"]]
-    for name in (".codex/hooks.json", ".gemini/settings.json", ".opencode/plugin/kds.js"):
-        assert f"one hook, in {name}" in hooks
-    servers = (".codex/config.toml", ".gemini/settings.json", "opencode.json", ".mcp.json",
-               ".vscode/mcp.json")  # fmt: skip
-    assert {f"{name} runs kds" for name in servers} <= {one["found"] for one in checks["mcp"]}
-    for name in ("kds", "kds-hook"):
-        (programs / name).unlink()
-    problems = project.doctor().problems
-    assert {f"{name} runs kds, which is not there" for name in servers} <= set(problems)
-    for name in (".claude/settings.json", ".opencode/plugin/kds.js"):
-        assert f"{name} runs kds-hook, which is not there" in problems
+    (right,) = [one["found"] for one in checks["files"]]
+    for name in (".codex/config.toml", ".gemini/settings.json", "opencode.json", ".vscode/mcp.json",
+                 ".codex/hooks.json", ".opencode/plugin/kds.js", "AGENTS.md"):  # fmt: skip
+        assert name in right
 
 
 def test_a_folder_that_codex_does_not_trust_and_a_hook_that_nobody_saw_are_told(
@@ -143,7 +133,7 @@ def test_a_rule_changed_by_hand_stays_and_an_old_plugin_is_a_problem(project: Pr
 
 
 @pytest.mark.parametrize("command", [r'"a\q"', '"a" + "b"'])
-def test_a_plugin_that_is_not_as_we_write_it_is_no_fault_of_the_doctor(command: str) -> None:
+def test_a_plugin_that_is_not_as_we_write_it_has_no_command(command: str) -> None:
     assert command_in(f"const COMMAND = {command}\n") is None
 
 

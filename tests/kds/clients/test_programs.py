@@ -7,13 +7,12 @@ import pytest
 from kds.brain.errors import WorkspaceError
 from kds.clients.programs import (
     Programs,
-    beyond_launchers,
     calls_hook,
     calls_server,
     find_programs,
     hook_arguments,
+    hook_command,
 )
-from kds.clients.settings.entries import shared_command
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +86,7 @@ def test_our_hook_is_told_from_others(command: str, ours: bool) -> None:
     ],
 )
 def test_our_server_is_told_from_others(command: object, arguments: object, ours: bool) -> None:
-    assert calls_server(command, arguments) is ours
+    assert calls_server({"command": command, "args": arguments}) is ours
 
 
 @pytest.mark.parametrize("start", [True, False])
@@ -100,12 +99,12 @@ def test_the_commands_that_init_writes_are_known(
     on_path = _install(tmp_path / "bin")
     monkeypatch.setenv("PATH", str(on_path))
     rest = [] if start else ["--no-start"]
-    assert hook_arguments(shared_command(start=start, program=ours)) == [
+    assert hook_arguments(hook_command(start=start, program=ours)) == [
         f"{scripts}/kds-hook",
         *rest,
     ]
     by_name = [f"{on_path}/kds-hook", *rest]
-    assert hook_arguments(shared_command(start=start)) == by_name
+    assert hook_arguments(hook_command(start=start)) == by_name
     assert hook_arguments(" ".join(["kds-hook", *rest])) == by_name
     assert hook_arguments(" ".join(["kds-hook", *rest, "|| true"])) == by_name, "by older versions"
 
@@ -117,14 +116,3 @@ def test_a_hook_in_the_current_folder_is_not_ours(
     monkeypatch.chdir(_install(tmp_path / "project"))
     monkeypatch.setenv("PATH", path)
     assert hook_arguments("kds-hook || true") is None
-
-
-def test_a_hook_that_only_a_shell_finds_is_told_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert beyond_launchers() is None  # it is not installed at all
-    folder = _install(tmp_path / ".local" / "bin")
-    monkeypatch.setenv("PATH", str(folder))
-    for launchers, found in (("/nowhere", folder / "kds-hook"), (str(folder), None), (None, None)):
-        monkeypatch.setattr("kds.clients.programs.LAUNCHER_PATH", launchers)
-        assert beyond_launchers() == found

@@ -16,10 +16,10 @@ from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about
 from kds.cli.options import common_options
 from kds.cli.output import counted, print_json, print_line, print_lines, say
 from kds.cli.progress import slow
-from kds.clients.doctor import workspacehealth
-from kds.clients.doctor.clienthealth import installed_hooks
-from kds.clients.doctor.diagnosis import findings_of
-from kds.clients.doctor.finding import Finding, is_well
+from kds.clients import workspace_health
+from kds.clients.doctor import findings_of
+from kds.clients.findings import Finding, is_well
+from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
 from kds.service.background import standing_of
 
@@ -124,10 +124,10 @@ def doctor(*, fix: bool, workspace: Workspace) -> int:
     """
     project = Project.of(workspace)
     if fix:
-        changed = workspacehealth.make_private(project.workspace)
+        changed = workspace_health.make_private(project.workspace)
         if changed and not asked_json():
             click.echo(f"took the rights of others from {changed} files and folders")
-        if workspacehealth.leave_out(project.workspace) and not asked_json():
+        if workspace_health.leave_out(project.workspace) and not asked_json():
             click.echo(f"added rules to {project.workspace.brain / '.gitignore'}")
     with slow("looking at workspace, service, hook and clients"):
         findings = list(findings_of(project))

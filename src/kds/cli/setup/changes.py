@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from kds.cli.output import print_line, print_lines, say
-from kds.clients.planning import PlannedFile
+from kds.clients.apply import PlannedFile
 from kds.clients.table import Client
 
 

@@ -9,7 +9,7 @@ from kds.cli.command import command
 from kds.cli.options import NamedPath, common_options
 from kds.cli.output import fields, print_line, say
 from kds.cli.progress import slow
-from kds.clients.generated.writing_files import (
+from kds.clients.export_plan import (
     ExportConflictError,
     FileChange,
     Kind,

@@ -16,17 +16,12 @@ from kds.cli.guard import Refusal
 from kds.cli.options import common_options
 from kds.cli.progress import slow
 from kds.cli.setup.changes import Outcome, report
-from kds.clients.doctor.workspacehealth import make_private, ours_too_open
-from kds.clients.evidence import clients_in_use
-from kds.clients.installation import plan_install
-from kds.clients.planning import PlannedFile, Planning, Wish
+from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
+from kds.clients.plan import Plan, Wish, plan_install
 from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
-from kds.clients.record import InitRecord, RecordStore
-from kds.clients.settings.hookplan import HOOK_CLIENTS
-from kds.clients.table import CLIENTS, Client
-from kds.clients.undo import carry_out, plan_undo, undo
-from kds.router.prompts.library import PromptLibrary
+from kds.clients.table import CLIENTS, HOOK_CLIENTS, Client
+from kds.clients.workspace_health import make_private, ours_too_open
 from kds.service.service_client import reach
 
 WAYS: Final = """\
@@ -82,7 +77,7 @@ def init(
     _ask_for_folder_above(project, workspace, writes=not (back or dry_run))
     if back:
         _refuse_a_part(project, named)
-        notes += _doubts(_record(project))
+        notes += _doubts(project)
         files = _undo(project, dry_run=dry_run)
         left = _left_behind(project)
         outcome = Outcome(project.folder, files, (*notes, *left), undo=True, dry_run=dry_run)
@@ -95,7 +90,8 @@ def init(
             f"name one: {', '.join(f'--client {client}' for client in CLIENTS)}",
         )
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
-    by_hook, by_mcp = _ways(clients, hook=hook, mcp=mcp, ask=not asked_json())
+    by_hook, has_mcp = _ways(clients, hook=hook, mcp=mcp, ask=not asked_json())
+    by_mcp = frozenset(clients if has_mcp else ())
     wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=skills, start=start)
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
@@ -105,9 +101,8 @@ def init(
 
 def _found(project: Project, record: InitRecord) -> list[tuple[Client, str]]:
     """The clients that seem to be in use, and those of earlier runs, each with the reason."""
-    found = dict(clients_in_use(project, by_init=record.files))
-    earlier = () if record.is_foreign else record.clients
-    return list((dict.fromkeys(earlier, "an earlier kds init") | found).items())
+    found = dict(project.clients_in_use())
+    return list((dict.fromkeys(record.clients, "an earlier kds init") | found).items())
 
 
 def _ways(
@@ -169,27 +164,25 @@ def _record(project: Project) -> InitRecord:
     return store.load() if store.folder.is_dir() else InitRecord()
 
 
-def _install(project: Project, wish: Wish, *, dry_run: bool) -> Planning:
+def _install(project: Project, wish: Wish, *, dry_run: bool) -> Plan:
     programs = find_programs()
-    library = PromptLibrary.load(project.workspace.prompts_dir)
     store = RecordStore(project.workspace.brain)
+    plan = plan_install(project, wish, programs, store.load())  # refuses before it makes a folder
     if dry_run:
-        plan = plan_install(project, wish, programs, library, store.load())
         _note_rights(plan, len(ours_too_open(project.workspace)))
         return plan
-    plan_install(project, wish, programs, library, store.load())  # refuses before it makes a folder
     project.workspace.ensure()
     closed = make_private(project.workspace)
     with store.hold():
         record = store.load()
-        plan = plan_install(project, wish, programs, library, record)
+        plan = plan_install(project, wish, programs, record)
         record.clients = sorted({*record.clients, *wish.clients})
         carry_out(project, plan.files, store, record)
     _note_rights(plan, closed)
     return plan
 
 
-def _note_rights(plan: Planning, count: int) -> None:
+def _note_rights(plan: Plan, count: int) -> None:
     if count:
         what = "1 file or folder" if count == 1 else f"{count} files and folders"
         plan.notes.append(f"takes the rights of others from {what} in kds-brain/")
@@ -216,13 +209,13 @@ def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
     return files
 
 
-def _doubts(record: InitRecord) -> list[str]:
-    """What is said of a record that came from elsewhere."""
-    if not record.is_foreign:
+def _doubts(project: Project) -> list[str]:
+    """A note about a record that is from elsewhere."""
+    if not RecordStore(project.workspace.brain).is_foreign():
         return []
     return [
-        "kds-brain/init/record.json was not written here (it came with the project, or the folder "
-        "was moved): nothing is restored from it, files only lose what is KDS's"
+        "kds-brain/init/record.json was not written here (it is from a clone, was edited, or the "
+        "folder was moved): nothing is restored from it, files only lose what is KDS's"
     ]
 
 

@@ -1,20 +1,18 @@
-"""What `kds doctor` finds: one finding for each check, with what to do about it."""
+"""What a check of `kds doctor` finds, and what to do about it."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.installation import kds_version, mend_line, other_kds
 
 Mark = Literal["ok", "note", "problem"]
-"""``note``: works, and could be better, or is not in use."""
+"""``note``: it works but could be better, or is not in use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found. ``fix`` is what to do, None when nothing is."""
+    """What one check found. ``fix`` says what to do, if anything."""
 
     check: str
     mark: Mark
@@ -26,7 +24,7 @@ Checks = Callable[[], Iterable[Finding]]
 
 
 def examine(check: str, look: Checks) -> Iterator[Finding]:
-    """The findings of one check; what it cannot read becomes one of them."""
+    """The findings of one check; an error is one of them."""
     try:
         yield from look()
     except ConfigError as error:
@@ -40,15 +38,6 @@ def examine(check: str, look: Checks) -> Iterator[Finding]:
         yield Finding(check, "problem", found, "check the file and its rights")
 
 
-def this_kds() -> Iterator[Finding]:
-    """Which Python and which KDS this is."""
-    python = ".".join(str(part) for part in sys.version_info[:3])
-    yield Finding("kds", "ok", f"kds {kds_version()}, Python {python} at {sys.executable}")
-    other = other_kds()
-    if other:
-        yield Finding("kds", "problem", other, mend_line())
-
-
 def is_well(findings: Iterable[Finding]) -> bool:
-    """Whether there is no problem among the findings."""
+    """Whether none of the findings is a problem."""
     return all(finding.mark != "problem" for finding in findings)

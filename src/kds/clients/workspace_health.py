@@ -1,4 +1,4 @@
-"""Is the workspace in order: its folder, its rights, what is stored and what the user wrote."""
+"""Checks of a workspace: its folder and rights, what is stored, and what the user wrote."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ from kds.brain.context.journal import ContextJournal
 from kds.brain.git import CONVERSATION, DOCUMENT_FILES, exposure, ignore_conversations
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.clients.doctor.finding import Finding
+from kds.clients.findings import Finding
 from kds.router.english import load_english
 from kds.router.intents.model_cache import needs_fit
 from kds.router.prompts.library import PromptLibrary
@@ -23,7 +23,7 @@ OTHERS: Final = 0o077
 """The rights of group and others."""
 
 _USERS_OWN: Final = ("rules", "english", "settings.yaml", "README.md", ".gitignore")
-"""What people write by hand, and commit: there is nothing of a conversation in it."""
+"""Written by hand and committed; they hold nothing of a conversation."""
 
 _SHOWN: Final = 3
 
@@ -53,7 +53,7 @@ def rights(workspace: Workspace) -> Iterator[Finding]:
 
 
 def committed(workspace: Workspace) -> Iterator[Finding]:
-    """Whether git would commit what is stored: then nothing is."""
+    """Whether git would commit what is stored; if so, nothing is stored."""
     if not workspace.brain.is_dir():
         return
     found = exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES))
@@ -67,9 +67,9 @@ def committed(workspace: Workspace) -> Iterator[Finding]:
 
 
 def leave_out(workspace: Workspace) -> bool:
-    """Have git ignore what is stored, where it does not; whether anything had to be written.
+    """Have git ignore what is stored; return whether a rule had to be added.
 
-    What git tracks already stays tracked: the user's next commit has to take it out.
+    What git tracks already stays tracked until the user removes it from git.
     """
     if (
         not workspace.brain.is_dir()
@@ -81,7 +81,7 @@ def leave_out(workspace: Workspace) -> bool:
 
 
 def too_open(workspace: Workspace) -> Iterator[Path]:
-    """The folders and files of the workspace that others have rights to; none behind a link."""
+    """Folders and files of the workspace that others have rights to, except behind a link."""
     if workspace.brain.is_symlink():
         return
     if workspace.brain.stat().st_mode & OTHERS:
@@ -94,7 +94,7 @@ def too_open(workspace: Workspace) -> Iterator[Path]:
 
 
 def ours_too_open(workspace: Workspace) -> list[Path]:
-    """What others have rights to, and we may take them from."""
+    """Those whose rights we may change."""
     if sys.platform == "win32" or not workspace.brain.is_dir():
         return []
     return [path for path in too_open(workspace) if path.stat().st_uid == os.geteuid()]
@@ -103,7 +103,7 @@ def ours_too_open(workspace: Workspace) -> list[Path]:
 def make_private(workspace: Workspace) -> int:
     """Take the rights of others away, and return from how many files and folders.
 
-    What belongs to somebody else is left to them.
+    Files of another owner are left alone.
     """
     paths = ours_too_open(workspace)
     for path in paths:
@@ -131,7 +131,7 @@ def settings(workspace: Workspace) -> Iterator[Finding]:
 
 
 def rules(workspace: Workspace) -> Iterator[Finding]:
-    """Whether the rules load, and the word lists that they read with."""
+    """Whether the rules and their word lists load."""
     load_rules(workspace.rules_dir)
     load_english(workspace.english_dir)
     own = len(list(workspace.rules_dir.glob("*.yaml"))) if workspace.rules_dir.is_dir() else 0
@@ -139,7 +139,7 @@ def rules(workspace: Workspace) -> Iterator[Finding]:
 
 
 def prompts(workspace: Workspace, library: PromptLibrary) -> Iterator[Finding]:
-    """How many prompts there are, and whether their intent model is there already."""
+    """Whether the prompts load, and their intent model is fitted."""
     agents = len(library.agents())
     yield Finding("prompts", "ok", f"{len(library.prompts())} prompts load, {agents} are agents")
     if library.passed_over:

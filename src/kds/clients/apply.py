@@ -1,0 +1,346 @@
+"""Carrying out a plan with a record of it, and taking everything back (`kds init --undo`).
+
+The record is `kds-brain/init/record.json`, with copies of the files as they were. With it they come
+back to the byte; without it each file loses what is KDS's, which its content tells. A cloned
+project may bring a record that was made to do harm, so only one that was written here counts (it
+has a receipt, `kds.brain.files`): any other is treated as if there were none.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from kds.brain.discovery import BRAIN
+from kds.brain.errors import StoreError
+from kds.brain.files import (
+    locked,
+    make_private_folder,
+    read_private,
+    read_trusted,
+    remove_private,
+    replace_private,
+    replace_trusted,
+)
+from kds.clients.generated import digest_in, digest_of, is_one_skill
+from kds.clients.project import (
+    Project,
+    read_project_text,
+    remove_empty,
+    remove_project_file,
+    write_project_text,
+)
+from kds.clients.settings_file import SettingsFile
+from kds.clients.table import (
+    AGENTS_PAGE,
+    CLAUDE_LOCAL,
+    CODEX_CONFIG,
+    CURSOR_RULE,
+    IGNORE_FILE,
+    MCP_FILES,
+    OPENCODE_PLUGIN,
+    SKILL_FOLDERS,
+    Client,
+)
+from kds.clients.text_parts import without_codex_server, without_lines, without_section
+
+LOCK_TIMEOUT_S: Final = 10.0
+
+FileKind = Literal["settings", "ignore", "generated", "toml", "section"]
+
+_SINGLE_FILES: Final[Mapping[str, FileKind]] = {
+    IGNORE_FILE: "ignore",
+    CODEX_CONFIG: "toml",
+    AGENTS_PAGE: "section",
+    CURSOR_RULE: "generated",
+    OPENCODE_PLUGIN: "generated",
+    **dict.fromkeys(MCP_FILES, "settings"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """One file of the project before and after; None if there is none."""
+
+    name: str
+    kind: FileKind
+    before: str | None
+    after: str | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is to be written or removed."""
+        return self.before != self.after
+
+
+class FileRecord(BaseModel):
+    """One file that KDS wrote. ``before`` names the copy of what was there; None: no file."""
+
+    kind: FileKind
+    before: str | None
+    after: str | None
+
+
+class InitRecord(BaseModel):
+    """All files of a project that KDS wrote, by their place in it, and folders that it made."""
+
+    version: Literal[1] = 1
+    clients: list[Client] = []
+    """VS Code and the Copilot CLI cannot be told apart by their files."""
+    files: dict[str, FileRecord] = {}
+    folders: list[str] = []
+
+
+class RecordStore:
+    """The record and the copies, in ``kds-brain/init``."""
+
+    def __init__(self, brain: Path) -> None:
+        self.folder = brain / "init"
+        self._path = self.folder / "record.json"
+
+    def load(self) -> InitRecord:
+        """The record that was written here, else an empty one. Raises StoreError."""
+        self._check_folder()
+        content = read_trusted(self._path)
+        if content is None:
+            return InitRecord()
+        try:
+            return InitRecord.model_validate_json(content)
+        except ValidationError as error:
+            hint = "move it away: `kds init --undo` then goes by the content of the files"
+            where = str(self._path)
+            raise StoreError("not a record of kds init", where=where, hint=hint) from error
+
+    def is_foreign(self) -> bool:
+        """Whether there is a record that was not written here."""
+        self._check_folder()
+        return read_private(self._path) is not None and read_trusted(self._path) is None
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep other runs of `kds init` out. Raises StoreError when one takes too long."""
+        self._check_folder()
+        make_private_folder(self.folder)
+        with locked(self._path, timeout_s=LOCK_TIMEOUT_S):
+            yield
+
+    def save(self, record: InitRecord) -> None:
+        """Write the record, and drop the copies that it no longer names. Hold the lock."""
+        former = self.load()
+        if record.files:
+            replace_trusted(self._path, record.model_dump_json(indent=2).encode() + b"\n")
+        else:
+            remove_private(self._path)
+        kept = {file.before for file in record.files.values()}
+        for file in former.files.values():
+            if file.before and file.before not in kept:
+                remove_private(self.folder / file.before)
+
+    def leave(self) -> None:
+        """Remove the lock and the folder once nothing is recorded. Let go of the lock before."""
+        if self._path.exists():
+            return
+        with suppress(OSError):  # another run holds it (Windows), or the user's files are in it
+            self._path.with_name(f"{self._path.name}.lock").unlink(missing_ok=True)
+            self.folder.rmdir()
+
+    def keep(self, text: str) -> str:
+        """Store a copy of a file as it was, and return its name."""
+        content = text.encode()
+        name = _copy_name(content)
+        replace_private(self.folder / name, content)
+        return name
+
+    def copy(self, name: str) -> str:
+        """A file as it was. Raises StoreError when the copy is gone or was changed."""
+        content = read_private(self.folder / name)
+        if content is not None and _copy_name(content) == name:
+            return content.decode()
+        fault = "the copy is gone" if content is None else "it was changed since"
+        hint = "restore the file from version control"
+        raise StoreError(fault, where=str(self.folder / name), hint=hint)
+
+    def _check_folder(self) -> None:
+        if self.folder.is_symlink():
+            hint = "remove the link: a record is kept in the project itself"
+            raise StoreError("it is a link", where=str(self.folder), hint=hint)
+
+
+def carry_out(
+    project: Project, files: Iterable[PlannedFile], store: RecordStore, record: InitRecord
+) -> None:
+    """Write the files of a plan. Hold the store.
+
+    The record comes first: a crash in between leaves files that `--undo` tells by their
+    content. Raises ProjectFileError for a file that cannot be written, StoreError for the
+    record.
+    """
+    changed = [file for file in files if file.changes]
+    if changed and not record.files:  # an earlier setup without a record of ours
+        for file in _plan_by_content(project):
+            if file.changes:
+                _note(project, PlannedFile(file.name, file.kind, file.before, file.before),
+                      store, record)  # fmt: skip
+    for file in changed:
+        _note(project, file, store, record)
+    for name in record.folders:
+        project.path(name)  # raises for a link before anything is written
+    store.save(record)
+    for file in changed:
+        _write(project, file)
+    kept = _without_empty(project, record.folders)
+    if kept != record.folders:
+        record.folders = kept
+        store.save(record)
+
+
+def plan_undo(project: Project, record: InitRecord, store: RecordStore) -> list[PlannedFile]:
+    """Plan how every file goes back to what it was; nothing is written.
+
+    A file that was changed since only loses our entries; so does every file if there is no
+    record. Raises ConfigError for a file that cannot be worked with, StoreError for a copy that
+    is gone.
+    """
+    for name in record.folders:
+        project.path(name)
+    if not record.files:
+        return _plan_by_content(project)
+    return [_back(project, name, known, store) for name, known in record.files.items()]
+
+
+def undo(project: Project, files: Iterable[PlannedFile], store: RecordStore) -> None:
+    """Write the files of an undo plan, and forget the record. Hold the store.
+
+    A record that was not written here stays: its copies may be the user's only ones.
+    """
+    record, foreign = store.load(), store.is_foreign()
+    for file in files:
+        if file.changes:
+            _write(project, file)
+    _without_empty(project, record.folders)
+    if not foreign:
+        store.save(InitRecord())
+
+
+def ignored_lines(
+    project: Project, *, local: bool
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Our groups of lines for `.gitignore`, each with the lines that would do as well.
+
+    Rules are the user's own work and are not ignored.
+    """
+    brain = project.name(project.workspace.brain)
+    yield (
+        (f"{brain}/*", f"!{brain}/rules/", f"!{brain}/english/"),
+        tuple(f"{slash}{name}" for name in (brain, f"{brain}/", BRAIN, f"{BRAIN}/", f"{BRAIN}/*")
+              for slash in ("", "/")),
+    )  # fmt: skip
+    if local:
+        yield (CLAUDE_LOCAL,), (".claude", ".claude/", "/.claude", "/.claude/", f"/{CLAUDE_LOCAL}")
+
+
+def _note(project: Project, file: PlannedFile, store: RecordStore, record: InitRecord) -> None:
+    """Record a file that is about to be written, with a copy of what was there before KDS."""
+    known = record.files.get(file.name)
+    if known is not None and known.after == _digest(file.before):
+        before = known.before
+    else:
+        existed = known is not None and known.before is not None
+        text = _without_ours(project, file.name, file.kind, file.before, existed=existed)
+        before = None if text is None else store.keep(text)
+    after = _digest(file.after)
+    if before is None and after is None:
+        record.files.pop(file.name, None)
+        return
+    record.files[file.name] = FileRecord(kind=file.kind, before=before, after=after)
+    for folder in project.path(file.name).parents:
+        if folder == project.folder or folder.exists():
+            break
+        record.folders.append(project.name(folder))
+
+
+def _back(project: Project, name: str, known: FileRecord, store: RecordStore) -> PlannedFile:
+    current = project.read(name)
+    if known.after == _digest(current):
+        restored = None if known.before is None else store.copy(known.before)
+        return PlannedFile(name, known.kind, current, restored)
+    # what the user removed stays away
+    existed = known.before is not None
+    after = _without_ours(project, name, known.kind, current, existed=existed)
+    return PlannedFile(name, known.kind, current, after)
+
+
+def _plan_by_content(project: Project) -> list[PlannedFile]:
+    kinds: dict[str, FileKind] = dict.fromkeys(project.hook_files(), "settings")
+    skills = (f"{folder}/kds/SKILL.md" for folder in SKILL_FOLDERS)
+    kinds |= dict(_SINGLE_FILES) | dict.fromkeys(skills, "generated")
+    planned = []
+    for name, kind in kinds.items():
+        path = project.path(name)
+        current = read_project_text(path) if path.exists() else None  # its folder may be a file
+        if current is None or (name.endswith("SKILL.md") and not is_one_skill(current)):
+            continue
+        after = _without_ours(project, name, kind, current)
+        planned.append(PlannedFile(name, kind, current, after))
+    return planned
+
+
+def _without_ours(
+    project: Project, name: str, kind: FileKind, text: str | None, *, existed: bool = False
+) -> str | None:
+    """A text without what KDS put into it; None if nothing else was in it.
+
+    ``existed``: there was a file before KDS came, so one stays, if empty.
+    """
+    if text is None:
+        return None
+    if kind == "generated":
+        return None if digest_in(text) == digest_of(text) else text
+    if kind == "settings":
+        settings = SettingsFile(str(project.path(name)), text)
+        if text.strip():
+            settings.take_out_all()
+        left, bare = settings.text, settings.is_bare()
+    else:
+        left = _without_part(project, name, kind, text)
+        bare = not left.strip()
+    return None if bare and left != text and not existed else left
+
+
+def _without_part(project: Project, name: str, kind: FileKind, text: str) -> str:
+    if kind == "ignore":
+        groups = ignored_lines(project, local=True)
+        return without_lines(text, [line for lines, _ in groups for line in lines])
+    if kind == "toml":
+        return without_codex_server(text, str(project.path(name)))
+    return without_section(text)
+
+
+def _write(project: Project, file: PlannedFile) -> None:
+    path = project.path(file.name)
+    if file.after is not None:
+        write_project_text(path, file.after)
+        return
+    remove_project_file(path)
+    if file.kind == "generated":
+        remove_empty(path.parent)
+
+
+def _without_empty(project: Project, folders: Iterable[str]) -> list[str]:
+    """Remove the folders that are empty, and return those that are left."""
+    names = list(folders)
+    for name in sorted(names, key=len, reverse=True):
+        remove_empty(project.path(name))
+    return [name for name in names if (project.folder / name).is_dir()]
+
+
+def _copy_name(content: bytes) -> str:
+    return f"{hashlib.sha256(content).hexdigest()[:16]}.before"
+
+
+def _digest(text: str | None) -> str | None:
+    return None if text is None else hashlib.sha256(text.encode()).hexdigest()

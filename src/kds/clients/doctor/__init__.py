@@ -1,1 +1,0 @@
-"""Is KDS in order in this project and in the assistants of it (`kds doctor`)?"""

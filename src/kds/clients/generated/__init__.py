@@ -1,1 +1,0 @@
-"""Files that KDS writes for assistants: skills, prompt files, plugins, standing rules."""

@@ -1,0 +1,408 @@
+"""What `kds init` is to change in a project: planned as a whole before anything is written."""
+
+import os
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kds.brain.errors import ConfigError, Problem
+from kds.brain.installation import install_line
+from kds.clients.apply import InitRecord, PlannedFile, ignored_lines
+from kds.clients.generated import (
+    FRONT_DOOR,
+    cursor_rule,
+    digest_in,
+    digest_of,
+    is_one_skill,
+    one_skill,
+    standing_words,
+    state_of,
+)
+from kds.clients.plugin import command_in, opencode_plugin
+from kds.clients.programs import NO_START, Programs, hook_command
+from kds.clients.project import Project, read_project_text
+from kds.clients.settings_file import (
+    EMPTY,
+    PROMPT_EVENTS,
+    SettingsFile,
+    hook_entries,
+    mcp_server,
+)
+from kds.clients.table import (
+    AGENTS_PAGE,
+    ALONE_IN_COMMON,
+    CLAUDE_LOCAL,
+    CLAUDE_SETTINGS,
+    CLAUDE_SKILLS,
+    CLIENT_TABLE,
+    CLIENTS,
+    CODEX_CONFIG,
+    COMMON_SKILLS,
+    COPILOT_HOOKS,
+    COPILOT_MCP,
+    CURSOR_RULE,
+    IGNORE_FILE,
+    OPENCODE_CONFIGS,
+    OPENCODE_PLUGIN,
+    OWN_HOOK_FILES,
+    SHARED_MCP,
+    SHARING,
+    SKILL_FOLDERS,
+    Client,
+    HookPlace,
+    ServerPlace,
+)
+from kds.clients.text_parts import codex_server, with_codex_server, with_lines, with_section
+
+_DROPPED: Final = (
+    "skills of an earlier kds init are taken away: assistants list each in every request. "
+    "--skills adds one; kds export skills writes them all"
+)
+_NOT_SHARED: Final = (
+    "kds is not on the PATH outside of an environment, so the files name it by its path on this "
+    f"machine: do not commit them, or install it first with `{install_line(tool='pipx install')}`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What `kds init` is asked for; ``hook`` and ``mcp`` name those of the clients that get one.
+
+    ``start``: the hook may start the service.
+    """
+
+    clients: tuple[Client, ...]
+    hook: frozenset[Client] = frozenset()
+    mcp: frozenset[Client] = frozenset()
+    skills: bool = False
+    start: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledHook:
+    """A prompt hook of ours: the file it is in, and its command line."""
+
+    name: str
+    command: str
+
+
+def plan_install(project: Project, wish: Wish, programs: Programs, record: InitRecord) -> "Plan":
+    """Say what is to change, without changing anything.
+
+    Raises ConfigError with every file that cannot be worked with.
+    """
+    plan = Plan(project, wish, programs, record)
+    problems: list[Problem] = []
+    steps = (
+        plan.plan_hooks, plan.plan_servers, plan.plan_skills, plan.plan_pages, plan.plan_ignored
+    )  # fmt: skip
+    for step in steps:
+        try:
+            step()
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    plan.note_paths()
+    return plan
+
+
+def installed_hooks(project: Project) -> list[InstalledHook]:
+    """Our prompt hooks in the project, one entry for each. Raises ConfigError."""
+    found = []
+    for name in project.hook_files():
+        text = read_project_text(project.folder / name)
+        for hook in SettingsFile(str(project.folder / name), text).hooks() if text else ():
+            if hook.event in PROMPT_EVENTS:
+                found.append(InstalledHook(name, hook.command))
+    plugin = read_project_text(project.folder / OPENCODE_PLUGIN)
+    command = command_in(plugin) if plugin else None
+    return [*found, *([InstalledHook(OPENCODE_PLUGIN, command)] if command else [])]
+
+
+def installed_wish(project: Project, record: InitRecord) -> Wish:
+    """What `kds init` was asked for here, as the files of the project show it."""
+    hooks = installed_hooks(project)
+    files = {hook.name for hook in hooks}
+    shared = files - {*OWN_HOOK_FILES, OPENCODE_PLUGIN}
+    by_hook, by_mcp = set(), set()
+    for client, traits in CLIENT_TABLE.items():
+        own = OPENCODE_PLUGIN if client == "opencode" else traits.hook and traits.hook.file
+        if own in files or (client == "claude" and shared - {COPILOT_HOOKS}):
+            by_hook.add(client)
+        if has_server(project, client):
+            by_mcp.add(client)
+    pages: dict[Client, str] = {"cursor": CURSOR_RULE, "agents": AGENTS_PAGE}
+    wanted = {client for client, name in pages.items() if "`route_message`" in
+              (read_project_text(project.folder / name) or "")}  # fmt: skip
+    found = by_hook | by_mcp | wanted | set(record.clients)
+    return Wish(
+        tuple(client for client in CLIENTS if client in found), frozenset(by_hook),
+        frozenset(by_mcp), start=not any(NO_START in hook.command for hook in hooks),
+    )  # fmt: skip
+
+
+def has_hook(project: Project, client: Client) -> bool:
+    """Whether the settings of a client name our hook. Raises ConfigError."""
+    place = CLIENT_TABLE[client].hook
+    text = project.read(place.file) if place else None
+    return bool(place and text and SettingsFile(place.file, text).hooks())
+
+
+def has_server(project: Project, client: Client) -> bool:
+    """Whether the settings of a client name a server `kds`. Raises ConfigError."""
+    place = CLIENT_TABLE[client].server
+    for name in () if place is None else _server_files(client, place.file):
+        text = project.read(name)
+        if name == CODEX_CONFIG:
+            found = codex_server(text or "", str(project.path(name))) is not None
+        else:
+            found = bool(text) and any(SettingsFile(name, text or "").servers())
+        if found:
+            return True
+    return False
+
+
+def claude_has_own_hook(project: Project) -> str | None:
+    """Why Claude Code runs our hook without one in the project, or None. Raises ConfigError.
+
+    Claude Code runs the hooks of all its settings and plugins, even when two are the same (tried
+    with 2.1.197); a message would be routed, and remembered, twice.
+    """
+    user = claude_home() / "settings.json"
+    for path in (user, project.folder / CLAUDE_SETTINGS, project.folder / CLAUDE_LOCAL):
+        text = read_project_text(path)
+        if not text:
+            continue
+        settings = SettingsFile(str(path), text)
+        if path == user and settings.hooks():
+            return f"{path} has one for all projects"
+        plugins = settings.root().find(("enabledPlugins",))
+        for part in plugins.parts if plugins else ():
+            if str(part.key).startswith(f"{FRONT_DOOR}@") and part.node.scalar is True:
+                return f"the plugin {part.key} brings it"
+    return None
+
+
+def claude_home() -> Path:
+    """Claude Code's folder of user settings, as its documentation names it."""
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+
+
+def _server_files(client: Client, usual: str) -> tuple[str, ...]:
+    if client == "opencode":
+        return OPENCODE_CONFIGS
+    return (usual, COPILOT_MCP) if client == "copilot" else (usual,)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The files that a wish changes, and notes for the user."""
+
+    project: Project
+    wish: Wish
+    programs: Programs
+    record: InitRecord
+    files: list[PlannedFile] = field(default_factory=list)
+    """In the order in which they are written."""
+    notes: list[str] = field(default_factory=list)
+    _planned: dict[str, SettingsFile] = field(default_factory=dict)
+
+    # -- hooks
+
+    def plan_hooks(self) -> None:
+        """Have one hook in each file that needs one. Raises ConfigError."""
+        self._plan_shared_hooks()
+        for client in self.wish.clients:
+            place = CLIENT_TABLE[client].hook
+            if client in SHARING or place is None:
+                continue
+            if client in self.wish.hook or self._settings(place.file).hooks():
+                self._plan_hook(place)
+        if "opencode" in self.wish.hook:
+            self._put_generated(OPENCODE_PLUGIN, opencode_plugin(self._command()).text)
+
+    def _plan_shared_hooks(self) -> None:
+        """The clients that share a hook find it in as few files as possible, and no others."""
+        if not SHARING & self.wish.hook:
+            return
+        reason = claude_has_own_hook(self.project)
+        if reason is not None:
+            self.notes.append(f"no hook for Claude Code in the project: {reason}")
+        targets = self._shared_targets(claude=reason is None)
+        for name in self.project.hook_files():
+            if name in (*targets, *OWN_HOOK_FILES):
+                continue
+            settings = self._settings(name)
+            if settings.hooks():
+                settings.take_out_hooks()
+                self._put_settings(name, settings)
+        for name in targets:
+            self._plan_hook(HookPlace(name, "copilot" if name == COPILOT_HOOKS else "claude"))
+
+    def _shared_targets(self, *, claude: bool) -> tuple[str, ...]:
+        """The files for the hook of the clients that read that of Claude Code.
+
+        VS Code does so only if its user turned that on (`chat.useClaudeHooks`); it gets a second
+        hook, and the service ignores the repeated prompt of a client that reads both.
+        """
+        readers = SHARING & self.wish.hook
+        files = (CLAUDE_SETTINGS, CLAUDE_LOCAL)
+        held = any(self._settings(name).hooks() for name in files)
+        if not claude or ("claude" not in readers and not held):
+            return (COPILOT_HOOKS,) if readers - {"claude"} else ()
+        first = CLAUDE_SETTINGS if self.programs.shared else CLAUDE_LOCAL
+        for_vscode = "vscode" in {*self.wish.clients, *self.record.clients}
+        return (first, COPILOT_HOOKS) if for_vscode else (first,)
+
+    def _plan_hook(self, place: HookPlace) -> None:
+        prompt, start = hook_entries(self._command(), style=place.style).items()
+        settings = self._settings(place.file)
+        if place.style in ("copilot", "cursor"):
+            settings.set_default("version", 1)
+        # at the start of a session there is nothing to do but to start the service
+        settings.set_hooks(dict([prompt, start] if self.wish.start else [prompt]))
+        self._put_settings(place.file, settings)
+
+    def _command(self) -> str:
+        return hook_command(start=self.wish.start, program=self.programs.hook)
+
+    # -- servers
+
+    def plan_servers(self) -> None:
+        """Have the MCP server in the file of each client that is to get it. Raises ConfigError."""
+        for client in self.wish.clients:
+            place = CLIENT_TABLE[client].server
+            if place is not None and client in self.wish.mcp:
+                self._plan_server(place, self._server_file(client, place))
+        shared = any(file.name == SHARED_MCP for file in self.files)
+        if shared and "copilot" in self.wish.clients and self._exists(COPILOT_MCP):
+            self.notes.append(
+                f"the Copilot CLI does not read {COPILOT_MCP} if there is a {SHARED_MCP}: "
+                "move your servers there"
+            )
+
+    def _server_file(self, client: Client, place: ServerPlace) -> str:
+        """The file for the server: the one in which the user keeps theirs."""
+        if client == "opencode":
+            return next(filter(self._exists, OPENCODE_CONFIGS), place.file)
+        alone = client == "copilot" and "claude" not in self.wish.clients
+        if alone and not self._exists(SHARED_MCP) and self._exists(COPILOT_MCP):
+            return COPILOT_MCP
+        return place.file
+
+    def _plan_server(self, place: ServerPlace, name: str) -> None:
+        if name == CODEX_CONFIG:
+            before, where = self.project.read(name), str(self.project.path(name))
+            after = with_codex_server(before or "", self.programs.kds, where)
+            self._put(PlannedFile(name, "toml", before, after))
+            return
+        settings = self._settings(name)
+        settings.set_server(place.container, mcp_server(self.programs.kds, style=place.style))
+        self._put_settings(name, settings)
+
+    # -- skills and pages
+
+    def plan_skills(self) -> None:
+        """Have the one skill where it is wanted or there already, and no others of earlier runs."""
+        targets = self._skill_targets()
+        dropped = 0
+        for folder in SKILL_FOLDERS:
+            name = f"{folder}/{FRONT_DOOR}/SKILL.md"
+            text = self.project.read(name)
+            if folder in targets:
+                client: Client | None = "claude" if folder == CLAUDE_SKILLS else None
+                skill = one_skill(shlex.quote(self.programs.kds), client=client)
+                if text is None or is_one_skill(text) or name in self.record.files:
+                    self._put_generated(name, skill.text)
+            elif text is not None and is_one_skill(text):
+                self._drop(name, text)
+        for name in self.record.files:
+            text = self.project.read(name) if name.endswith("SKILL.md") else None
+            if text is not None and not any(file.name == name for file in self.files):
+                dropped += self._drop(name, text)
+        if dropped:
+            self.notes.append(f"{dropped} {_DROPPED}")
+
+    def _drop(self, name: str, text: str) -> bool:
+        """Remove a generated file unless it was changed by hand."""
+        untouched = digest_in(text) == digest_of(text)
+        if not untouched:
+            self.notes.append(f"{name} stays as it is: changed by hand")
+        self._put(PlannedFile(name, "generated", text, None if untouched else text))
+        return untouched
+
+    def _skill_targets(self) -> set[str]:
+        """The folders for the skill: as few as the clients can be served from."""
+        clients = {*self.wish.clients, *self.record.clients}
+        places = [
+            folder for folder in SKILL_FOLDERS
+            if is_one_skill(self.project.read(f"{folder}/{FRONT_DOOR}/SKILL.md") or "")
+        ]  # fmt: skip
+        if not (self.wish.skills or places):
+            return set()
+        for_claude = "claude" in self.wish.clients or CLAUDE_SKILLS in places
+        targets = {CLAUDE_SKILLS} if for_claude else {COMMON_SKILLS}
+        return targets | ({COMMON_SKILLS} if clients & set(ALONE_IN_COMMON) else set())
+
+    def plan_pages(self) -> None:
+        """Text that is always read: a rule for Cursor, and a section of AGENTS.md."""
+        kds = shlex.quote(self.programs.kds)
+        if "cursor" in self.wish.clients:
+            self._put_generated(CURSOR_RULE, cursor_rule(kds).text)
+        if "agents" in self.wish.clients:
+            before = self.project.read(AGENTS_PAGE)
+            after = with_section(before or "", standing_words(kds))
+            self._put(PlannedFile(AGENTS_PAGE, "section", before, after))
+
+    def plan_ignored(self) -> None:
+        """Have git ignore the conversations, and settings that are for this machine alone."""
+        before = self.project.read(IGNORE_FILE)
+        after = before or ""
+        local = any(file.name == CLAUDE_LOCAL and file.after for file in self.files)
+        for lines, covered in ignored_lines(self.project, local=local):
+            after = with_lines(after, lines, covered=covered)
+        self._put(PlannedFile(IGNORE_FILE, "ignore", before, after or None))
+
+    def note_paths(self) -> None:
+        """Say that files name a program by its path, if others will read them."""
+        names = (self.programs.kds, self.programs.hook)
+        texts = [file.after or "" for file in self.files if file.name != CLAUDE_LOCAL]
+        if not self.programs.shared and any(name in text for text in texts for name in names):
+            self.notes.append(_NOT_SHARED)
+
+    # -- files
+
+    def _settings(self, name: str) -> SettingsFile:
+        """A settings file as an earlier step leaves it, as it is, or an empty one."""
+        planned = self._planned.get(name)
+        return planned or SettingsFile(
+            str(self.project.path(name)), self.project.read(name) or EMPTY
+        )
+
+    def _put_settings(self, name: str, settings: SettingsFile) -> None:
+        """Plan a settings file; one that KDS made goes if nothing is left in it."""
+        before, known = self.project.read(name), self.record.files.get(name)
+        made_here = before is None or (known is not None and known.before is None)
+        after = None if made_here and settings.is_bare() else settings.text
+        self._planned[name] = settings
+        self._put(PlannedFile(name, "settings", before, after))
+
+    def _put(self, file: PlannedFile) -> None:
+        """Plan a file; it replaces an earlier plan for it."""
+        self.files[:] = [one for one in self.files if one.name != file.name]
+        self.files.append(file)
+
+    def _put_generated(self, name: str, text: str) -> None:
+        """Plan a file of KDS's own, unless a foreign or edited one is there."""
+        before = self.project.read(name)
+        state = state_of(before, text)
+        kept = state in ("edited", "foreign")
+        if kept:
+            why = "changed by hand" if state == "edited" else "not written by KDS"
+            self.notes.append(f"{name} stays as it is: {why}")
+        self._put(PlannedFile(name, "generated", before, before if kept else text))
+
+    def _exists(self, name: str) -> bool:
+        return self.project.path(name).exists()
