@@ -185,7 +185,7 @@ def test_the_memory_is_switched_on_without_a_restart(chat: Chat) -> None:
 
 
 def test_without_summaries_only_the_last_turns_go(chat: Chat) -> None:
-    chat.environ |= {"enable_history_summarization": "off", "history_max_turns": "2"}
+    chat.environ |= {"KDS_ENABLE_HISTORY_SUMMARIZATION": "off", "KDS_HISTORY_MAX_TURNS": "2"}
     memory = chat.open()
     talk(memory, 9)
     window = memory.window("s", "next?")
@@ -205,12 +205,12 @@ def test_terms_are_remembered_unless_switched_off(chat: Chat) -> None:
     memory = chat.open()
     memory.remember_turn("s", ["login form"], answer="The login form is done.")
     assert [one.term for one in memory.antecedents("s")] == ["login form"]
-    chat.environ["enable_session_memory"] = "off"
+    chat.environ["KDS_ENABLE_SESSION_MEMORY"] = "off"
     assert memory.antecedents("s") == ()
 
 
 def test_terms_live_as_long_as_the_settings_say(chat: Chat) -> None:
-    chat.environ["session_memory_ttl_hours"] = "1"
+    chat.environ["KDS_SESSION_MEMORY_TTL_HOURS"] = "1"
     memory = chat.open()
     memory.remember_turn("s", ["login form"])
     chat.clock.move(minutes=61)

@@ -143,7 +143,7 @@ def test_with_rewriting_switched_off_a_question_stays_as_it_is(
 def test_with_the_session_memory_switched_off_the_messages_still_serve(
     service: QueryService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ENABLE_SESSION_MEMORY", "false")
+    monkeypatch.setenv("KDS_ENABLE_SESSION_MEMORY", "false")
     reply = talk(service, ASKED, THEN)[1]
     assert "Determination Date" in reply.rewritten_query
     assert reply.session is not None

@@ -308,7 +308,7 @@ def test_a_setting_says_how_many_turns_of_a_history_count(
         {"role": "assistant", "content": "The 12th day of each month."},
     ]
     assert ask(client, THEN, conversation_context=context)["rewritten_query"] == REWRITTEN
-    monkeypatch.setenv("history_max_turns", "0")
+    monkeypatch.setenv("KDS_HISTORY_MAX_TURNS", "0")
     assert ask(client, THEN, conversation_context=context)["rewritten_query"] == THEN
 
 
