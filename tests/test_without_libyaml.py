@@ -114,5 +114,5 @@ def test_both_parsers_name_the_same_line(
     assert [one.where for one in parse_yaml(text, path="f").problems] == [f"f:{line}"]
 
 
-def test_a_byte_order_mark_at_the_beginning_is_no_control_character() -> None:
+def test_a_byte_order_mark_at_the_beginning_is_accepted() -> None:
     assert parse_yaml("\ufeffa: 1\n", path="f").data == {"a": 1}

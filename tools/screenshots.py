@@ -74,7 +74,7 @@ From the third night on the rate falls by a fifth.
 
 ## 3 On call
 
-The harbour office answers from six to ten; outside of that the service rings whoever is on call.
+The harbour office answers from six to ten; outside of that the service rings the engineer on call.
 """
 RELEASES: Final = (
     b"# Release process\n\n## 1 Before\n\nAll tests pass.\n\n## 2 After\n\nTell the office.\n"

@@ -44,7 +44,7 @@ async function read(value: unknown, stream: vscode.ChatResponseStream): Promise<
     const name = `${vscode.workspace.asRelativePath(uri)}${lines ?? ""}`;
     return { name, language: document.languageId, text: document.getText(location?.range) };
   } catch {
-    return { name: vscode.workspace.asRelativePath(uri), language: "", text: "(it is no text, or cannot be read)" };
+    return { name: vscode.workspace.asRelativePath(uri), language: "", text: "(not text, or cannot be read)" };
   }
 }
 

@@ -1,4 +1,4 @@
-// What comes, changes and goes on disk while the window is open, whoever does it.
+// Files that are created, changed or deleted on disk while the window is open.
 
 import * as vscode from "vscode";
 

@@ -77,7 +77,7 @@ function nested(folder: string, origin = folder): string | undefined {
   return [folder, join(folder, "KDS")].find((root) => isOwned(join(root, BRAIN), origin));
 }
 
-/** Whoever may write to a folder above, such as /tmp, must not read along. */
+/** Users who may write to a folder above, such as /tmp, must not get to read messages. */
 function isOwned(brain: string, origin: string): boolean {
   if (!isFolder(brain)) return false;
   const owner = statSync(brain).uid;

@@ -139,7 +139,7 @@ export class Service {
     }
   }
 
-  /** Start the service; one start at a time, whoever asks. */
+  /** Start the service; one start at a time. */
   start(): Promise<void> {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined;

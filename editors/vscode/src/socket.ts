@@ -53,7 +53,7 @@ function check(path: string): void {
   }
   const mine = process.geteuid === undefined || found.uid === process.geteuid();
   if (!found.isSocket() || !mine) {
-    throw new KdsError(`${path} is no socket of yours`, { hint: "remove it, if you know it" });
+    throw new KdsError(`${path} is not a socket of yours`, { hint: "remove it, if you know it" });
   }
 }
 

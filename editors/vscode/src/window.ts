@@ -86,7 +86,7 @@ export class Window implements vscode.Disposable {
     return known;
   }
 
-  /** A turn was read: whoever shows something of it is told. */
+  /** A turn was read: notify the views that show it. */
   async read(turn: Turn, place: Place): Promise<void> {
     this.#last = { turn, place };
     this.#next = turn.action === "clarify" ? place.root : undefined;

@@ -123,7 +123,7 @@ describe("the socket", () => {
     writeFileSync(join(root, "file"), "");
     symlinkSync(join(root, "file"), join(root, "link"));
     for (const name of ["file", "link"]) {
-      await expect(exchange(join(root, name), { method: "GET", path: "/" })).rejects.toThrow("is no socket of yours");
+      await expect(exchange(join(root, name), { method: "GET", path: "/" })).rejects.toThrow("is not a socket of yours");
     }
   });
 

@@ -63,7 +63,7 @@ class Talk:
         return self.portal.call(call)
 
     def call(self, tool: str, **arguments: Any) -> CallToolResult:
-        """Call a tool; a result that is no error must be what its schema promises."""
+        """Call a tool; a result that is not an error must fit its schema."""
         result: CallToolResult = self.do("call_tool", tool, arguments)
         if not result.is_error:
             schemas = {found.name: found.output_schema for found in self.do("list_tools").tools}

@@ -38,7 +38,7 @@ def _problems(path: Path) -> list[str]:
     return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
 
 
-def test_blank_lines_a_byte_order_mark_and_other_keys_are_no_problem(tmp_path: Path) -> None:
+def test_blank_lines_a_byte_order_mark_and_other_keys_are_accepted(tmp_path: Path) -> None:
     path = _file(
         tmp_path, b"\xef\xbb\xbf" + GOOD.encode(), "", "  ", '{"text":"a","intent":"B","id":3}\r'
     )

@@ -164,7 +164,7 @@ describe("@kds in a trusted folder", LIMITS, () => {
     rmSync(join(root, "kds-brain/rules/mine.yaml"));
   });
 
-  it("a dialogue is played by its lens, and says what came out wrong", async () => {
+  it("a dialogue is played by its lens, and shows the wrong result", async () => {
     assert.ok(window);
     await window.file("fab.yaml");
     await window.page.locator(".codelens-decoration a", { hasText: "Run this test" }).first().click();

@@ -114,7 +114,7 @@ TIMES: Final = {
 @click.argument("kind", type=click.Choice(KINDS), metavar="KIND")
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
-@errors_option("Write what came out wrong, with the reasons.")
+@errors_option("Write the wrong results, with the reasons.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N examples.")
 @click.option("--no-history", is_flag=True,
               help="chats: keep the assistant's replies from the router.")  # fmt: skip
