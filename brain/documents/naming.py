@@ -88,5 +88,5 @@ def unknown_document(name: str, where: str) -> UnknownNameError:
     return UnknownNameError(
         f"there is no document '{name}'",
         where=where,
-        hint="see which documents there are: kds docs list",
+        hint="see which documents there are: kds docs show",
     )

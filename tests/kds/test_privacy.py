@@ -108,7 +108,7 @@ def test_clear_names_what_stays_and_deletes_what_was_under_way(
 
 def test_clear_names_nothing_where_nothing_stays(brain: Path, kds_spawn: Run) -> None:
     said = kds_spawn("chat", stdin=f"{TEXT}\n/clear\n".encode(), KDS_MEMORY="off").out
-    assert "cleared 1 entry" in said
+    assert "cleared 1 message" in said
     assert "still in" not in said
 
 

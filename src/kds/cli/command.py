@@ -1,4 +1,4 @@
-"""What all commands are made with: examples below the help, messages with dashes, late loading."""
+"""The makings of commands: examples below the help, messages with dashes, late loading."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -7,15 +7,36 @@ from typing import Any, Final
 import click
 
 JSON: Final = "kds.json"
-"""Where a command's context says whether `--json` was given."""
+"""Key of a command's context: whether `--json` was given."""
 
 Sections = Mapping[str, Mapping[str, tuple[str, str]]]
-"""Heading -> subcommand -> its ``module:name`` in `kds.cli`, and its line in `--help`."""
+"""Heading -> subcommand -> its ``module:name`` in `kds.cli.commands`, and its line in `--help`."""
 
 
 def asked_json() -> bool:
     """Whether `--json` was given."""
     return bool(click.get_current_context().meta.get(JSON))
+
+
+def option(
+    form: str, says: str, *, to: str | None = None, default: Any = None, **settings: Any
+) -> Callable[[Any], Any]:
+    """An option, written as its help shows it: ``option("--limit N", "Most hits.", default=10)``.
+
+    ``to`` is the name of the argument, where that is not the option's own.
+    """
+    name, _, metavar = form.partition(" ")
+    if default is not None:
+        says += f"  [default: {default}]"
+        settings["default"] = default
+    words = [name, to] if to else [name]
+    return click.option(*words, metavar=metavar or None, help=says, **settings)
+
+
+def flag(name: str, says: str, *, to: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+    """An option without a value."""
+    words = [name, to] if to else [name]
+    return click.option(*words, is_flag=True, help=says, **settings)
 
 
 def command(
@@ -27,7 +48,7 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function, in the group ``of``.
 
-    Its ``examples`` stand below its help, and lines in ``closing`` below them.
+    Its ``examples`` are shown below its help, and the lines of ``closing`` below them.
     """
     make = of.command if of else click.command
     return make(name, epilog=_epilog(examples, closing), **settings)
@@ -41,9 +62,9 @@ def group(
 
 
 class MessageCommand(click.Command):
-    """A command that takes what click knows as no option for words, if there is a space in it.
+    """A command that reads an unknown option with a space in it as words of the message.
 
-    Pasted lists, diffs and results of tests begin with a dash.
+    Pasted lists, diffs and test results begin with a dash.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -58,9 +79,9 @@ class MessageCommand(click.Command):
 
 
 class LateGroup(click.Group):
-    """Lists its subcommands without loading them: the others' imports are not worth a wrong word.
+    """A group that loads a subcommand only when it is called.
 
-    ``hidden`` are those that `--help` does not list: their places alone.
+    ``hidden`` are subcommands that `--help` does not list.
     """
 
     def __init__(
@@ -87,7 +108,8 @@ class LateGroup(click.Group):
         if cmd_name not in self.places:
             return None
         module, _, name = self.places[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(f"kds.cli.{module}"), name)
+        place = importlib.import_module(f"kds.cli.commands.{module}")
+        command: click.Command = getattr(place, name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -98,7 +120,7 @@ class LateGroup(click.Group):
 
 
 def _epilog(examples: tuple[str, ...], closing: str) -> str:
-    """Both as click leaves them: a paragraph below a ``\\b`` keeps its lines."""
+    """A paragraph below click's ``\\b`` keeps its lines."""
     heading = "Examples:" if len(examples) > 1 else "Example:"
     shown = "\n".join(["\b", heading, *(f"  {example}" for example in examples)])
     return f"{shown}\n\n\b\n{closing}" if closing else shown

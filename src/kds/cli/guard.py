@@ -1,6 +1,6 @@
-"""What a user sees when something goes wrong: `kds: ...`, a fix, an exit code, no traceback.
+"""Errors as a user sees them: `kds: ...`, a fix, an exit code, no traceback.
 
-A program that asked for JSON gets it on stdout as well, as one JSON object.
+A program that asked for JSON gets the error on stdout as well, as one JSON object.
 """
 
 import difflib
@@ -16,8 +16,7 @@ from typing import Final
 import click
 
 from kds.brain.errors import ConfigError, KdsError, Problem
-from kds.cli.palette import toned
-from kds.cli.terminal import guard_streams
+from kds.cli.terminal import guard_streams, toned
 
 TESTS_FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -31,13 +30,16 @@ DEBUG: Final = "KDS_DEBUG"
 
 _NO_COMMAND: Final = "No such command"
 _NO_CHOICE: Final = re.compile(r"'(.*?)' is not one of")
-"""How click words a value that is none of an option's choices (click/types.py, Choice)."""
+"""How click words a value that an option does not have (click/types.py, Choice)."""
 
 _LINE_ENDS: Final = re.compile(r"\s*\n\s*")
-"""click puts every choice of an argument that is missing on a line of its own."""
+"""click puts every choice of a missing argument on a line of its own."""
 
 _HELP_SHOWN: Final = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """A group called without a subcommand; click before 8.2 prints the help itself."""
+
+_EXPECTED: Final = (click.ClickException, KdsError, OSError)
+"""What a user or the system can cause; anything else is a fault in KDS."""
 
 
 class Refusal(click.UsageError):
@@ -61,8 +63,8 @@ def wants_json(arguments: Sequence[str]) -> bool:
 def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
     """Call ``run`` and return the exit code; every error becomes lines on stderr.
 
-    With ``as_json`` it is told on stdout too: ``{"error": {"message", "where", "hint"}}``, with
-    "problems" beside them when a file is wrong.
+    With ``as_json`` stdout has ``{"error": {"message", "where", "hint"}}``, with "problems" beside
+    them when a file is wrong.
     """
     _prepare_streams()
     try:
@@ -86,7 +88,7 @@ def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
 
 
 def problem_rows(problems: Sequence[Problem]) -> list[dict[str, str]]:
-    """The faults of files as JSON has them."""
+    """The problems of files in their JSON form."""
     return [{"where": one.where, "message": one.message, "hint": one.hint} for one in problems]
 
 
@@ -98,23 +100,19 @@ def complain(message: str, hint: str | None = None) -> None:
 
 
 def pass_on(warnings: Iterable[str]) -> None:
-    """Tell on stderr what was found and put right, or passed over."""
+    """Write warnings to stderr."""
     for warning in warnings:
         complain(warning)
 
 
 def complain_about(error: KdsError) -> None:
-    """Write a KDS error to stderr, with where it is and how to fix it."""
+    """Write a KDS error to stderr, with its place and its fix."""
     text = str(error).replace("\n  fix:", f"\n  {toned('fix:', 'ok', err=True)}")
     click.echo(f"{toned('kds:', 'problem', err=True)} {text}", err=True)
 
 
-_EXPECTED: Final = (click.ClickException, KdsError, OSError)
-"""What a user or the system can bring about; anything else is a fault in KDS."""
-
-
 def _explained(error: Exception) -> dict[str, object]:
-    """Write ``error`` to stderr, and return it as a program is told of it."""
+    """Write ``error`` to stderr, and return its JSON form."""
     if isinstance(error, KdsError):
         complain_about(error)
         told = {"message": error.message, "where": error.where, "hint": error.hint}
@@ -125,19 +123,19 @@ def _explained(error: Exception) -> dict[str, object]:
         return {"message": "a subcommand is missing", "where": None, "hint": "see --help"}
     if os.environ.get(DEBUG) and not isinstance(error, click.ClickException):
         traceback.print_exception(error)
-    message, hint = _said_of(error)
+    message, hint = _message_of(error)
     complain(message, hint)
     return {"message": message, "where": None, "hint": hint}
 
 
-def _said_of(error: Exception) -> tuple[str, str | None]:
-    """What to say of an error that is none of KDS's own, and how to mend it."""
+def _message_of(error: Exception) -> tuple[str, str | None]:
+    """The message and the fix for an error that KDS does not raise itself."""
     if isinstance(error, click.ClickException):
         hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
         if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
             return f"no such option '{error.option_name}'", hint  # click would name --version
         return _LINE_ENDS.sub(" ", error.format_message()), hint
-    if isinstance(error, OSError):  # outside KDS: a full disk, a terminal that is gone
+    if isinstance(error, OSError):  # a full disk, a terminal that is gone
         message = f"{error.filename}: " if error.filename else ""
         message += str(error.strerror or error)
         if isinstance(error, PermissionError):
@@ -160,49 +158,32 @@ def _usage_hint(error: click.UsageError) -> str:
         return error.hint
     if near := _near_choice(error):
         return f"did you mean '{near}'?"
-    if lister := _lister(error):
-        return f"try {lister}"
     if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
         return "options of a command stand behind it: kds status --json"
-    if names := _subcommands(error):
-        return f"{_alone(error)} has: {', '.join(names)}"
+    if error.message.startswith(_NO_COMMAND) and error.ctx:
+        return _subcommand_hint(error.message, error.ctx)
     return f"see {error.ctx.command_path} --help" if error.ctx else "see the command's --help"
 
 
-def _alone(error: click.UsageError) -> str:
-    """The group, and that it lists or shows something by itself, as `kds agents` does."""
-    if error.ctx is None:
-        return "kds"
-    path, group = error.ctx.command_path, error.ctx.command
-    by_itself = isinstance(group, click.Group) and group.invoke_without_command
-    shows = by_itself and (group.help or "").startswith(("List", "Show"))
-    return f"try {path} alone; it also" if shows else path
-
-
-def _subcommands(error: click.UsageError) -> list[str]:
-    """What a group has to offer to whoever named a subcommand that it has not."""
-    group = error.ctx.command if error.ctx else None
-    if not isinstance(group, click.Group) or not error.message.startswith(_NO_COMMAND):
-        return []
-    # Looked up by name, each command would be loaded with all that it needs.
+def _subcommand_hint(message: str, ctx: click.Context) -> str:
+    """What a group offers in place of a subcommand that it does not have."""
+    group, path = ctx.command, ctx.command_path
+    if not isinstance(group, click.Group):
+        return f"see {path} --help"
+    # By name only: getting each command would load everything that it needs.
     hidden = {name for name, command in group.commands.items() if command.hidden}
-    return [one for one in group.list_commands(click.Context(group)) if one not in hidden]
-
-
-def _lister(error: click.UsageError) -> str | None:
-    """The subcommand that lists, where `list` was meant by another name."""
-    if not error.message.startswith((f"{_NO_COMMAND} 'list'", f"{_NO_COMMAND} 'ls'")):
-        return None
-    ctx, group = error.ctx, error.ctx.command if error.ctx else None
-    if ctx is None or not isinstance(group, click.Group):
-        return None
-    found = ((name, group.get_command(ctx, name)) for name in _subcommands(error))
-    lists = (name for name, one in found if one and (one.help or "").startswith("List"))
-    return next((f"{ctx.command_path} {name}" for name in lists), None)
+    names = [one for one in group.list_commands(click.Context(group)) if one not in hidden]
+    if message.startswith((f"{_NO_COMMAND} 'list'", f"{_NO_COMMAND} 'ls'")):
+        found = ((name, group.get_command(ctx, name)) for name in names)
+        for name, one in found:
+            if one and (one.help or "").startswith("List"):
+                return f"try {path} {name}"
+    alone = group.invoke_without_command and (group.help or "").startswith(("List", "Show"))
+    return f"{f'try {path} alone; it also' if alone else path} has: {', '.join(names)}"
 
 
 def _near_choice(error: click.UsageError) -> str | None:
-    """The choice of an option that is most like what was given for it."""
+    """The choice of an option that is most like the value given for it."""
     kind = error.param.type if isinstance(error, click.BadParameter) and error.param else None
     given = _NO_CHOICE.search(error.message)
     if not isinstance(kind, click.Choice) or given is None:
@@ -219,7 +200,7 @@ def _leave_pipe() -> int:
 
 
 def _prepare_streams() -> None:
-    """Make harmless what is no text: it prints escaped, and bytes read as surrogates."""
+    """Print characters that the stream cannot encode as escapes; read any bytes."""
     for stream, errors in (
         (sys.stdout, "backslashreplace"),
         (sys.stderr, "backslashreplace"),

@@ -9,61 +9,51 @@ from typing import Final
 
 import click
 
-from kds.cli.command import LateGroup, MessageCommand, Sections, command
+from kds.cli.command import LateGroup, MessageCommand, Sections, command, flag
 from kds.cli.guard import Refusal, complain, guarded, wants_json
 
 GROUPS: Final[Sections] = {
     "Begin here": {
-        "route": (
-            "commands.route:route",
-            "Route MESSAGE: expand it, find its intent, pick the agent.",
-        ),
-        "init": ("setup.init:init", "Set KDS up in the coding assistants of a project."),
-        "doctor": ("commands.status:doctor", "Check workspace, service, hook and client files."),
+        "route": ("route:route", "Route MESSAGE: expand it, find its intent, pick the agent."),
+        "init": ("init:init", "Set KDS up in the coding assistants of a project."),
+        "doctor": ("status:doctor", "Check workspace, service, hook and client files."),
     },
     "Use": {
-        "ask": ("commands.talk:ask", "Route MESSAGE, run its agent, print the answer."),
-        "chat": ("commands.talk:chat", "Talk to the agents; without a model, see every turn."),
-        "web": ("setup.service:web", "Open the page: chat, and a look at all that KDS knows."),
-        "help": ("commands.help:help_", "Explain a command, or print a page of the documentation."),
+        "ask": ("talk:ask", "Route MESSAGE, run its agent, print the answer."),
+        "chat": ("talk:chat", "Talk to the agents; without a model, see every turn."),
+        "web": ("service:web", "Open the page: chat, and a look at all that KDS knows."),
+        "help": ("help:help_", "Explain a command, or print a page of the documentation."),
     },
     "Set up": {
-        "status": ("commands.status:status", "Show workspace, service, memory, model and hook."),
-        "config": (
-            "commands.config:config",
-            "Show settings and where they come from; change them.",
-        ),
-        "export": ("setup.export:export", "Write skills, prompt files, agents or a plugin."),
+        "status": ("status:status", "Show workspace, service, memory, model and hook."),
+        "config": ("config:config", "Show settings and where they come from; change them."),
+        "export": ("init:export", "Write skills, prompt files, agents or a plugin."),
     },
     "Teach and test": {
-        "prompts": ("commands.prompts:prompts", "List, show, begin and check the prompt files."),
-        "rules": ("commands.rules:rules", "List, begin and check the reference rules."),
-        "learn": ("learning.learn_group:learn", "Teach what you mean; list it, take it back."),
-        "test": ("evaluation.dialogue_tests:test", "Run dialogue files as tests."),
-        "eval": ("evaluation.eval_command:evaluate", "Score the router on annotated data."),
-        "metrics": ("metrics:metrics", "KDS's own numbers: recalls, turns, corrections."),
+        "prompts": ("prompts:prompts", "List, show, begin and check the prompt files."),
+        "rules": ("prompts:rules", "List, begin and check the reference rules."),
+        "learn": ("learn:learn", "Teach what you mean; list it, take it back."),
+        "test": ("evaluate:test", "Run dialogue files as tests."),
+        "eval": ("evaluate:evaluate", "Score the router on annotated data."),
+        "metrics": ("status:metrics", "KDS's own numbers: recalls, turns, corrections."),
     },
     "Data": {
-        "context": ("commands.route:context", "Load, log or clear the conversation context."),
-        "memory": (
-            "commands.memory:memory",
-            "Search, show and look after remembered sessions.",
-        ),
-        "docs": ("commands.docs:docs", "Add, search and show documents, with citations."),
-        "db": ("database.db_group:database", "Make and examine a PostgreSQL database."),
-        "forget": ("commands.forgetting:forget", "Forget what was learned here, after a backup."),
+        "context": ("route:context", "Load, log or clear the conversation context."),
+        "memory": ("memory:memory", "Search, show and look after remembered sessions."),
+        "docs": ("docs:docs", "Add, search and show documents, with citations."),
+        "db": ("shared:database", "Make and examine a PostgreSQL database."),
+        "forget": ("learn:forget", "Forget what was learned here, after a backup."),
     },
     "Serve": {
-        "service": ("setup.service:service", "Start, stop or look at the background service."),
-        "serve": ("setup.serve:serve", "Keep a warm router, and answer on a socket or HTTP."),
-        "team": ("setup.team:team", "Say who may use a service that people share."),
-        "mcp": ("setup.mcp:mcp", "Serve the router to MCP clients."),
+        "service": ("service:service", "Start, stop or look at the background service."),
+        "serve": ("service:serve", "Keep a warm router, and answer on a socket or HTTP."),
+        "team": ("shared:team", "Say who may use a service that people share."),
+        "mcp": ("service:mcp", "Serve the router to MCP clients."),
     },
 }
-"""Heading -> subcommand -> where it is defined in this room, loaded when it is called, and its
-line in `kds --help`, which must not load them all."""
+"""Heading -> subcommand -> where it is defined, and its line in `kds --help`."""
 
-HIDDEN: Final = {"invoke": "commands.route:invoke"}
+HIDDEN: Final = {"invoke": "route:invoke"}
 
 FORMER: Final[Mapping[str, str]] = {
     "explain": "route --why --no-log",
@@ -86,13 +76,22 @@ FORMER: Final[Mapping[str, str]] = {
     "amnesia backups": "forget --backups",
     "amnesia": "forget",
     "context path": "context load --path",
+    "docs list": "docs show",
+    "team audit": "team list --audit",
+    "team revoke": "kds team remove PERSON --token all",
+    "learn teach-reference": "kds learn teach DESCRIPTION --means THING",
+    "learn status": "learn list",
+    "learn review": "learn list",
+    "learn correct": "learn teach",
+    "learn accept": "kds learn teach MESSAGE INTENT",
+    "learn reject": "nothing: what you do not teach changes nothing",
 }
-"""Commands of the release before -> what is run in their place with the same arguments or, where it
-begins with `kds`, what is to be typed instead. This goes with the next release."""
+"""Commands of the release before -> what runs in their place with the same arguments, or what the
+user is told to do: where the first word is not a command. This goes with the next release."""
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
-"""Python's own 700 collects garbage hundreds of times while libraries are imported, and finds none:
-5 % of the CPU time of a cold `kds route`."""
+"""With Python's own 700, garbage is collected hundreds of times while libraries are imported, and
+none is found: 5 % of the CPU time of a cold `kds route`."""
 
 PLAIN: Final = "--plain"
 
@@ -105,9 +104,8 @@ class _Commands(MessageCommand, LateGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if word not in self.places and not word.startswith("-"):
-            raise Refusal(
-                f"no such command '{word.strip()}'", f"try {_instead_of(args, self.listed)}"
-            )
+            hint = f"try {_instead_of(args, self.listed)}"
+            raise Refusal(f"no such command '{word.strip()}'", hint)
         return super().resolve_command(ctx, args)
 
 
@@ -122,10 +120,7 @@ class _Commands(MessageCommand, LateGroup):
     closing="`kds help COMMAND` explains one; `kds help topics` lists the pages to read.",
 )
 @click.version_option(None, "--version", package_name="kds-router", message="%(prog)s %(version)s")
-@click.option(
-    "--plain", is_flag=True, help="No colours, no spinners, times in full: as in a pipe. "
-    "May stand anywhere.",
-)  # fmt: skip
+@flag("--plain", "No colours, no spinners, times in full: as in a pipe. May stand anywhere.")
 def app(*, plain: bool) -> None:
     """Route developer chat: resolve what a message refers to, and pick the agent for it."""
 
@@ -142,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _instead_of(arguments: Sequence[str], commands: Iterable[str]) -> str:
-    """What was meant by a first word that is no command: one like it, or a message to route."""
+    """What an unknown first word may mean: a command like it, or a message to route."""
     words = [word for word in arguments if not word.startswith("-")]
     if words[0] in {"completion", "completions"}:
         shell = next((one for one in words[1:] if one in {"bash", "zsh", "fish"}), "bash")
@@ -171,7 +166,7 @@ def _spelled_out(arguments: Sequence[str]) -> list[str]:
 
 def _renamed(former: str, new: str) -> list[str]:
     """The words of the command that replaces a former one. Raises Refusal where none does."""
-    if new.startswith("kds "):
+    if new.startswith(("kds ", "nothing")):
         raise Refusal(f"`kds {former}` is gone", new)
     complain(f"`kds {former}` is now `kds {new}`")
     return new.split()

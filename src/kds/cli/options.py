@@ -1,45 +1,52 @@
-"""Arguments and options that several commands share."""
+"""What several commands share: arguments, options, checks, the router and the stores."""
 
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 import kds
 from kds.brain.context.origin import Kind, terminal_origin
 from kds.brain.discovery import HOME_VARIABLE
-from kds.brain.errors import WorkspaceError
+from kds.brain.errors import KdsError, WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.turn import WARNING, Utterance
 from kds.brain.workspace import Workspace
-from kds.cli.command import JSON
+from kds.cli.command import JSON, option
 from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
 from kds.service.desk import LOADING, Desk
 
+if TYPE_CHECKING:  # 0.2 s of imports: a warm `kds route` opens no store
+    from kds.brain.passages.place import Place
+    from kds.brain.passages.store import Embedder, PassageStore
+
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound="PassageStore")
 
 STDIN: Final = "-"
+COUNT: Final = click.IntRange(min=1)
+"""A number of things: at least one."""
 
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _SPAN: Final = re.compile(r"(\d{1,5})([hdw])", re.IGNORECASE)
 
 
 class NamedPath(click.Path):
-    """A path, and not an empty text: that is a variable of the shell that was never set, and would
-    be the folder one stands in."""
+    """A path that is not empty: an unset variable of the shell would name the current folder."""
 
     def __init__(self, **checks: bool) -> None:
         super().__init__(path_type=Path, **checks)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path. Fails on what is empty, and as click's own does."""
+        """The path. Fails on "", and as click's own does."""
         if value == "":
             self.fail("the path is empty", param, ctx)
         return super().convert(value, param, ctx)
@@ -48,7 +55,7 @@ class NamedPath(click.Path):
 def find_workspace(folder: Path | None) -> Workspace:
     """Find the workspace at ``folder`` (as $KDS_HOME would name it), or from here upwards.
 
-    Raises WorkspaceError when the folder that ``folder`` or $KDS_HOME names is not there.
+    Raises WorkspaceError when the folder that ``folder`` or $KDS_HOME names is missing.
     """
     if folder is None:
         found = Workspace.find()
@@ -65,7 +72,7 @@ def find_workspace(folder: Path | None) -> Workspace:
 def _as_workspace(
     ctx: click.Context, param: click.Parameter, folder: Path | None
 ) -> Workspace | Path | None:
-    """The workspace of a command; the folder alone of a group: a subcommand may name another."""
+    """The workspace of a command; for a group only the path: a subcommand may name another."""
     return folder if isinstance(ctx.command, click.Group) else find_workspace(folder)
 
 
@@ -81,23 +88,12 @@ workspace_option = click.option(
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
     callback=_as_workspace,
 )
-"""The workspace of the command: a `Workspace`, which need not be there yet; a path for groups."""
+"""The workspace of the command: a `Workspace`, which need not exist yet; a path for groups."""
 
 json_option = click.option(
     "--json", is_flag=True, help="Print JSON.", expose_value=False, callback=_note_json
 )
-"""What prints asks for it: `kds.cli.output.asked_json`."""
-
-
-def common_options(command: F) -> F:
-    """`--json` and `--workspace`, which nearly every command takes."""
-    return json_option(workspace_option(command))
-
-
-def errors_option(says: str) -> Callable[[F], F]:
-    """`--errors`: where to write what came out wrong."""
-    return click.option("--errors", type=NamedPath(dir_okay=False), metavar="OUT.jsonl", help=says)
-
+"""Read by `kds.cli.command.asked_json`."""
 
 context_option = click.option(
     "--context", metavar="NAME", envvar="KDS_CONTEXT",
@@ -105,11 +101,21 @@ context_option = click.option(
 )  # fmt: skip
 """Whose ten messages count. Terminals share a file, and keep to their own lines of it."""
 
+embeddings_option = option(
+    "--embeddings MODULE:CLASS",
+    "Embedding model of yours.  [default: `embeddings` in the settings, else none]",
+)
+
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
 
 
+def common_options(command: F) -> F:
+    """`--json` and `--workspace`, which nearly every command takes."""
+    return json_option(workspace_option(command))
+
+
 def read_message(words: tuple[str, ...]) -> str:
-    """Return the message, cleaned: the words given, or stdin for `-` or none at all.
+    """Return the message, cleaned: the words given, or stdin for `-` or without any.
 
     Raises Refusal when there is nothing to read from, MessageError when it is empty: both
     before the router is loaded.
@@ -122,14 +128,14 @@ def read_message(words: tuple[str, ...]) -> str:
 
 
 def read_span(text: str) -> timedelta:
-    """Read a span of time. Raises Refusal when it is none.
+    """Read a duration. Raises Refusal.
 
     >>> [read_span(text).days for text in ("48h", "30d", " 2W ")]
     [2, 30, 14]
     """
     found = _SPAN.fullmatch(text.strip())
     if found is None:
-        raise Refusal(f"'{text}' is no span of time", "write 36h, 30d or 2w")
+        raise Refusal(f"invalid duration '{text}'", "write 36h, 30d or 2w")
     return int(found[1]) * _UNITS[found[2].lower()]
 
 
@@ -153,11 +159,9 @@ def route_message(
 ) -> "kds.Turn":
     """Route ``message`` by the service of the workspace where one runs, else in this process.
 
-    ``context`` names one of its own; without it the message joins the workspace's, as one that was
-    typed in this terminal.
-
-    Where there was none, one is started for the next call, once this one is answered, if it
-    ``may_start``: not in a folder that is no workspace yet, and is to stay so.
+    ``context`` names a context of its own; without it the message joins the workspace's, as typed
+    in this terminal. Without a service, one is started for the next call once this one is
+    answered, if it ``may_start``: not in a folder that is to stay without a workspace.
     """
     desk = Desk(workspace, tell=complain, watch=slow)
     kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
@@ -178,11 +182,10 @@ def route_message(
 
 
 def start_afterwards(workspace: Workspace) -> None:
-    """Start the service of ``workspace`` when this command is done: it must not compete with it.
+    """Start the service when this command is done: it must not compete with it.
 
-    Nothing happens where the user switched that off, or while one was started just before.
+    Nothing happens where the user switched that off, or just after another start.
     """
-
     click.get_current_context().call_on_close(lambda: start_now(workspace))
 
 
@@ -194,25 +197,53 @@ def start_now(workspace: Workspace) -> None:
         complain(f"the service was not started: {error.strerror or error}")
 
 
-def check_apart(errors: Path | None, file: Path) -> None:
-    """Refuse an ``--errors`` that would fail, or do harm, after the work."""
-    if errors is None:
-        return
-    if errors.resolve() == file.resolve():
-        raise Refusal("--errors names the file of examples itself", "give it a name of its own")
-    check_folder(errors)
-
-
-def check_folder(path: Path) -> None:
-    """Refuse a file whose folder is not there, before the work that ends with writing it."""
-    if not path.absolute().parent.is_dir():
-        raise Refusal(f"no such folder '{path.parent}'", "make it, or name another one")
-
-
-def check_picture(path: Path, suffixes: Sequence[str]) -> None:
-    """Refuse a picture that could not be written after the work."""
-    if path.suffix.lower() not in suffixes:
+def check_target(path: Path, *, suffixes: Sequence[str] = (), apart: Path | None = None) -> None:
+    """Refuse a file that could not be written after the work, or is the input itself."""
+    if apart is not None and path.resolve() == apart.resolve():
+        raise Refusal(f"'{path}' is the file of examples itself", "write to another file")
+    if suffixes and path.suffix.lower() not in suffixes:
         raise Refusal(f"cannot draw '{path}'", f"end its name in {' or '.join(suffixes)}")
-    check_folder(path)
-    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise Refusal(f"no such folder '{path.parent}'", "make it, or name another one")
+    if not os.access(path if path.exists() else folder, os.W_OK):
         raise Refusal(f"'{path}' cannot be written", "allow it, or name another one")
+
+
+@contextmanager
+def looking(place: "Place[S]") -> Iterator[S | None]:
+    """Open a store to look at it, and pass on its warnings; None where nothing was ever kept."""
+    with place.if_any() as store:
+        pass_on(store.warnings if store else ())
+        yield store
+
+
+@contextmanager
+def changing(place: "Place[S]") -> Iterator[S]:
+    """Open a store, made if missing, and pass on its warnings.
+
+    Raises ExposedError when git would commit what is stored there.
+    """
+    place.prepare()
+    with place.open() as store:
+        pass_on(store.warnings)
+        yield store
+
+
+def chosen_embedder(name: str | None, workspace: Workspace) -> "Embedder | None":
+    """Load the model that was named, else the one of the settings, if any."""
+    from kds.api.embeddings import load_embedder
+
+    name = name or kds.load_settings(workspace).recall.embeddings
+    return load_embedder(name) if name else None
+
+
+def search_embedder(name: str | None, workspace: Workspace) -> "Embedder | None":
+    """The same for a search: words are searched where that of the settings cannot be loaded."""
+    try:
+        return chosen_embedder(name, workspace)
+    except KdsError as error:
+        if name:
+            raise
+        complain(f"{error.message}; searching by words alone", error.hint)
+        return None

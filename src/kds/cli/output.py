@@ -15,29 +15,31 @@ from kds.brain.clock import moment
 from kds.brain.context.origin import is_same_terminal, terminal_origin
 from kds.brain.turn import ContextEntry, Turn
 from kds.cli.command import asked_json
-from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, shown, toned
+from kds.cli.terminal import STYLES, Tone, asked_plain, coloured, marked, shown, toned
 from kds.router.intents.policy import ACT_MIN
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from kds.brain.memory.records import Session
 
 SHOWN_ID: Final = 8
-"""Characters of a session's id in tables; as many name it, as in git."""
+"""Characters of a session's id in tables; that many name it."""
+
+COLUMNS: Final[Mapping[str, Tone]] = {
+    "intent": "intent",
+    "expected": "ok",
+    "actual": "actual",
+    "refers to": "resolved",
+}
+"""Heading of a column -> the tone of its cells."""
 
 _LABEL: Final = 11
 _PIPED_WIDTH: Final = 160
-"""Columns of a table that goes to a file or pipe, where no terminal sets a width."""
-
 _WHOLE: Final = frozenset({"id", "time", "at", "changed", "intent", "session"})
-"""Columns that are kept in one piece where a terminal is narrow: the others make room."""
-
-Row = Sequence[str]
+"""Columns that are not wrapped on a narrow terminal: the others make room."""
 
 
 def say(value: object, shown: str | Callable[[], object]) -> None:
-    """Print ``value`` as JSON where that was asked for; else a text, or what a function prints."""
+    """Print ``value`` as JSON with `--json`; else a text, or call a function that prints."""
     if asked_json():
         print_json(value)
     elif isinstance(shown, str):
@@ -49,8 +51,8 @@ def say(value: object, shown: str | Callable[[], object]) -> None:
 def print_json(value: object) -> None:
     """Print ``value`` as JSON: one document and nothing else on stdout."""
     plain = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") != "utf8"
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=_plain)
-    if plain or any("\ud800" <= character <= "\udfff" for character in text):
+    text = json.dumps(value, ensure_ascii=plain, indent=2, default=_plain)
+    if any("\ud800" <= character <= "\udfff" for character in text):
         text = json.dumps(value, indent=2, default=_plain)
     click.echo(text)
 
@@ -72,8 +74,7 @@ def print_steps(turn: Turn) -> None:
     """Print what every step recorded, with its CPU time."""
     for record in turn.records:
         print_line(record.step, f"{record.cpu_ms:.1f} ms")
-        for note in record.notes:
-            print_line("", note)
+        print_lines(("", note) for note in record.notes)
     if not turn.records:
         print_line("why", "no step ran")
 
@@ -89,24 +90,30 @@ def print_lines(lines: Iterable[tuple[str, str]]) -> None:
         print_line(label, text)
 
 
-def print_table(columns: Row, rows: Iterable[Row], *, none: str = "") -> None:
-    """Print a table without lines, or what to say where there is ``none`` of its rows.
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, none: str = "") -> None:
+    """Print a table without lines; ``none`` is printed instead when there are no rows.
 
-    Cells are plain text: nothing in them is markup.
+    Cells are plain text: markup in them is not read.
     """
     rows = list(rows)
     if none and not rows:
         click.echo(none)
         return
-    from rich.table import Table  # 50 ms of imports: only who prints a table pays
+    from rich.console import Console  # 50 ms of imports: only tables pay
+    from rich.table import Table
     from rich.text import Text
 
-    console, colours = _console(), coloured()
+    console = Console(
+        file=sys.stdout, highlight=False, markup=False, emoji=False,
+        force_terminal=False if asked_plain() else None,
+    )  # fmt: skip
+    if not console.is_terminal:
+        console.width = _PIPED_WIDTH
+    colours = coloured()
     table = Table(box=None, pad_edge=False, header_style="bold" if colours else "")
     for column in columns:
-        tone = COLUMNS.get(column) if colours else None
+        style = STYLES[COLUMNS[column]] if colours and column in COLUMNS else ""
         whole = console.is_terminal and column in _WHOLE
-        style = STYLES[tone] if tone else ""
         table.add_column(column, overflow="fold", no_wrap=whole, style=style)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
@@ -114,7 +121,7 @@ def print_table(columns: Row, rows: Iterable[Row], *, none: str = "") -> None:
 
 
 def percent(share: float | None) -> str:
-    """A share as a reader wants it; "-" when nothing counted.
+    """A share for people; "-" when nothing counted.
 
     >>> percent(0.5), percent(None)
     ('50.0%', '-')
@@ -122,13 +129,31 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def decimal(value: float | None) -> str:
-    """A figure with one decimal; "-" when there is none.
+def counted(count: int, noun: str) -> str:
+    """Return a number of things.
 
-    >>> decimal(65.83), decimal(None)
-    ('65.8', '-')
+    >>> counted(1, "page"), counted(1200, "page")
+    ('1 page', '1,200 pages')
     """
-    return "-" if value is None else f"{value:.1f}"
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def mebibytes(size: int) -> str:
+    """A size in bytes, for people.
+
+    >>> mebibytes(3 << 20)
+    '3.0 MiB'
+    """
+    return f"{size / 2**20:,.1f} MiB"
+
+
+def fields(value: object, names: str) -> dict[str, Any]:
+    """The named fields of ``value``, in this order.
+
+    >>> fields(datetime(2025, 11, 3), "year month")
+    {'year': 2025, 'month': 11}
+    """
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def print_entries(entries: Sequence[ContextEntry]) -> None:
@@ -142,21 +167,9 @@ def print_entries(entries: Sequence[ContextEntry]) -> None:
     print_table(columns, rows, none="the conversation context is empty")
 
 
-def _whose(origin: str | None) -> str:
-    """Say where a line of the context was typed; nothing where that is not known."""
-    kind, _, place = (origin or "").partition(":")
-    if not place:
-        return ""
-    if kind == "window":
-        return "an assistant"
-    here = is_same_terminal(origin, terminal_origin())
-    where = "here" if here else f"terminal {place.partition('-')[0]}"
-    return where if kind == "terminal" else f"{where}, {kind}"
-
-
 def session_dict(session: "Session") -> dict[str, Any]:
     """The JSON form of a session."""
-    from kds.brain.memory.memory_rows import EXPORTED  # not for those that show no session
+    from kds.brain.memory.memory_rows import EXPORTED  # late: needs the database's modules
 
     told = fields(session, " ".join(one.name for one in EXPORTED))
     return told | {"messages": session.message_count, "tokens": session.token_count}
@@ -173,35 +186,8 @@ def print_sessions(sessions: Iterable["Session"]) -> None:
     print_table(columns, rows, none="nothing is remembered")
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number of things.
-
-    >>> counted(1, "page"), counted(1200, "page")
-    ('1 page', '1,200 pages')
-    """
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def mebibytes(size: int) -> str:
-    """A size in bytes, as people read it.
-
-    >>> mebibytes(3 << 20)
-    '3.0 MiB'
-    """
-    return f"{size / 2**20:,.1f} MiB"
-
-
-def fields(value: object, names: str) -> dict[str, Any]:
-    """The fields of ``value`` that are named, in this order.
-
-    >>> fields(datetime(2025, 11, 3), "year month")
-    {'year': 2025, 'month': 11}
-    """
-    return {name: getattr(value, name) for name in names.split()}
-
-
 def write_json_lines(path: Path | None, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write what `--errors` asks for, one JSON object a line; nothing where it was not given."""
+    """Write what `--errors` asks for, one JSON object a line; nothing without it."""
     if path is None:
         return
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
@@ -209,20 +195,8 @@ def write_json_lines(path: Path | None, rows: Iterable[Mapping[str, object]]) ->
             file.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
 
 
-def _console() -> "Console":
-    from rich.console import Console
-
-    console = Console(
-        file=sys.stdout, highlight=False, markup=False, emoji=False,
-        force_terminal=False if asked_plain() else None,
-    )  # fmt: skip
-    if not console.is_terminal:
-        console.width = _PIPED_WIDTH
-    return console
-
-
 def _plain(value: Any) -> object:
-    """What JSON has for a value that is none of its own."""
+    """The JSON form of other values."""
     match value:
         case datetime():
             return moment(value)
@@ -235,6 +209,18 @@ def _plain(value: Any) -> object:
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
+def _whose(origin: str | None) -> str:
+    """Where a line of the context was typed; "" when that is unknown."""
+    kind, _, place = (origin or "").partition(":")
+    if not place:
+        return ""
+    if kind == "window":
+        return "an assistant"
+    here = is_same_terminal(origin, terminal_origin())
+    where = "here" if here else f"terminal {place.partition('-')[0]}"
+    return where if kind == "terminal" else f"{where}, {kind}"
+
+
 def _intent(turn: Turn) -> str:
     sure: Tone = "sure" if turn.confidence >= ACT_MIN else "unsure"
     also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
@@ -242,7 +228,7 @@ def _intent(turn: Turn) -> str:
 
 
 def _with_targets(turn: Turn) -> str:
-    """The message as it was written out, with what its words stand for marked."""
+    """The expanded message with the antecedents marked."""
     targets = sorted({one.target for one in turn.references} - {""}, key=len, reverse=True)
     found = re.finditer("|".join(map(re.escape, targets)), turn.expanded) if targets else ()
     return marked(turn.expanded, [one.span() for one in found])

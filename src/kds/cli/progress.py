@@ -1,4 +1,4 @@
-"""What takes longer says so, on stderr: a line in a pipe, a spinner or a bar on a terminal."""
+"""Progress of longer work, on stderr: a line in a pipe, a spinner or a bar on a terminal."""
 
 import os
 import sys
@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 
 from kds.brain.environment import switch
-from kds.cli.palette import asked_plain
-from kds.cli.terminal import drawn_on, spelt
+from kds.cli.terminal import asked_plain, drawn_on, spelt
 
-if TYPE_CHECKING:  # 50 ms of imports: only who waits for something pays
+if TYPE_CHECKING:  # 50 ms of imports: only a terminal that waits for something pays
     from rich.console import Console
-    from rich.progress import Progress
     from rich.status import Status
 
 SLOW_S: Final = 0.5
-"""What is done by then needs no explanation: below a second nobody wonders what is going on
-(Nielsen, Usability Engineering, 1993: 0.1 s feels immediate, 1 s is noticed)."""
+"""Shorter waits need no explanation: 1 s is noticed (Nielsen, Usability Engineering, 1993)."""
 
 REDRAW_S: Final = 0.1
 
@@ -32,9 +29,9 @@ Item = TypeVar("Item")
 
 @contextmanager
 def slow(what: str) -> Iterator[Callable[[], None]]:
-    """Say what is being done, once the block has taken a while; nothing when it is quick.
+    """Say what is being done once the block has taken a while; nothing when it is quick.
 
-    What is yielded ends that before the block does: when the first piece of an answer is there.
+    The function that is yielded ends the notice early, when the first piece of an answer arrives.
     """
     if not wanted():
         yield lambda: None
@@ -54,59 +51,54 @@ def slow(what: str) -> Iterator[Callable[[], None]]:
         end()
 
 
-def tracked(items: Iterable[Item], label: str, *, count: int | None = None) -> Iterator[Item]:
-    """Yield ``items``, of which there are ``count``, and show how far it has come.
-
-    The bar is drawn between two items, not by a thread: what is timed is not disturbed.
-    """
-    if count is None:
-        items = tuple(items)
-        count = len(items)
-    if not _draws():
-        with slow(f"{label} {count:,}"):
-            yield from items
-        return
-    with _bar() as bar:
-        task = bar.add_task(label, total=count)
-        drawn = 0.0
-        for item in items:
-            yield item
-            bar.advance(task)
-            if monotonic() - drawn >= REDRAW_S:
-                bar.refresh()
-                drawn = monotonic()
-
-
 @contextmanager
 def reported(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for work that says itself what it does, how much is done, and of how much."""
-    if not _draws():
+    """A bar for work that reports what it does, how much is done, and of how much.
+
+    It is drawn by the reports, not by a thread: what is timed is not disturbed.
+    """
+    if not (_may_draw() and _console().is_terminal):
         with slow(what):
             yield lambda what, done, total: None
         return
     from rich.markup import escape
+    from rich.progress import Progress
 
-    with _bar() as bar:
-        task = bar.add_task(what, total=None)
+    with Progress(console=_console(), auto_refresh=False, transient=True) as bar:
+        task, drawn = bar.add_task(what, total=None), 0.0
 
         def tell(what: str, done: int, total: int) -> None:
-            said = escape(spelt(what))  # the name of a file, perhaps
-            bar.update(task, description=said, completed=done, total=total, refresh=True)
+            nonlocal drawn
+            due = monotonic() - drawn >= REDRAW_S
+            drawn = monotonic() if due else drawn
+            said = escape(spelt(what))  # may be the name of a file
+            bar.update(task, description=said, completed=done, total=total, refresh=due)
 
         yield tell
 
 
+def tracked(items: Iterable[Item], label: str, *, count: int | None = None) -> Iterator[Item]:
+    """Yield ``items``, of which there are ``count``, and show how far it has come."""
+    if count is None:
+        items = tuple(items)
+        count = len(items)
+    with reported(label) as tell:
+        for number, item in enumerate(items, start=1):
+            yield item
+            tell(label, number, count)
+
+
 def wanted() -> bool:
-    """Whether anything is to be shown: unless KDS_PROGRESS is off."""
+    """Whether to show anything: unless KDS_PROGRESS is off."""
     return switch(VARIABLE) is not False and sys.stderr is not None
 
 
 class _Notice:
-    """The line, or the spinner; shown by a timer's thread, ended by the one that works."""
+    """The line or the spinner; shown by the thread of a timer, ended by the one that works."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._may_draw = _may_draw()  # of a context that the timer's thread does not have
+        self._may_draw = _may_draw()  # click's context is not there in the thread of the timer
         self._lock = Lock()
         self._over = False
         self._status: Status | None = None
@@ -129,20 +121,9 @@ class _Notice:
                 self._status = None
 
 
-def _draws() -> bool:
-    """Whether there is a terminal to draw on, which rich looks at closer."""
-    return _may_draw() and _console().is_terminal
-
-
 def _may_draw() -> bool:
-    """Whether it is worth asking rich: 50 ms of imports."""
+    """Whether there may be a terminal to draw on, before rich is imported to look closer."""
     return wanted() and not asked_plain() and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
-
-
-def _bar() -> "Progress":
-    from rich.progress import Progress
-
-    return Progress(console=_console(), auto_refresh=False, transient=True)
 
 
 def _console() -> "Console":

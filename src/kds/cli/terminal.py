@@ -1,28 +1,119 @@
-"""Output that obeys nobody but KDS: a cloned project names files, rules and sessions.
+"""The two output streams: colours and times for people, and nothing that a terminal would obey.
 
-Whatever a command prints goes through here, so that no command has to think of it. A pipe gets what
-it was given spelt out as well: `less -R` and a terminal behind `cat` obey it like any other.
+A pipe, and a terminal with `--plain`, gets the same information without colours, with times in
+full. `NO_COLOR` takes away the colours alone. Everything that a command prints goes through
+`guard_streams`: a cloned project names files, rules and sessions, and must not move the cursor, set
+the clipboard or reorder text. Pipes are spelt out as well, since `less -R` and `cat` pass it on.
 """
 
+import os
 import re
 import sys
-from typing import Any, Final, TextIO, cast
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, TextIO, cast
 
+import click
+
+from kds.brain.clock import moment, utc_now
+
+Tone = Literal["label", "ok", "problem", "note", "intent", "sure", "unsure", "actual", "resolved"]
+
+STYLES: Final[Mapping[Tone, str]] = {
+    "label": "dim",
+    "ok": "green",
+    "problem": "bold red",
+    "note": "yellow",
+    "intent": "bold cyan",
+    "sure": "green",
+    "unsure": "yellow",
+    "actual": "red",
+    "resolved": "bold magenta",
+}
+"""Tone -> style, in rich's words: the sixteen colours of the terminal's own theme."""
+
+_HOUR: Final = timedelta(hours=1)
 _UNSAFE: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
-"""Controls but tab and line feed, and those of the direction of text: neither a model nor a
-document must move the cursor, set the clipboard, or show words in another order."""
-
+"""Control characters except tab and line feed, and those of the direction of text."""
 _OBEYED: Final = re.compile(
-    r"\x1b\[(?![\d;]*(?<!\d)0*8(?!\d))[\d;]*m"  # colours, but none that hides what stands there
-    rf"|\r\n|(?P<other>{_UNSAFE.pattern})"  # a line's end, or what else
+    r"\x1b\[(?![\d;]*(?<!\d)0*8(?!\d))[\d;]*m"  # colours, except one that hides text
+    rf"|\r\n|(?P<other>{_UNSAFE.pattern})"
 )
 _IN_A_PIPE: Final = re.compile(rf"\r\n|(?P<other>{_UNSAFE.pattern})")
 
 
+def asked_plain() -> bool:
+    """Whether `--plain` was given."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().params.get("plain"))
+
+
+def for_people(*, err: bool = False) -> bool:
+    """Whether the stream is a terminal, without `--plain`."""
+    stream = sys.stderr if err else sys.stdout
+    return stream is not None and stream.isatty() and not asked_plain()
+
+
+def coloured(*, err: bool = False) -> bool:
+    """Whether to use colours."""
+    off = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not off and for_people(err=err)
+
+
+def toned(text: str, tone: Tone, *, err: bool = False) -> str:
+    """``text`` in its tone where there are colours, else as it is."""
+    if not text or not coloured(err=err):
+        return text
+    from rich.color import ColorSystem  # 20 ms of imports: only a terminal pays
+    from rich.style import Style
+
+    return Style.parse(STYLES[tone]).render(text, color_system=ColorSystem.STANDARD)
+
+
+def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """``text`` with these places, which do not overlap, in the tone of what is resolved."""
+    pieces, at = [], 0
+    for start, end in sorted(spans):
+        pieces += [text[at:start], toned(text[start:end], "resolved")]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def shown(at: datetime) -> str:
+    """A moment: `3 min ago` on a terminal, ISO 8601 in a pipe."""
+    return ago(at, now=utc_now()) if for_people() else moment(at)
+
+
+def shown_text(at: str) -> str:
+    """The same for a moment that is text; text that is not a moment is left as it is."""
+    try:
+        found = datetime.fromisoformat(at)
+    except ValueError:
+        return at
+    return shown(found if found.tzinfo else found.replace(tzinfo=UTC)) if for_people() else at
+
+
+def ago(at: datetime, *, now: datetime) -> str:
+    """Say when ``at`` was, in the local time of this machine.
+
+    >>> noon = datetime(2025, 11, 3, 12, 0).astimezone()
+    >>> ago(noon - timedelta(seconds=5), now=noon), ago(noon - timedelta(minutes=3), now=noon)
+    ('just now', '3 min ago')
+    >>> ago(noon - timedelta(hours=3), now=noon), ago(noon - timedelta(days=9), now=noon)
+    ('09:00', '25 Oct 2025 12:00')
+    """
+    local, age = at.astimezone(), now - at
+    if timedelta(0) <= age < _HOUR:
+        minutes = int(age.total_seconds()) // 60
+        return f"{minutes} min ago" if minutes else "just now"
+    same_day = local.date() == now.astimezone().date()
+    return f"{local:%H:%M}" if same_day else f"{local.day} {local:%b %Y %H:%M}"
+
+
 def spelt(text: str, *, colours: bool = True) -> str:
-    r"""Return ``text`` with what a terminal would obey spelt out, but for ``colours``.
+    r"""Return ``text`` with what a terminal would obey spelt out, except ``colours``.
 
     >>> spelt("\x1b[32mok\x1b[m \x1b]0;title\x07") == "\x1b[32mok\x1b[m \\u001b]0;title\\u0007"
     True
@@ -43,7 +134,7 @@ def harmless(text: str) -> str:
 
 
 class _Spelling:
-    """Shows controls instead of passing them on to the stream ``below``."""
+    """Spells control characters out instead of passing them on to the stream ``below``."""
 
     def __init__(self, below: TextIO) -> None:
         self.below = below
@@ -60,7 +151,7 @@ class _Spelling:
 
 
 def guard_streams() -> None:
-    """Put it in the place of the process's output streams."""
+    """Spell out what the process prints from now on."""
     sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
 
 
@@ -72,5 +163,5 @@ def _guarded(stream: TextIO) -> TextIO:
 
 
 def drawn_on(stream: TextIO) -> TextIO:
-    """Return the stream below, for what moves the cursor itself."""
+    """The stream below the guard, for spinners and bars, which move the cursor themselves."""
     return stream.below if isinstance(stream, _Spelling) else stream

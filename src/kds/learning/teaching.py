@@ -116,7 +116,7 @@ def teach_reference(workspace: Workspace, description: str, antecedent: str) -> 
     said, meant = one_line(description), without_article(one_line(antecedent))
     if reason := unteachable(said, meant):
         hint = (
-            "name a thing as it was mentioned: kds learn teach-reference 'the button' 'FAB button'"
+            "name a thing as it was mentioned: kds learn teach 'the button' --means 'FAB button'"
         )
         raise LearningError(f"that cannot be learned: {reason}", hint=hint)
     learning.check_enabled()

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 import yaml
-from click.shell_completion import ShellComplete
 
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -26,12 +26,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "own" / "settings.yaml"
     monkeypatch.setenv("KDS_CONFIG", str(path))
     return path
-
-
-def _completed(*words: str) -> list[str]:
-    *before, last = words
-    shell = ShellComplete(app, {}, "kds", "_KDS_COMPLETE")
-    return [item.value for item in shell.get_completions(before, last)]
 
 
 def test_the_help_lists_every_command_once_in_a_group(kds_call: Run) -> None:
@@ -237,10 +231,12 @@ def test_rules_are_listed_in_the_order_in_which_they_are_tried(kds_call: Run) ->
     assert all(rule["description"] for rule in found)
 
 
-def test_the_shell_completes_names(workspace: Path) -> None:
-    begin_session(workspace, "Dark mode")
-    assert _completed("prompts", "show", "work-") == ["work-planner"]
-    assert _completed("ask", "--agent", "PLA") == ["PLAN"]
-    assert _completed("context", "log", "--intent", "EXE") == ["EXECUTE"]
-    assert _completed("config", "get", "hook") == ["hook.mode"]
-    assert _completed("memory", "show", "Dark") == ["Dark mode"]
+def test_there_are_at_most_65_commands_and_groups() -> None:
+    def count(command: click.Command) -> int:
+        if not isinstance(command, click.Group):
+            return 1
+        context = click.Context(command)
+        found = (command.get_command(context, name) for name in command.list_commands(context))
+        return 1 + sum(count(one) for one in found if one is not None and not one.hidden)
+
+    assert count(app) - 1 <= 65

@@ -82,7 +82,7 @@ def test_the_version_is_printed(kds_call: Run) -> None:
         (["learn", "undo", "--last"], "nothing to undo", "kds learn list"),
         (["learn", "undo"], "name what to take back", "--last"),
         (["learn", "undo", "x", "--last"], "name what to take back", "--last"),
-        (["metrics", "--since", "yesterday"], "no span of time", "36h, 30d or 2w"),
+        (["metrics", "--since", "yesterday"], "invalid duration", "36h, 30d or 2w"),
         (["metrics", "--since", "31d"], "longer than measurements are kept", "at most 30d"),
         (["metrics", "--plot", "kds.txt"], "cannot draw", ".png or .svg"),
         (["metrics", "--plot", "no/where.png"], "no such folder", "make it"),
@@ -174,7 +174,7 @@ def test_a_logged_message_is_loaded_again(kds_call: Run) -> None:
 
 def test_the_context_can_be_cleared(kds_call: Run) -> None:
     kds_call("context", "log", "--message", "Hello", "--intent", "ASK")
-    assert kds_call("context", "clear").out == "cleared 1 entry\n"
+    assert kds_call("context", "clear").out == "cleared 1 message\n"
     assert kds_call("context", "clear", "--json").out == '{\n  "cleared": 0\n}\n'
     assert kds_call("context", "load").out == "the conversation context is empty\n"
 

@@ -106,7 +106,7 @@ def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path
 
 
 def test_what_was_learned_is_examined(kds_call: Run, named: str, workspace: Path) -> None:
-    kds_call("learn", "teach-reference", "the button", "save button")
+    kds_call("learn", "teach", "the button", "--means", "save button")
     assert not (workspace / "kds-brain" / "learned.yaml").exists()
     with driver().connect(named, autocommit=True) as admin:
         admin.execute("UPDATE kds.kept_text SET content = content || 'what'")

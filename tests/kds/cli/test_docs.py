@@ -123,7 +123,7 @@ def test_files_that_have_gone_stay_until_they_are_pruned(docs: Run, shelf: Path)
     assert told.code == 0
     assert "1 gone" in told.out
     assert "--prune" in told.out
-    assert "the file of a document has gone: " in docs("check").out
+    assert "the file of a document is gone: " in docs("check").out
     assert "1 removed" in docs("add", "shelf", "--prune").out
     assert len(data(docs("list", "--json"))["documents"]) == 4
 
@@ -139,8 +139,8 @@ def test_bad_files_are_told_one_by_one(docs: Run, shelf: Path) -> None:
     (shelf / "latin.txt").write_bytes(b"caf\xe9")
     result = docs("add", "shelf")
     assert result.code == SOME_FAILED
-    assert "kds: shelf/bad.pdf: is no PDF that can be read" in result.err
-    assert "kds: shelf/latin.txt: is not UTF-8 text (line 1)" in result.err
+    assert "kds: shelf/bad.pdf: PDF that cannot be read" in result.err
+    assert "kds: shelf/latin.txt: not UTF-8 text (line 1)" in result.err
     assert "fix: save it as UTF-8" in result.err
     assert "5 added, 2 failed" in result.out
 

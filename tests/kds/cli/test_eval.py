@@ -89,14 +89,15 @@ KEYS = {
 """Keys of `--json`, which programs elsewhere rely on."""
 
 SHOWN = {
-    "chats": ("most recent noun", "turns changed for the worse", "2 references", "pron.it"),
-    "dialogues": ("needed expansions exact", "50.0%", "a.yaml:6", "- Make the moon round"),
-    "rewrites": ("66.7%", "33.3%", "kept turns changed wrongly"),
-    "intents": ("66.7%", "4 messages, 1 of them out of scope", "off       power   1"),
+    "chats": ("recent_noun", "harmed", "must_recall_user", "pron.it"),
+    "dialogues": ("expanded_exact", "0.500", "a.yaml:6", "- Make the moon round"),
+    "rewrites": ("0.667", "0.333", "false_rewrites"),
+    "intents": ("0.667", "4 messages, 1 of them out of scope", "off -> power: 1"),
     "multi": ("Commit my changes", "METRICS"),
-    "retrieval": ("category port", "100.0%", "ms a case"),
-    "follow-ups": ("follow-ups, rewritten", "follow-ups, as typed"),
+    "retrieval": ("by_category", "port", "1.000", "ms_p95"),
+    "follow-ups": ("of_follow_ups", "rewritten", "typed"),
 }
+"""Parts of what is printed without `--json`."""
 
 
 def _file(kind: str) -> list[str]:
@@ -251,14 +252,14 @@ def test_odd_text_is_measured(kds_call: Run) -> None:
     [
         (["chats", "none.jsonl"], "none.jsonl"),
         (["chats", "bad.json"], "bad.json:1"),
-        (["chats", "bad.json", "--errors", "bad.json"], "names the file of examples itself"),
+        (["chats", "bad.json", "--errors", "bad.json"], "is the file of examples itself"),
         (["follow-ups", "none.yaml"], "none.yaml"),
         (["follow-ups", "bad.yaml"], "bad.yaml:5"),
         (["follow-ups", "bad.yaml", "--errors", "no/such/x.jsonl"], "no such folder 'no/such'"),
         (["retrieval", "bad.json", "--write"], "add --tune"),
         (["retrieval", "bad.json"], "bad.json:1: key 'queries' is missing"),
         (["retrieval", "bad.json", "--errors", "x"], "--errors does not apply to retrieval"),
-        (["rewrites", "bad.json", "--errors", "./bad.json"], "fix: give it a name of its own"),
+        (["rewrites", "bad.json", "--errors", "./bad.json"], "fix: write to another file"),
         (["rewrites", "bad.json", "--tune"], "fix: it is for retrieval: leave it out"),
         (["intents", "test.jsonl", "--shots", "3"], "add --train"),
         (["intents", "test.jsonl", "--train", "one.jsonl", "--seeds", "3"], "add --shots"),

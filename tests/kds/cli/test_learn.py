@@ -33,22 +33,6 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
     assert list((workspace / "kds-brain").iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("former", "new"),
-    [
-        (("status",), "kds learn list"),
-        (("review",), "kds learn list"),
-        (("correct", DASHBOARD, "PLAN"), "kds learn teach MESSAGE INTENT"),
-        (("accept", "76b5b4ec"), "kds learn teach MESSAGE INTENT"),
-        (("reject", "76b5b4ec"), "what you do not teach changes nothing"),
-    ],
-)
-def test_a_former_command_answers_with_the_new_one(
-    learn: Run, former: tuple[str, ...], new: str
-) -> None:
-    refused(learn(*former), f"`kds learn {former[0]}` is gone", new)
-
-
 def test_a_damaged_line_is_told_and_the_rest_counts(kds_call: Run, brain: Path) -> None:
     kds_call("learn", "teach", DASHBOARD, "PLAN")
     with (brain / "learning.jsonl").open("a") as file:
@@ -186,11 +170,11 @@ def test_nothing_is_said_to_be_noted_where_nothing_is(
 
 
 def test_what_a_description_means_is_taught_listed_and_taken_back(learn: Run, brain: Path) -> None:
-    told = learn("teach-reference", "the button", "The FAB button")
+    told = learn("teach", "the button", "--means", "The FAB button")
     one = "learned: 'the button' means 'FAB button'; kds learn undo "
     assert (told.code, told.err) == (0, "")
     assert told.out.startswith(one)
-    again = data(learn("teach-reference", "the button", "FAB button", "--json"))
+    again = data(learn("teach", "the button", "--means", "FAB button", "--json"))
     assert (again["new"], again["antecedent"]) == (False, "FAB button")
     listed = data(learn("list", "--json"))
     assert [row["text"] for row in listed["references"]] == ["the button"]
@@ -202,4 +186,4 @@ def test_what_a_description_means_is_taught_listed_and_taken_back(learn: Run, br
 
 
 def test_a_pronoun_is_not_taught(learn: Run) -> None:
-    refused(learn("teach-reference", "it", "FAB button"), "'it' does not describe a thing")
+    refused(learn("teach", "it", "--means", "FAB button"), "'it' does not describe a thing")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from kds.brain.clock import moment
-from kds.cli import palette
 from kds.cli.commands.talk import Prose
 from kds.cli.main import app, main
-from kds.cli.palette import ago, shown, shown_text
+from kds.cli.output import COLUMNS
+from kds.cli.terminal import STYLES, ago, marked, shown, shown_text
 
 from ..conftest import Result
 
@@ -87,28 +87,19 @@ def test_an_error_says_its_fix_in_the_palette(kds_call: Call) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_expected_and_actual_have_tones_of_their_own() -> None:
-    told = palette.compared("  intent       - PLAN\n               + EXECUTE\n  why          x - y")
-    expected, actual, why = told.split("\n")
-    assert expected.startswith("\x1b[32m")
-    assert actual.startswith("\x1b[31m")
-    assert why == "  why          x - y"
-
-
-@pytest.mark.usefixtures("terminal")
 def test_words_that_were_resolved_are_marked() -> None:
-    assert palette.marked("Make it red", [(5, 7)]) == "Make \x1b[1;35mit\x1b[0m red"
+    assert marked("Make it red", [(5, 7)]) == "Make \x1b[1;35mit\x1b[0m red"
 
 
 def test_every_column_and_style_of_the_palette_is_known() -> None:
-    assert {*palette.COLUMNS.values()} <= {*palette.STYLES}
+    assert {*COLUMNS.values()} <= {*STYLES}
 
 
 def test_a_moment_is_told_as_people_would() -> None:
     yesterday = AT.astimezone().replace(hour=14, minute=5) - timedelta(days=1)
-    assert ago(yesterday, now=AT) == "yesterday 14:05"
+    assert ago(yesterday, now=AT) == "2 Nov 2025 14:05"
     assert ago(AT - timedelta(minutes=3), now=AT) == "3 min ago"
-    assert ago(AT + timedelta(days=400), now=AT).endswith("2026")
+    assert "2026" in ago(AT + timedelta(days=400), now=AT)
 
 
 @pytest.mark.usefixtures("terminal")

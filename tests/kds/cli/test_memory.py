@@ -89,7 +89,7 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
         (["export", "last", "--all"], "name the sessions", "--all"),
         (["export", "last", "--to", "no/where.json"], "no such folder", "make it"),
         (["import", "nowhere.json"], "nowhere.json", "check the file"),
-        (["cleanup", "--older-than", "soon"], "no span of time", "36h, 30d or 2w"),
+        (["cleanup", "--older-than", "soon"], "invalid duration", "36h, 30d or 2w"),
         (["cleanup"], "--older-than", "see kds memory cleanup --help"),
         (["check", "--backfill"], "no embedding model", "--embeddings"),
         (["check", "--backfill", "--embeddings", "nowhere:Model"], "nowhere", "install it"),

@@ -10,7 +10,7 @@ from kds.brain.memory.metrics import log_recall
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.recall import recall
 from kds.brain.turn import StepRecord, Turn
-from kds.cli.metrics import sparkline
+from kds.cli.commands.status import sparkline
 
 from ..conftest import Run, data
 

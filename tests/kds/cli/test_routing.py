@@ -111,7 +111,7 @@ def test_the_file_forms_of_the_context(kds_call: Run, fitted_workspace: Path) ->
     assert said_in(fitted_workspace) == ["Make it purple", "Make it red"]
     assert re.search(r"Make it purple +FAB button", shown := kds_call(f"{manager} load").out)
     assert "Make it red" in shown
-    assert kds_call(f"{manager} clear").out == "cleared 2 entries\n"
+    assert kds_call(f"{manager} clear").out == "cleared 2 messages\n"
     kds_call(manager, *words)
     assert kds_call("#file:KDS/prompts/internal/clear-conversation.md").code == 0
     assert said_in(fitted_workspace) == []
@@ -206,7 +206,7 @@ def test_a_chat_through_a_pipe(kds_spawn: Run, fitted_workspace: Path) -> None:
     assert "never read" not in result.out
     assert "no such command '/cear'" in result.err
     assert "try /clear" in result.err
-    assert "cleared 3 entries" in result.out
+    assert "cleared 3 messages" in result.out
     assert said_in(fitted_workspace) == []
 
 
@@ -266,7 +266,7 @@ def test_dialogues_are_scored(kds_call: Run, fitted_workspace: Path) -> None:
     assert result["intent_accuracy"] == pytest.approx(2 / 3, abs=1e-4)
     assert (result["expanded_exact"], result["false_rewrites"]) == (0.0, 0.0)
     shown = kds_call("eval", "dialogues", str(path)).out
-    assert "66.7%" in shown
+    assert "0.667" in shown
     assert "wrong, turn 2 of 2" in shown
     assert said_in(fitted_workspace) == []
 

@@ -28,9 +28,9 @@ def test_a_token_is_printed_once_listed_revoked_and_audited(run: Run, server: Se
     (listed,) = data(run("list", "--json"))
     assert (listed["person"], listed["revoked_at"]) == ("ann", None)
     assert token not in run("list").out
-    assert run("revoke", "ann").out == "revoked 1 token\n"
+    assert run("remove", "ann", "--token", "all").out == "revoked 1 token\n"
     assert person_of(server, token) is None
-    actions = [one["action"] for one in data(run("audit", "--json"))]
+    actions = [one["action"] for one in data(run("list", "--audit", "--json"))]
     assert actions == ["token revoked", "token made"]
 
 
@@ -42,7 +42,7 @@ def test_removing_somebody_is_asked_for_twice(run: Run) -> None:
 
 
 def test_revoking_what_is_not_there_is_refused(run: Run) -> None:
-    refused(run("revoke", "bob"), "kds team list")
+    refused(run("remove", "bob", "--token", "all"), "kds team list")
 
 
 def test_without_a_database_there_is_no_team(kds_call: Run) -> None:

@@ -15,7 +15,7 @@ import yaml
 from skills_ref.validator import validate_metadata
 
 from kds.brain.installation import install_line
-from kds.cli.setup.init import init
+from kds.cli.commands.init import init
 from kds.clients.apply import InitRecord, RecordStore
 from kds.clients.generated import digest_in, digest_of
 

@@ -9,15 +9,12 @@ from kds.api.settings_keys import KEYS, place_of, set_setting, shown, unset_sett
 from kds.brain.environment import Place
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, group
-from kds.cli.completion import completed_by
+from kds.cli.command import command, flag, group
 from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import print_table, say
 
-key_argument = click.argument("key", metavar="KEY", shell_complete=completed_by("settings"))
-own_option = click.option(
-    "--own", is_flag=True, help="In your own file, for every workspace; `model` is only there."
-)
+key_argument = click.argument("key", metavar="KEY")
+own_option = flag("--own", "In your own file, for every workspace; `model` is only there.")
 
 
 @group(
@@ -33,7 +30,7 @@ own_option = click.option(
 def config(ctx: click.Context, *, workspace: Path | None) -> None:
     """Show every setting, its value, and where that comes from; change one.
 
-    A variable of the environment overrides the file of the workspace, and that your own file.
+    A variable of the environment overrides the file of the workspace, which overrides your own.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -89,7 +86,7 @@ def unset(*, key: str, own: bool, workspace: Workspace) -> None:
 
 
 def _tell(workspace: Workspace, key: str) -> None:
-    """Say what holds now, which need not be what was set."""
+    """Print the value that holds now, which may come from another source."""
     layers = load_layers(workspace)
     value = shown(value_of(layers.settings(), KEYS[key]))
     click.echo(f"{key} is {value}, from {layers.source(KEYS[key])}")

@@ -14,12 +14,19 @@ from kds.brain.documents.documents import Documents
 from kds.brain.documents.heading import number_key
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, group
+from kds.cli.command import asked_json, command, flag, group, option
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, pass_on
-from kds.cli.options import NamedPath, common_options
-from kds.cli.output import counted, fields, print_json, print_line, print_table, say
+from kds.cli.options import (
+    NamedPath,
+    changing,
+    chosen_embedder,
+    common_options,
+    embeddings_option,
+    looking,
+    search_embedder,
+)
+from kds.cli.output import counted, fields, print_json, print_line, print_lines, print_table, say
 from kds.cli.progress import reported, slow
-from kds.cli.stores import changing, chosen_embedder, embeddings_option, looking, search_embedder
 from kds.cli.terminal import harmless
 from kds.documents.folder import Choice
 from kds.documents.indexing import Report, State, add_documents
@@ -47,16 +54,15 @@ def docs() -> None:
     "kds docs add handbook.md agreement.pdf",
     "kds docs add contracts/ --glob '*.docx' --exclude drafts",
     "kds docs add contracts/ --prune",
-    closing="Exit code 0: all is read; 1: some files could not be read, the others are; "
-    "2: none could.",
+    closing="Exit code 0: all is read; 1: some files could not be read; 2: none could.",
     of=docs,
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=NamedPath())
-@click.option("--glob", "globs", metavar="PATTERN", multiple=True,
-              help="Of folders take only files like this; may be given several times.")  # fmt: skip
-@click.option("--exclude", "excludes", metavar="PATTERN", multiple=True,
-              help="Of folders leave out files and folders like this.")  # fmt: skip
-@click.option("--prune", is_flag=True, help="Remove documents whose files have gone.")
+@option("--glob PATTERN", "Of folders take only files like this; may be given several times.",
+        to="globs", multiple=True)  # fmt: skip
+@option("--exclude PATTERN", "Of folders leave out files and folders like this.", to="excludes",
+        multiple=True)  # fmt: skip
+@flag("--prune", "Remove documents whose files are gone.")
 @embeddings_option
 @common_options
 def add(
@@ -65,8 +71,8 @@ def add(
 ) -> int:  # fmt: skip
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
-    What has not changed since it was read is passed over. With an embedding model in the
-    settings, the vectors for search by meaning are made too.
+    Files that have not changed since are skipped. With an embedding model in the settings, the
+    vectors for search by meaning are made too.
     """
     embedder = chosen_embedder(embeddings, workspace)
     with changing(DocumentPlace.of(workspace)) as store:
@@ -98,18 +104,15 @@ def _show_added(report: Report) -> None:
         return
     for one in report.outcomes:
         if one.state in _TOLD and one.document is not None:
-            said = one.document
-            click.echo(
-                f"{one.state:<9} {_shown_path(one.path)}  '{harmless(said.title)}', "
-                f"{counted(said.sections, 'section')}, {counted(said.chunks, 'passage')}"
-            )
+            title, size = harmless(one.document.title), _size(one.document)
+            click.echo(f"{one.state:<9} {_shown_path(one.path)}  '{title}', {size}")
     if not report.outcomes:
         complain("there is no document in these folders", "give .md, .txt, .html, .pdf or .docx")
         return
     counts = (f"{len(report.of(state))} {state}" for state in _COUNTED if report.of(state))
     click.echo(", ".join(counts))
     if report.of("gone"):
-        click.echo("  documents whose files have gone stay until you add with --prune")
+        click.echo("  documents whose files are gone stay until you add with --prune")
 
 
 def _report_dict(report: Report) -> dict[str, Any]:
@@ -126,39 +129,33 @@ def _report_dict(report: Report) -> dict[str, Any]:
     return {"counts": {state: len(report.of(state)) for state in _COUNTED}, "files": rows}
 
 
-@command("kds docs list --json", of=docs, name="list")
+@command(
+    "kds docs show",
+    "kds docs show agreement.pdf",
+    "kds docs show agreement.pdf --section 4.02",
+    of=docs,
+)
+@click.argument("name", metavar="[DOC]", required=False)
+@option("--section NUMBER|TITLE", "Print the text of a section.", to="wanted")
 @common_options
-def list_(*, workspace: Workspace) -> None:
-    """List the documents of the workspace."""
-    with looking(DocumentPlace.of(workspace)) as store:
-        found = store.documents() if store else ()
-    columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
-    rows = [
-        (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
-         f"{one.sections:,}", f"{one.chunks:,}", _shown_path(one.path))
-        for one in found
-    ]  # fmt: skip
-    say(
-        {"documents": [fields(one, _DOCUMENT) for one in found]},
-        lambda: print_table(columns, rows, none=NOTHING),
-    )
+def show(*, name: str | None, wanted: str | None, workspace: Workspace) -> None:
+    """List the documents; or show the outline of DOC, or the text of a section.
 
-
-@command("kds docs show agreement.pdf", "kds docs show agreement.pdf --section 4.02", of=docs)
-@click.argument("name", metavar="DOC")
-@click.option("--section", "wanted", metavar="NUMBER|TITLE", help="Print the text of a section.")
-@common_options
-def show(*, name: str, wanted: str | None, workspace: Workspace) -> None:
-    """Show the outline of DOC (id, path, file name or title), or the text of a section."""
+    DOC is an id, a path, a file name or a title.
+    """
+    if name is None:
+        if wanted is not None:
+            raise Refusal("--section needs a document", "kds docs show DOC --section NUMBER")
+        with looking(DocumentPlace.of(workspace)) as kept:
+            _show_documents(kept.documents() if kept else ())
+        return
     with _opened(workspace) as store:
         document = store.document(name)
         sections = store.sections(document.id)
     if wanted is None:
         outline = [fields(one, _SECTION) for one in sections]
-        say(
-            fields(document, _DOCUMENT) | {"outline": outline},
-            lambda: _print_outline(document, sections),
-        )
+        told = fields(document, _DOCUMENT) | {"outline": outline}
+        say(told, lambda: _print_outline(document, sections))
         return
     chosen = _chosen(sections, wanted)
     if not chosen:
@@ -167,14 +164,23 @@ def show(*, name: str, wanted: str | None, workspace: Workspace) -> None:
             f"see its outline: kds docs show {document.id}",
         )
     texts = [fields(one, _SECTION) | {"text": one.text} for one in chosen]
-    say(
-        {"document": document.id, "title": document.title, "sections": texts},
-        "\n\n".join(map(_section_text, chosen)),
-    )
+    told = {"document": document.id, "title": document.title, "sections": texts}
+    say(told, "\n\n".join(map(_section_text, chosen)))
+
+
+def _show_documents(found: Sequence[Document]) -> None:
+    columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
+    rows = [
+        (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
+         f"{one.sections:,}", f"{one.chunks:,}", _shown_path(one.path))
+        for one in found
+    ]  # fmt: skip
+    told = {"documents": [fields(one, _DOCUMENT) for one in found]}
+    say(told, lambda: print_table(columns, rows, none=NOTHING))
 
 
 def _chosen(sections: Sequence[Section], wanted: str) -> list[Section]:
-    """Return the section with a number or a title, and all inside it."""
+    """The section with a number or a title, and all inside it."""
     asked = " ".join(wanted.split()).casefold()
 
     def heading(one: Section) -> str:
@@ -186,22 +192,20 @@ def _chosen(sections: Sequence[Section], wanted: str) -> list[Section]:
         lambda one: asked in (one.title.casefold(), heading(one)),
         lambda one: asked in heading(one),
     )
-    for test in tests:
-        if found := next((one for one in sections if test(one)), None):
-            depth = len(found.path)
-            return [found] + [
-                one for one in sections[found.index + 1 :]
-                if len(one.path) > depth and one.path[:depth] == found.path
-            ]  # fmt: skip
-    return []
+    found = next((one for test in tests for one in sections if test(one)), None)
+    if found is None:
+        return []
+    depth = len(found.path)
+    inside = [one for one in sections[found.index + 1 :]
+              if len(one.path) > depth and one.path[:depth] == found.path]  # fmt: skip
+    return [found, *inside]
 
 
 def _print_outline(document: Document, sections: Sequence[Section]) -> None:
     click.echo(harmless(document.title))
     pages = f", {counted(document.pages, 'page')}" if document.pages is not None else ""
     print_line("file", _shown_path(document.path))
-    holds = f"{counted(document.sections, 'section')}, {counted(document.chunks, 'passage')}"
-    print_line("holds", holds + pages)
+    print_line("holds", _size(document) + pages)
     print_line("id", document.id)
     click.echo()
     for one in sections:
@@ -224,12 +228,10 @@ def _section_text(one: Section) -> str:
     of=docs,
 )
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
-@click.option("--doc", "document", metavar="DOC", help="Prefer this document (x1.15).")
-@click.option("--only", "scope", metavar="DOC", default=ALL,
-              help="Look at this document only.  [default: all]")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=1, max=100), metavar="N", default=5,
-              help="Most passages.  [default: 5]")  # fmt: skip
-@click.option("--why", is_flag=True, help="Also say why each passage was found.")
+@option("--doc DOC", "Prefer this document (x1.15).", to="document")
+@option("--only DOC", "Look at this document only.", to="scope", default=ALL)
+@option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 100))
+@flag("--why", "Also say why each passage was found.")
 @embeddings_option
 @common_options
 def search(
@@ -252,11 +254,13 @@ def search(
             found = store.search(
                 query, limit=limit, document=document, scope=scope, embedder=embedder
             )
-    timings = {stage: round(ms, 3) for stage, ms in found.timings_ms.items()}
     report = {
-        "query": found.query, "hits": list(map(_hit_dict, found.hits)),
-        "concepts": list(found.concepts), "notes": list(found.notes), "timings_ms": timings,
-    }  # fmt: skip
+        "query": found.query,
+        "hits": list(map(_hit_dict, found.hits)),
+        "concepts": list(found.concepts),
+        "notes": list(found.notes),
+        "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
+    }
     say(report, lambda: _print_hits(found, why=why))
 
 
@@ -278,8 +282,8 @@ def _print_hits(found: DocumentRecall, *, why: bool) -> None:
         click.echo(harmless(f"{number}. {hit.score:.2f}  {hit.citation}"))
         for line in hit.passage.text.strip().splitlines():
             click.echo(harmless(f"   {line}"))
-        for reason in hit.why if why else ():
-            print_line("   why", harmless(reason))
+        if why:
+            print_lines(("   why", harmless(reason)) for reason in hit.why)
         click.echo()
     if not found.hits:
         click.echo("nothing was found")
@@ -305,7 +309,11 @@ def _opened(workspace: Workspace) -> Iterator[Documents]:
         yield store
 
 
+def _size(document: Document) -> str:
+    return f"{counted(document.sections, 'section')}, {counted(document.chunks, 'passage')}"
+
+
 def _shown_path(path: str | Path) -> str:
-    """A path as it is read most easily from here."""
+    """A path relative to the current folder, if it is below."""
     whole, here = Path(path), Path.cwd()
     return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)

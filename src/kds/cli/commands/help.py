@@ -1,4 +1,4 @@
-"""`kds help`: what `--help` says of a command, and the pages of the documentation, offline."""
+"""`kds help`: the `--help` of a command, and the pages of the documentation, offline."""
 
 import difflib
 import re
@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 import kds.pages
-from kds.cli.command import command
+from kds.cli.command import command, flag
 from kds.cli.guard import Refusal
 
 TOPICS: Final = "topics"
@@ -20,8 +20,6 @@ INDEX: Final = "index"
 """The page that lists the others, in groups and with a line for each."""
 
 _WIDTH: Final = 100
-"""Columns for the list of pages: each of its lines stays one."""
-
 _GROUP: Final = re.compile(r"^## (.+)$", re.MULTILINE)
 _PAGE: Final = re.compile(r"^- \[[^\]]+\]\(([\w-]+)\.md\): (.+)$", re.MULTILINE)
 
@@ -34,7 +32,7 @@ _PAGE: Final = re.compile(r"^- \[[^\]]+\]\(([\w-]+)\.md\): (.+)$", re.MULTILINE)
     name="help",
 )
 @click.argument("words", nargs=-1, metavar="[COMMAND|TOPIC]")
-@click.option("--page", is_flag=True, help="The page, where a command has the same name.")
+@flag("--page", "The page, where a command has the same name.")
 @click.pass_context
 def help_(ctx: click.Context, words: tuple[str, ...], *, page: bool) -> None:
     """Explain a command as its --help does, or print a page of the documentation.
@@ -45,37 +43,37 @@ def help_(ctx: click.Context, words: tuple[str, ...], *, page: bool) -> None:
     root = ctx.find_root()
     pages = {path.stem: path for path in sorted(Path(kds.pages.__file__).parent.glob("*.md"))}
     name = words[0].removeprefix("docs/").removesuffix(".md") if len(words) == 1 else ""
+    explained = _command(root, words) if words else None
     if words == (TOPICS,):
-        _list(pages)
+        click.echo(_listed(pages))
     elif not words:
-        click.echo(root.get_help() + "\n\nPages, each by `kds help PAGE`:\n")
-        _list(pages)
-    elif name in pages and (page or _command(root, words) is None):
+        click.echo(f"{root.get_help()}\n\nPages, each by `kds help PAGE`:\n\n{_listed(pages)}")
+    elif name in pages and (page or explained is None):
         text = pages[name].read_text(encoding="utf-8")
         if sys.stdout.isatty():
             click.echo_via_pager(text)
         else:
             click.echo(text, nl=False)
-    elif (explained := _command(root, words)) is None or page:
+    elif explained is None or page:
         raise _unknown(root, words, pages)
     else:
         more = f"\n\nMore: kds help {name} --page" if name in pages else ""
         click.echo(explained + more)
 
 
-def _list(pages: Mapping[str, Path]) -> None:
-    """Print the pages in groups, as docs/index.md has them."""
+def _listed(pages: Mapping[str, Path]) -> str:
+    """The pages in groups, as docs/index.md has them."""
     _, *groups = _GROUP.split(pages[INDEX].read_text(encoding="utf-8"))
     formatter = click.HelpFormatter(width=_WIDTH)
     for heading, lines in zip(groups[::2], groups[1::2], strict=True):
         if listed := _PAGE.findall(lines):
             with formatter.section(heading):
                 formatter.write_dl(listed)
-    click.echo(formatter.getvalue().strip("\n"))
+    return formatter.getvalue().strip("\n")
 
 
 def _command(root: click.Context, words: Sequence[str]) -> str | None:
-    """What `--help` says of the command that ``words`` name; None when they name none."""
+    """The `--help` of the command that ``words`` name; None when they name none."""
     context = root
     for word in words:
         group = context.command

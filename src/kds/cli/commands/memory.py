@@ -35,11 +35,22 @@ from kds.brain.passages.recalled import Hit, Recall, recall_settings
 from kds.brain.passages.values import EmbeddingModel, Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, group
+from kds.cli.command import asked_json, command, flag, group, option
 from kds.cli.commands.profile import consent, profile
-from kds.cli.completion import completed_by
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
-from kds.cli.options import STDIN, NamedPath, check_folder, common_options, read_span
+from kds.cli.options import (
+    COUNT,
+    STDIN,
+    NamedPath,
+    changing,
+    check_target,
+    chosen_embedder,
+    common_options,
+    embeddings_option,
+    looking,
+    read_span,
+    search_embedder,
+)
 from kds.cli.output import (
     SHOWN_ID,
     counted,
@@ -47,28 +58,24 @@ from kds.cli.output import (
     mebibytes,
     print_json,
     print_line,
+    print_lines,
     print_sessions,
     print_table,
     say,
     session_dict,
 )
-from kds.cli.palette import shown
 from kds.cli.progress import reported, slow, tracked
-from kds.cli.stores import changing, chosen_embedder, embeddings_option, looking, search_embedder
-
-SURFACE: Final = "cli"
-SHOWN_SESSIONS: Final = 20
+from kds.cli.terminal import shown
 
 SMALL_CHARS: Final = 1_000_000
-"""A smaller export is read whole, which tells all that is wrong with it."""
+"""A smaller export is read whole, so that all its problems are reported."""
 
-JSON: Final = "json"
 MARKDOWN: Final = "markdown"
 _RULE: Final = "\n---\n\n"
 """Between two sessions in one Markdown file."""
 
 SEARCHING: Final = "searched: kds memory search"
-"""What the audit log of the consent says."""
+"""Use of the profile, in the audit log of the consent."""
 
 EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 NO_DOCUMENTS: Final = Holdings(0, 0, 0, 0, 0, 0)
@@ -76,9 +83,8 @@ NO_DOCUMENTS: Final = Holdings(0, 0, 0, 0, 0, 0)
 _MESSAGE: Final = "id seq role speaker at tokens content"
 _SUMMARY: Final = "first_seq last_seq kind at text"
 
-sessions_completion = completed_by("sessions")
-session_argument = click.argument("name", metavar="SESSION", shell_complete=sessions_completion)
-yes_option = click.option("--yes", is_flag=True, help="Do it; without this it is only shown.")
+session_argument = click.argument("name", metavar="SESSION")
+yes_option = flag("--yes", "Do it; without this it is only shown.")
 
 
 @group(
@@ -103,15 +109,13 @@ memory.add_command(consent)
     of=memory,
 )
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
-@click.option("--session", "name", metavar="SESSION", shell_complete=sessions_completion,
-              help="Search this one first, the others only when it has too little.")  # fmt: skip
-@click.option("--document", metavar="NAME", help="Prefer sessions about this document.")
-@click.option("--limit", type=click.IntRange(min=1, max=200), metavar="N", default=10,
-              help="Most hits.  [default: 10]")  # fmt: skip
-@click.option("--budget", type=click.IntRange(min=1), metavar="TOKENS",
-              help="Put the hits together as context of at most so many tokens.")  # fmt: skip
-@click.option("--explain", is_flag=True, help="Also say why each hit was found, and how long "
-              "each stage took.")  # fmt: skip
+@option("--session SESSION", "Search this one first, the others only when it has too little.",
+        to="name")  # fmt: skip
+@option("--document NAME", "Prefer sessions about this document.")
+@option("--limit N", "Most hits.", default=10, type=click.IntRange(1, 200))
+@option("--budget TOKENS", "Put the hits together as context of at most so many tokens.",
+        type=COUNT)  # fmt: skip
+@flag("--explain", "Also say why each hit was found, and how long each stage took.")
 @embeddings_option
 @common_options
 def search(
@@ -125,36 +129,31 @@ def search(
     query = " ".join(words)
     if not query.strip():
         raise Refusal("the question is empty", "say what to look for: kds memory search WORDS")
-    settings = recall_settings(load_settings(workspace).recall)
     embedder = search_embedder(embeddings, workspace)
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
-            empty: dict[str, object] = {name: [] for name in ("hits", "profile", "summaries")}
-            say(
-                {"query": query, **empty, "counts": {}, "timings_ms": {}, "notes": [NOTHING]},
-                NOTHING,
-            )
+            empty: dict[str, object] = {key: [] for key in ("hits", "profile", "summaries")}
+            none = {"query": query, **empty, "counts": {}, "timings_ms": {}, "notes": [NOTHING]}
+            say(none, NOTHING)
             return
         with slow("searching the memory"):
             found = recall(
                 store, query, scope=Scope(session.id if session else None, document), limit=limit,
-                settings=settings, embedder=embedder, now=utc_now(),
+                settings=recall_settings(load_settings(workspace).recall), embedder=embedder,
+                now=utc_now(),
             )  # fmt: skip
         context = assemble(query, found.hits, budget_tokens=budget) if budget else None
-        found = log_recall(
-            store, found, surface=SURFACE, budget_tokens=budget,
-            used_tokens=context.tokens if context else None,
-        )  # fmt: skip
+        used = context.tokens if context else None
+        found = log_recall(store, found, surface="cli", budget_tokens=budget, used_tokens=used)
         ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
         sessions = {one: kept for one in ids if (kept := store.find_session(one)) is not None}
-        profile = store.profile.matching(found.question, SEARCHING, vector=found.vector)
+        known = store.profile.matching(found.question, SEARCHING, vector=found.vector)
     if asked_json():
-        told = _recall_dict(query, found, sessions) | {"profile": list(profile)}
+        told = _recall_dict(query, found, sessions) | {"profile": list(known)}
         print_json(told | ({"context": _context_dict(context)} if context else {}))
         return
-    for line in profile:
-        print_line("profile", line)
+    print_lines(("profile", line) for line in known)
     pass_on(found.notes)
     if context is None:
         _print_hits(found, sessions, explain=explain)
@@ -166,8 +165,7 @@ def search(
             print_line("\ntokens", f"{context.tokens} of {context.budget_tokens}")
         counts = ", ".join(f"{source} {count}" for source, count in found.counts.items())
         print_line("candidates", counts or "none")
-        times = ", ".join(f"{stage} {ms:.1f}" for stage, ms in found.timings_ms.items())
-        print_line("ms", times)
+        print_line("ms", ", ".join(f"{stage} {ms:.1f}" for stage, ms in found.timings_ms.items()))
 
 
 def _recall_dict(query: str, found: Recall, sessions: Mapping[str, Session]) -> dict[str, Any]:
@@ -222,9 +220,8 @@ def _print_hits(found: Recall, sessions: Mapping[str, Session], *, explain: bool
         click.echo(f"{number}. {hit.score:.2f}  {passage.session_id[:SHOWN_ID]}{title}, {said}")
         for line in passage.body.strip().splitlines():
             click.echo(f"   {line}")
-        for reason in hit.why if explain else ():
-            print_line("   why", reason)
         if explain:
+            print_lines(("   why", reason) for reason in hit.why)
             dense = "-" if parts.dense is None else f"{parts.dense:.2f}"
             scores = f"meaning {dense}, words {parts.lexical:.2f}, names {parts.code:.2f}"
             print_line("   scores", scores)
@@ -239,12 +236,10 @@ def _print_hits(found: Recall, sessions: Mapping[str, Session], *, explain: bool
     "kds memory show 'Add a FAB button' --last 10 --json",
     of=memory,
 )
-@click.argument("name", metavar="[SESSION]", required=False, shell_complete=sessions_completion)
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N messages.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", default=SHOWN_SESSIONS,
-              help=f"Sessions to list.  [default: {SHOWN_SESSIONS}]")  # fmt: skip
-@click.option("--offset", type=click.IntRange(min=0), metavar="N", default=0,
-              help="Sessions to skip.  [default: 0]")  # fmt: skip
+@click.argument("name", metavar="[SESSION]", required=False)
+@option("--last N", "Only the last N messages.", type=COUNT)
+@option("--limit N", "Sessions to list.", default=20, type=COUNT)
+@option("--offset N", "Sessions to skip.", default=0, type=click.IntRange(min=0))
 @common_options
 def show(
     *, name: str | None, last: int | None, limit: int, offset: int, workspace: Workspace
@@ -271,9 +266,16 @@ def show(
             "terms": [fields(term, "term snippet turn") for term in terms],
         })  # fmt: skip
         return
-    _print_session(session)
-    for term in terms:
-        print_line("term", f"{term.term}: {term.snippet}" if term.snippet else term.term)
+    size = counted(session.message_count, "message")
+    print_lines((
+        ("session", session.id),
+        ("title", session.title or "(none yet)"),
+        *(("document", document) for document in session.documents),
+        ("begun", shown(session.created_at)),
+        ("changed", shown(session.updated_at)),
+        ("holds", f"{size}, about {counted(session.token_count, 'token')}"),
+        *(("term", f"{one.term}: {one.snippet}" if one.snippet else one.term) for one in terms),
+    ))  # fmt: skip
     for summary in summaries:
         click.echo(f"\nsummary of {summary.first_seq}-{summary.last_seq}: {summary.text}")
     for message in messages:
@@ -282,22 +284,11 @@ def show(
         click.echo(message.content)
 
 
-def _print_session(session: Session) -> None:
-    print_line("session", session.id)
-    print_line("title", session.title or "(none yet)")
-    for document in session.documents:
-        print_line("document", document)
-    print_line("begun", shown(session.created_at))
-    print_line("changed", shown(session.updated_at))
-    tokens = counted(session.token_count, "token")
-    print_line("holds", f"{counted(session.message_count, 'message')}, about {tokens}")
-
-
 @command("kds memory rename last 'Dark mode'", of=memory)
 @session_argument
 @click.argument("title")
-@click.option("--document", "documents", metavar="NAME", multiple=True,
-              help="Also say which document it is about, or several; '': none.")  # fmt: skip
+@option("--document NAME", "Also say which document it is about, or several; '': none.",
+        to="documents", multiple=True)  # fmt: skip
 @common_options
 def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Workspace) -> None:
     """Give SESSION the TITLE; no later message changes it."""
@@ -311,14 +302,13 @@ def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Work
 
 
 @command("kds memory delete 'Dark mode'", "kds memory delete 3f2a91c0 --yes", of=memory)
-@click.argument("names", metavar="SESSION...", nargs=-1, required=True,
-                shell_complete=sessions_completion)  # fmt: skip
+@click.argument("names", metavar="SESSION...", nargs=-1, required=True)
 @yes_option
 @common_options
 def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
     """Delete sessions with all they hold, down to their bytes on disk.
 
-    Without --yes it only says what would go. An export brings a session back, nothing else.
+    Without --yes it only says what would go. Only an export brings a session back.
     """
     with looking(MemoryPlace.of(workspace)) as store:
         sessions = tuple(dict.fromkeys(find_session(store, name) for name in names))
@@ -331,12 +321,12 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
 @command(
     "kds memory cleanup --older-than 30d", "kds memory cleanup --older-than 30d --yes", of=memory
 )
-@click.option("--older-than", "age", metavar="TIME", required=True,
-              help="Sessions that nothing happened in for this long: 36h, 30d, 8w.")  # fmt: skip
+@option("--older-than TIME", "Sessions unused for this long: 36h, 30d, 8w.", to="age",
+        required=True)  # fmt: skip
 @yes_option
 @common_options
 def cleanup(*, age: str, yes: bool, workspace: Workspace) -> None:
-    """Delete the sessions that nothing happened in for a while.
+    """Delete the sessions that were not used for a while.
 
     Without --yes it only says what would go.
     """
@@ -365,13 +355,13 @@ def _show_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     "kds memory export --all --to memory.json",
     of=memory,
 )
-@click.argument("names", metavar="[SESSION]...", nargs=-1, shell_complete=sessions_completion)
-@click.option("--all", "everything", is_flag=True, help="Every session.")
-@click.option("--format", "form", type=click.Choice([JSON, MARKDOWN]), default=JSON,
+@click.argument("names", metavar="[SESSION]...", nargs=-1)
+@flag("--all", "Every session.", to="everything")
+@click.option("--format", "form", type=click.Choice(["json", MARKDOWN]), default="json",
               help="JSON to import again, or Markdown to read.  [default: json]")  # fmt: skip
-@click.option("--to", "target", type=NamedPath(dir_okay=False), metavar="FILE",
-              help="Write it there, readable by you alone.  [default: print it]")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@option("--to FILE", "Write it there, readable by you alone.  [default: print it]", to="target",
+        type=NamedPath(dir_okay=False))  # fmt: skip
+@flag("--force", "Replace FILE if it exists.")
 @common_options
 def export(
     *, names: tuple[str, ...], everything: bool, form: str, target: Path | None, force: bool,
@@ -383,18 +373,18 @@ def export(
     """
     if bool(names) == everything:
         raise Refusal("name the sessions to export", "SESSION..., or --all for every one")
-    if target is None and asked_json() and form != JSON:
+    if target is None and asked_json() and form == MARKDOWN:
         raise Refusal("--json does not go with Markdown on stdout", "add --to FILE")
     if target is not None:
-        check_folder(target)
         if target.exists() and not force:
-            raise Refusal(f"'{target}' is there already", "name another one, or add --force")
+            raise Refusal(f"'{target}' exists already", "name another one, or add --force")
+        check_target(target)
     with looking(MemoryPlace.of(workspace)) as store:
         chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
         chosen += tuple(find_session(store, name) for name in dict.fromkeys(names))
         told = tracked(chosen, "exporting") if store else ()
         archives = [archive(store, session.id) for session in told] if store else []
-    text = to_json(archives) if form == JSON else _RULE.join(map(to_markdown, archives))
+    text = _RULE.join(map(to_markdown, archives)) if form == MARKDOWN else to_json(archives)
     if target is None:
         click.echo(text, nl=False)
         return
@@ -414,13 +404,13 @@ def export(
     name="import",
 )
 @click.argument("file", type=NamedPath(allow_dash=True))
-@click.option("--skip-known", is_flag=True, help="Leave out sessions whose id is here already.")
+@flag("--skip-known", "Leave out sessions whose id is here already.")
 @common_options
 def import_(*, file: Path, skip_known: bool, workspace: Workspace) -> None:
     """Put exported sessions back, as they were; FILE is JSON, `-` reads it from a pipe.
 
-    A session whose id is here already comes in beside it, as a copy with an id of its own. The
-    whole file is examined before anything is stored.
+    A session whose id is here already is added beside it, as a copy with a new id. The whole file
+    is examined before anything is stored.
     """
     where = "stdin" if str(file) == STDIN else str(file)
     with _opened(file) as text:
@@ -467,7 +457,7 @@ def _opened(file: Path) -> Iterator[TextIO]:
 
 
 def _archives(text: TextIO, where: str) -> Iterable[Archive]:
-    """The sessions of an export: of a small one all at once, with each of its faults."""
+    """The sessions of an export: of a small one all at once, with each of its problems."""
     text.seek(0)
     head = text.read(SMALL_CHARS)
     if len(head) < SMALL_CHARS:
@@ -477,13 +467,13 @@ def _archives(text: TextIO, where: str) -> Iterable[Archive]:
 
 
 @command("kds memory summarize", "kds memory summarize 'Dark mode' --json", of=memory)
-@click.argument("name", metavar="[SESSION]", default=LAST, shell_complete=sessions_completion)
+@click.argument("name", metavar="[SESSION]", default=LAST)
 @common_options
 def summarize(*, name: str, workspace: Workspace) -> None:
     """Summarize now what was said in SESSION since its last summary.
 
-    Without SESSION it is the last one. With a model it writes the summary (settings
-    memory.summaries), and is waited for; without one it is made of the session's own sentences.
+    Without SESSION it is the last one. A model writes the summary if there is one (settings
+    memory.summaries); else it is made of the session's own sentences.
     """
     from kds.agents.summarizer import settings_summarizer  # the others need no model
     from kds.brain.memory.memory import ConversationMemory, Tools
@@ -500,14 +490,10 @@ def summarize(*, name: str, workspace: Workspace) -> None:
         raise Refusal("summaries are off", "set memory.enabled and memory.summaries (kds config)")
     with closing(memory), slow("summarizing"):
         made = memory.summarise_now(session.id)
-    if made is None:
-        nothing = "No summary: nothing was said since the last one."
-        say({"session": session.id, "summary": None}, nothing)
-        return
-    say(
-        {"session": session.id, "summary": fields(made, _SUMMARY)},
-        lambda: print_line(f"summary of {made.first_seq}-{made.last_seq}", made.text),
-    )
+    told = "No summary: nothing was said since the last one."
+    if made is not None:
+        told = f"summary of {made.first_seq}-{made.last_seq}: {made.text}"
+    say({"session": session.id, "summary": fields(made, _SUMMARY) if made else None}, told)
 
 
 @command(
@@ -516,12 +502,10 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     "kds memory check --backfill --embeddings langchain_ollama:OllamaEmbeddings",
     of=memory,
 )
-@click.option("--rebuild", is_flag=True, help="First make the search indexes anew.")
-@click.option("--backfill", is_flag=True,
-              help="First give every part and passage that has none its vector, for recall by "
-              "meaning. It goes on where it stopped.")  # fmt: skip
-@click.option("--off", is_flag=True,
-              help="With --backfill: want no vectors any more; those there are stay.")  # fmt: skip
+@flag("--rebuild", "First make the search indexes anew.")
+@flag("--backfill", "First give every part and passage that has none its vector, for recall by "
+      "meaning. It goes on where it stopped.")  # fmt: skip
+@flag("--off", "With --backfill: want no vectors any more; those there are stay.")
 @embeddings_option
 @common_options
 def check(
@@ -539,40 +523,35 @@ def check(
     embedder = None if off or not backfill else chosen_embedder(embeddings, workspace)
     if backfill and not off and embedder is None:
         raise Refusal("no embedding model is configured", "name one: --embeddings MODULE:CLASS")
-    place, given, holds, embedded = MemoryPlace.of(workspace), False, NO_DOCUMENTS, 0
-    gone: tuple[str, ...] = ()
-    embedded_models: Iterable[EmbeddingModel] = ()
+    place, given, held, embedded = MemoryPlace.of(workspace), False, NO_DOCUMENTS, 0
+    gone: list[str] = []
+    models: Iterable[EmbeddingModel] = ()
     with looking(place) as store, looking(DocumentPlace.of(workspace)) as documents:
-        for outbox in (store, documents) if backfill else ():
-            embedded += _backfilled(outbox, embedder)
+        stores = [one for one in (store, documents) if one is not None]
+        if backfill:
+            embedded = sum(_backfilled(one, embedder) for one in stores)
         with slow("examining memory and documents"):
-            problems = [
-                problem
-                for one in (store, documents) if one is not None
-                for problem in (one.rebuild() if rebuild else one.check()).problems
-            ]  # fmt: skip
+            found = [one.rebuild() if rebuild else one.check() for one in stores]
+            problems = [problem for one in found for problem in one.problems]
             stats = store.stats() if store else EMPTY
             given = bool(store and store.profile.consent().given)
             if documents is not None:
-                holds, embedded_models = documents.holdings(), documents.models()
-                gone = tuple(
-                    one.path for one in documents.documents() if not Path(one.path).exists()
-                )
+                held, models = documents.holdings(), documents.models()
+                paths = (one.path for one in documents.documents())
+                gone = [path for path in paths if not Path(path).exists()]
     names = "sessions messages tokens chunks summaries size_bytes schema_version"
-    documents_held = fields(holds, "documents sections chunks tokens size_bytes")
-    documents_held |= {"gone": gone, "models": _model_dicts(embedded_models)}
+    documents_held = fields(held, "documents sections chunks tokens size_bytes")
+    documents_held |= {"gone": gone, "models": _model_dicts(models)}
     report = {
         "sound": not problems, "problems": problems, "path": str(place), **fields(stats, names),
         "models": _model_dicts(stats.models), "profile_consent": given, "documents": documents_held,
     } | ({"embedded": embedded} if backfill else {})  # fmt: skip
-    say(report, lambda: _print_check(report, stats, holds))
+    say(report, lambda: _print_check(report, held))
     return TESTS_FAILED if problems else 0
 
 
-def _backfilled(store: Outbox | None, embedder: Any) -> int:
+def _backfilled(store: Outbox, embedder: Any) -> int:
     """Make the vectors that wait, or want none any more; how many were made."""
-    if store is None:
-        return 0
     store.use_model(embedder.name if embedder else None)
     if embedder is None:
         return 0
@@ -581,38 +560,32 @@ def _backfilled(store: Outbox | None, embedder: Any) -> int:
         return embed_waiting(store, embedder, tell=tell)
 
 
-def _print_check(report: Mapping[str, Any], stats: Stats, holds: Holdings) -> None:
+def _print_check(report: Mapping[str, Any], held: Holdings) -> None:
     for problem in report["problems"]:
         click.echo(problem)
     if "embedded" in report:
         made = report["embedded"]
         click.echo(f"{made:,} vectors made" if made else "there was nothing to do")
-        _print_models(stats.models)
-        return
-    for path in report["documents"]["gone"]:
-        click.echo(f"the file of a document has gone: {path}")
-    if report["sound"]:
-        click.echo("the memory is in order")
-    names = ("sessions", "messages", "tokens", "chunks", "summaries")
-    rows = [(name, f"{report[name]:,}") for name in names]
-    rows += [
-        ("documents", f"{holds.documents:,}"),
-        ("size", mebibytes(stats.size_bytes + holds.size_bytes)),
-        ("profile", "kept, with consent" if report["profile_consent"] else "no consent"),
-    ]
-    click.echo()
-    print_table(("in the memory", ""), rows)
-    click.echo()
-    print_line("kept in", f"{report['path']} (schema {stats.schema_version})")
-    _print_models(stats.models)
+    else:
+        for path in report["documents"]["gone"]:
+            click.echo(f"the file of a document is gone: {path}")
+        if report["sound"]:
+            click.echo("the memory is in order")
+        names = ("sessions", "messages", "tokens", "chunks", "summaries")
+        rows = [(name, f"{report[name]:,}") for name in names]
+        rows += [
+            ("documents", f"{held.documents:,}"),
+            ("size", mebibytes(report["size_bytes"] + held.size_bytes)),
+            ("profile", "kept, with consent" if report["profile_consent"] else "no consent"),
+        ]
+        click.echo()
+        print_table(("in the memory", ""), rows)
+        print_line("\nkept in", f"{report['path']} (schema {report['schema_version']})")
+    for model in report["models"]:
+        failed = f", {model['failed']:,} given up" if model["failed"] else ""
+        made = f"{model['vectors']:,} made, {model['waiting']:,} waiting{failed}"
+        print_line("vectors", f"{model['name']}: {made}; {model['state']}")
 
 
 def _model_dicts(models: Iterable[EmbeddingModel]) -> list[dict[str, Any]]:
     return [fields(one, "name dimensions state vectors waiting failed") for one in models]
-
-
-def _print_models(models: Iterable[EmbeddingModel]) -> None:
-    for model in models:
-        failed = f", {model.failed:,} given up" if model.failed else ""
-        made = f"{model.vectors:,} made, {model.waiting:,} waiting{failed}"
-        print_line("vectors", f"{model.name}: {made}; {model.state}")

@@ -13,21 +13,19 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Consent, ConsentEvent, Profile
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command
+from kds.cli.command import command, option
 from kds.cli.guard import Refusal, complain
-from kds.cli.options import common_options
-from kds.cli.output import fields, print_json, print_line, print_table, say
-from kds.cli.palette import shown
-from kds.cli.stores import changing, looking
+from kds.cli.options import COUNT, changing, common_options, looking
+from kds.cli.output import fields, print_lines, print_table, say
+from kds.cli.terminal import shown
 
 PURPOSE: Final = "answers that suit me"
 SHOWING: Final = "shown to its owner: kds memory profile show"
 EDITING: Final = "edited by its owner: kds memory profile set"
+"""Uses of the profile, in the audit log."""
 
 NO_CONSENT: Final = "there is no consent: nothing is kept about you"
 GRANT_HINT: Final = "give it first: kds memory consent grant"
-
-SHOWN_EVENTS: Final = 20
 
 
 @command(
@@ -36,11 +34,8 @@ SHOWN_EVENTS: Final = 20
     "kds memory consent revoke",
 )
 @click.argument("action", type=click.Choice(["show", "grant", "revoke"]), default="show")
-@click.option("--for", "purpose", metavar="PURPOSE", default=PURPOSE,
-              help=f"With grant: what you consent to.  [default: {PURPOSE}]")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", default=SHOWN_EVENTS,
-              help="With show: latest lines of the audit log.  "
-              f"[default: {SHOWN_EVENTS}]")  # fmt: skip
+@option("--for PURPOSE", "With grant: what you consent to.", to="purpose", default=PURPOSE)
+@option("--limit N", "With show: latest lines of the audit log.", default=20, type=COUNT)
 @common_options
 def consent(*, action: str, purpose: str, limit: int, workspace: Workspace) -> None:
     """Show, grant or revoke your consent to a profile; it is off until you grant it.
@@ -48,25 +43,23 @@ def consent(*, action: str, purpose: str, limit: int, workspace: Workspace) -> N
     `show` prints the audit log, too: every grant, change and use, never what the profile says.
     `revoke` wipes the profile and its vectors, down to their bytes on disk.
     """
-    place = MemoryPlace.of(workspace)
     events: Sequence[ConsentEvent] = ()
     if action == "grant":
-        with changing(place) as kept:
+        with changing(MemoryPlace.of(workspace)) as kept:
             found = kept.profile.grant(purpose)
     else:
-        with looking(place) as store:
+        with looking(MemoryPlace.of(workspace)) as store:
             if store is None:
                 found = Consent(given=False)
             elif action == "revoke":
                 found = store.profile.revoke()
             else:
                 found, events = store.profile.consent(), store.profile.events()[-limit:]
-    told = fields(found, "given since purpose")
     log = [fields(event, "at action purpose") for event in events]
-    say(told | {"events": log}, lambda: _print_consent(found, events))
+    say(fields(found, "given since purpose") | {"events": log}, lambda: _print(found, events))
 
 
-def _print_consent(found: Consent, events: Sequence[ConsentEvent]) -> None:
+def _print(found: Consent, events: Sequence[ConsentEvent]) -> None:
     since = shown(found.since) if found.since else None
     if found.given:
         click.echo(f"consent stands since {since}, for: {found.purpose}")
@@ -86,19 +79,18 @@ def _print_consent(found: Consent, events: Sequence[ConsentEvent]) -> None:
     "kds memory profile clear",
 )
 @click.argument("action", type=click.Choice(["show", "set", "clear"]), default="show")
-@click.option("--name", metavar="TEXT", help="What to call you.")
-@click.option("--role", metavar="TEXT", help="What you do.")
-@click.option("--language", "languages", metavar="TEXT", multiple=True,
-              help="Languages you work in; those given replace those before.")  # fmt: skip
-@click.option("--framework", "frameworks", metavar="TEXT", multiple=True,
-              help="Frameworks you work with; those given replace those before.")  # fmt: skip
-@click.option("--style", metavar="TEXT", help="How answers are to be written.")
-@click.option("--goals", metavar="TEXT", help="What you are working towards.")
-@click.option("--domain", metavar="TEXT", help="What your software is about.")
-@click.option("--constraints", metavar="TEXT", help="What always holds, such as 'Python 3.11'.")
-@click.option("--prefer", "preferences", metavar="KEY=VALUE", multiple=True,
-              help="A preference; `KEY=` takes it out.")  # fmt: skip
-@click.option("--about", metavar="TEXT", help="Anything else, in your words.")
+@option("--name TEXT", "What to call you.")
+@option("--role TEXT", "What you do.")
+@option("--language TEXT", "Languages you work in; those given replace those before.",
+        to="languages", multiple=True)  # fmt: skip
+@option("--framework TEXT", "Frameworks you work with; those given replace those before.",
+        to="frameworks", multiple=True)  # fmt: skip
+@option("--style TEXT", "How answers are to be written.")
+@option("--goals TEXT", "What you are working towards.")
+@option("--domain TEXT", "What your software is about.")
+@option("--constraints TEXT", "What always holds, such as 'Python 3.11'.")
+@option("--prefer KEY=VALUE", "A preference; `KEY=` takes it out.", to="preferences", multiple=True)
+@option("--about TEXT", "Anything else, in your words.")
 @common_options
 def profile(
     *, action: Literal["show", "set", "clear"], preferences: tuple[str, ...], workspace: Workspace,
@@ -128,14 +120,18 @@ def profile(
             if store is None or found is None:
                 raise Refusal(NO_CONSENT, GRANT_HINT)
             found = _saved(store, found, change, pairs, workspace)
-    _show_profile(found)
+    kept = None if found is None else fields(found, " ".join(_FIELDS))
+    say({"consent": found is not None, "profile": kept}, lambda: _print_profile(kept))
+
+
+_FIELDS: Final = [one.name for one in dataclasses.fields(Profile)]
 
 
 def _saved(
     store: MemoryStore, before: Profile, change: Mapping[str, Any], pairs: Mapping[str, str],
     workspace: Workspace,
 ) -> Profile:  # fmt: skip
-    """Change the profile, and have it found by meaning where there is an embedding model."""
+    """Change the profile, and embed it where there is an embedding model."""
     merged = {key: value for key, value in {**before.preferences, **pairs}.items() if value}
     lists = {
         name: tuple(filter(str.strip, one))
@@ -158,19 +154,17 @@ def _preference(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _show_profile(found: Profile | None) -> None:
-    names = " ".join(one.name for one in dataclasses.fields(Profile))
-    kept = None if found is None else fields(found, names)
-    if asked_json():
-        print_json({"consent": found is not None, "profile": kept})
-    elif kept is None:
+def _print_profile(kept: Mapping[str, Any] | None) -> None:
+    if kept is None:
         click.echo(f"{NO_CONSENT}\n{GRANT_HINT}")
     elif not any(kept.values()):
         click.echo("the profile is empty")
     else:
-        for key, value in kept.items():
-            if value:
-                print_line("prefers" if key == "preferences" else key, _text(value))
+        print_lines(
+            ("prefers" if key == "preferences" else key, _text(value))
+            for key, value in kept.items()
+            if value
+        )
 
 
 def _text(value: object) -> str:

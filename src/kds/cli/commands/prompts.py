@@ -1,4 +1,4 @@
-"""`kds prompts`: the prompt files of a workspace, the agents among them, and their examples."""
+"""`kds prompts` and `kds rules`: prompt files and reference rules, and their checks."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,24 +10,26 @@ from typing import Any, Final
 import click
 
 from kds.agents.agent import prompt_named
-from kds.api.beginning import begin_prompt
+from kds.api.beginning import begin_prompt, begin_rule
+from kds.api.rule_tests import describe_outcome
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
-from kds.cli.command import asked_json, command, group
-from kds.cli.completion import completed_by
-from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
-from kds.cli.options import common_options, workspace_option
+from kds.cli.command import asked_json, command, flag, group, option
+from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, problem_rows
+from kds.cli.options import common_options, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table, say
 from kds.cli.progress import reported, slow
+from kds.cli.terminal import toned
 from kds.router.prompts.inheritance import lost_behaviour
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.strays import stray_files
+from kds.router.references.ruleset import load_rules
 from kds.testing.prompt_examples import ExampleReach, LintFinding, example_reach, lint_intents
 
 SHOWN_STRAYS: Final = 3
-"""Examples of a prompt that are named one by one where they do not reach it."""
+"""Examples of a prompt that are named one by one when they reach another agent."""
 
 LINT_KINDS: Final = {
     "same": "examples that another intent has too",
@@ -46,9 +48,11 @@ def prompts() -> None:
 def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents with their intents, by priority, then the others."""
     found = _ordered(PromptLibrary.load(workspace.prompts_dir))
-    columns = ("intent", "prompt", "what it does")
     rows = [(prompt.intent or "", prompt.name, prompt.description) for prompt in found]
-    say([_summary(prompt) for prompt in found], lambda: print_table(columns, rows))
+    say(
+        [_summary(prompt) for prompt in found],
+        lambda: print_table(("intent", "prompt", "what it does"), rows),
+    )
 
 
 @command("kds prompts new deploy-runner", of=prompts)
@@ -69,26 +73,25 @@ def new(*, name: str, workspace: Workspace) -> None:
     "kds prompts show code-executor --render --set 'expanded=Make the FAB button purple'",
     of=prompts,
 )
-@click.argument("name", shell_complete=completed_by("agents"))
-@click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
-@click.option("--render", is_flag=True, help="Render it with sample inputs, or with those you set.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
-              help="With --render: an input; JSON, else text.")  # fmt: skip
+@click.argument("name")
+@flag("--examples", "Print the file of its examples instead.")
+@flag("--render", "Render it with sample inputs, or with those you set.")
+@option("--set KEY=VALUE", "With --render: an input; JSON, else text.", to="inputs", multiple=True)
 @common_options
 def show(
-    *, name: str, examples: bool, render: bool, settings: tuple[str, ...], workspace: Workspace
+    *, name: str, examples: bool, render: bool, inputs: tuple[str, ...], workspace: Workspace
 ) -> None:
-    """Print the file of the prompt NAME, or of the agent of an intent, as it stands.
+    """Print the file of the prompt NAME, or of the agent of an intent, as it is.
 
-    With --json: what it does, which messages reach it, and who goes on after it. The examples of
-    an agent may lie in a file beside it. Copy both to have a prompt of your own.
+    With --json: what it does, which messages reach it, and which agents may go on after it. The
+    examples of an agent may be in a file beside it. Copy both to have a prompt of your own.
     """
     library = PromptLibrary.load(workspace.prompts_dir)
     prompt = prompt_named(name, library)
-    if settings and not render:
+    if inputs and not render:
         raise Refusal("--set gives an input to render with", "add --render")
     if render:
-        values = _sample(library, prompt) | dict(_setting(text, prompt) for text in settings)
+        values = _sample(library, prompt) | dict(_input(text, prompt) for text in inputs)
         text = library.render(prompt, values)
         say({"prompt": prompt.name, "text": text}, text)
         return
@@ -107,24 +110,23 @@ def show(
 
 
 @command("kds prompts check", "kds prompts check --json", "kds prompts check --lint", of=prompts)
-@click.option("--lint", is_flag=True, help="Also name examples and patterns that collide or never "
-              "match: hints, none of them is an error.")  # fmt: skip
+@flag("--lint", "Also name examples and patterns that collide or never match: hints, not errors.")
 @common_options
 def check(*, lint: bool, workspace: Workspace) -> int:
     """Load every prompt file and render it with sample inputs; report all problems.
 
-    Then type every example of every agent, and say how many reach the agent they belong to; those
-    that do not are warnings, as are keys of a packaged prompt that your copy of it has lost.
+    Then route every example of every agent. Examples that reach another agent are warnings, as
+    are keys of a packaged prompt that your copy of it has lost.
     """
     try:
-        library = _checked(workspace)
+        library = _rendered(workspace)
     except ConfigError as error:
         if not asked_json():
             raise
         print_json({"prompts": None, "agents": None, "problems": problem_rows(error.problems)})
         complain_about(error)
         return BAD_INPUT
-    with slow("typing the examples"):
+    with slow("routing the examples"):
         found = example_reach(library, workspace)
     notes = {
         "passed_over": library.passed_over,
@@ -147,8 +149,7 @@ def check(*, lint: bool, workspace: Workspace) -> int:
         print_json(report)
         return 0
     _print_check(library, found, chain(*notes.values()), workspace.prompts_dir)
-    if lint:
-        _print_lint(linted, library.prompts())
+    _print_lint(linted, library.prompts())
     return 0
 
 
@@ -158,23 +159,19 @@ def _print_check(
     for note in notes:
         complain(f"{note.where}: {note.message}", note.hint)
     for one in found:
-        _warn_of_strays(one)
-    count, agents = len(library.prompts()), len(library.agents())
-    click.echo(f"{count} prompts are in order, {agents} of them agents")
+        for stray in one.strays[:SHOWN_STRAYS]:
+            agents = f"{one.prompt.intent} and {stray.intent}"
+            hint = f"leave it to one of {agents}; `kds route --why --no-log` shows the scores"
+            complain(f"{stray.where}: the example '{stray.text}' reaches {stray.intent}", hint)
+        if (more := len(one.strays) - SHOWN_STRAYS) > 0:
+            complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
+    count, among = len(library.prompts()), len(library.agents())
+    click.echo(f"{count} prompts are in order, {among} of them agents")
     examples, reached = sum(one.examples for one in found), sum(one.reached for one in found)
     click.echo(f"{reached:,} of {examples:,} examples reach their own agent when typed verbatim")
     for one in found:
         if one.strays or one.prompt.path.is_relative_to(own):
             click.echo(f"  {one.prompt.name}: {one.reached:,} of {one.examples:,}")
-
-
-def _warn_of_strays(one: ExampleReach) -> None:
-    for stray in one.strays[:SHOWN_STRAYS]:
-        agents = f"{one.prompt.intent} and {stray.intent}"
-        hint = f"leave it to one of {agents}; `kds route --why --no-log` shows the scores"
-        complain(f"{stray.where}: the example '{stray.text}' reaches {stray.intent}", hint)
-    if (more := len(one.strays) - SHOWN_STRAYS) > 0:
-        complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
 
 
 def _print_lint(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> None:
@@ -183,9 +180,9 @@ def _print_lint(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> 
 
     def place(where: str) -> str:
         path, colon, line = where.rpartition(":")
-        return (
-            f"{refs.get(path, path)}:{line}" if colon and line.isdigit() else refs.get(where, where)
-        )
+        if colon and line.isdigit():
+            return f"{refs.get(path, path)}:{line}"
+        return refs.get(where, where)
 
     for kind, meaning in LINT_KINDS.items():
         if rows := [(place(one.where), one.text, one.message) for one in found if one.kind == kind]:
@@ -193,7 +190,7 @@ def _print_lint(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> 
             print_table(("where", "what", "finding"), rows)
 
 
-def _checked(workspace: Workspace) -> PromptLibrary:
+def _rendered(workspace: Workspace) -> PromptLibrary:
     """The prompts, each of which renders. PromptFileError names all that do not."""
     library = PromptLibrary.load(workspace.prompts_dir)
     problems = []
@@ -224,7 +221,7 @@ def _summary(prompt: PromptFile) -> Mapping[str, object]:
     }
 
 
-def _setting(text: str, prompt: PromptFile) -> tuple[str, object]:
+def _input(text: str, prompt: PromptFile) -> tuple[str, object]:
     key, equals, value = text.partition("=")
     if not equals or key not in prompt.inputs:
         near = nearest(key, list(prompt.inputs))
@@ -242,3 +239,74 @@ def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
     turn = json.loads(files(__package__).joinpath("sample_turn.json").read_text(encoding="utf-8"))
     agents = [fields(agent, "name intent description") for agent in library.agents()]
     return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}
+
+
+@group("kds rules list", "kds rules check")
+def rules() -> None:
+    """List, begin or check the reference rules, your own in kds-brain/rules/ included."""
+
+
+@command("kds rules list --json", of=rules, name="list")
+@common_options
+def list_rules(*, workspace: Workspace) -> None:
+    """List the rules in the order in which they are tried, with what each is for."""
+    found = sorted(load_rules(workspace.rules_dir).rules, key=lambda rule: rule.priority)
+    rows = [(rule.id, str(rule.priority), rule.description) for rule in found]
+    say(
+        [fields(rule, "id priority description where") for rule in found],
+        lambda: print_table(("rule", "priority", "what it is for"), rows),
+    )
+
+
+@command("kds rules new usual-place", of=rules, name="new")
+@click.argument("name")
+@workspace_option
+def new_rule(*, name: str, workspace: Workspace) -> None:
+    """Begin a rule of your own: a file that passes `kds rules check`, to fill in.
+
+    NAME is lower case words joined by -; the file is kds-brain/rules/NAME.yaml.
+    """
+    click.echo(f"{begin_rule(workspace, name)}\nnext: edit it, then kds rules check")
+
+
+@command("kds rules check", "kds rules check --json", of=rules, name="check")
+@common_options
+def check_rules(*, workspace: Workspace) -> int:
+    """Load every rule file and run its tests; exit code 1 when one fails.
+
+    A test that expects a change also fails when another rule than its own makes it.
+    """
+    try:
+        router = open_router(workspace, log=False)
+    except ConfigError as error:
+        if not asked_json():
+            raise
+        problems = problem_rows(error.problems)
+        print_json({"rules": None, "tests": None, "failed": [], "problems": problems})
+        complain_about(error)
+        return BAD_INPUT
+    with slow("running the tests of the rules"):
+        outcomes = router.check_rules()
+    failed = [outcome for outcome in outcomes if not outcome.passed]
+    told = {
+        "rules": len({outcome.rule for outcome in outcomes}),
+        "tests": len(outcomes),
+        "failed": [
+            {
+                "rule": one.rule,
+                "where": one.test.where,
+                "in": one.test.message,
+                "expected": list(one.test.expected) or [one.test.message],
+                "actual": one.turn.expanded,
+                "fired": list(one.fired),
+                "why": list(one.turn.why),
+            }
+            for one in failed
+        ],
+        "problems": [],
+    }
+    passed = len(outcomes) - len(failed)
+    counts = f"{told['rules']} rules, {passed} tests passed, {len(failed)} failed"
+    texts = [f"{describe_outcome(one)}\n\n" for one in failed]
+    say(told, "".join(texts) + toned(counts, "problem" if failed else "ok"))
+    return TESTS_FAILED if failed else 0

@@ -12,10 +12,9 @@ from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import LoadedContext
 from kds.brain.errors import MessageError
 from kds.brain.message import clean_message, utterances, well_formed
-from kds.brain.turn import ContextEntry, Turn, Utterance, entry_to_wire
+from kds.brain.turn import ContextEntry, Utterance, entry_to_wire
 from kds.brain.workspace import Workspace
-from kds.cli.command import MessageCommand, asked_json, command, group
-from kds.cli.completion import completed_by
+from kds.cli.command import MessageCommand, asked_json, command, flag, group, option
 from kds.cli.guard import pass_on
 from kds.cli.options import (
     common_options,
@@ -26,12 +25,18 @@ from kds.cli.options import (
     route_message,
     workspace_option,
 )
-from kds.cli.output import print_entries, print_json, print_line, print_steps, print_turn, say
-
-why_option = click.option("--why", is_flag=True, help="Also print what every step recorded.")
-no_log_option = click.option(
-    "--no-log", is_flag=True, help="Leave the conversation context as it is."
+from kds.cli.output import (
+    counted,
+    print_entries,
+    print_json,
+    print_line,
+    print_steps,
+    print_turn,
+    say,
 )
+
+why_option = flag("--why", "Also print what every step recorded.")
+no_log_option = flag("--no-log", "Leave the conversation context as it is.")
 
 
 @command(
@@ -45,22 +50,21 @@ no_log_option = click.option(
 @message_argument
 @json_option
 @why_option
-@click.option("--prompt", "prompt_only", is_flag=True, help="Print the agent's prompt alone.")
+@flag("--prompt", "Print the agent's prompt alone.", to="prompt_only")
 @no_log_option
 @click.option("--rewrite/--no-rewrite", default=None,
               help="Have a model write the message out, or not.  "
               "[default: as rewriting.mode says]")  # fmt: skip
-@click.option("--reply", metavar="TEXT",
-              help="What the assistant said last: its question, its options.")  # fmt: skip
-@click.option("--history", "history_file", metavar="FILE",
-              type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
-              help="What was said before, as JSON or JSONL of role and content; "
-              "- reads a pipe.")  # fmt: skip
+@option("--reply TEXT", "What the assistant said last: its question, its options.")
+@option(
+    "--history FILE", "What was said before, as JSON or JSONL of role and content; - reads a pipe.",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
+)  # fmt: skip
 @context_option
 @workspace_option
 def route(
     words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, rewrite: bool | None,
-    reply: str | None, history_file: Path | None, context: str | None, workspace: Workspace,
+    reply: str | None, history: Path | None, context: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
@@ -68,12 +72,12 @@ def route(
     runs does the work; where none runs, one is started for the next message.
     """
     message = read_message(words)
-    history = () if history_file is None else _read_history(history_file)
+    before = () if history is None else _read_history(history)
     if reply:
-        history = (*history, Utterance(well_formed(reply), "assistant"))
+        before = (*before, Utterance(well_formed(reply), "assistant"))
     turn = route_message(
         message, workspace, context=context, log=not no_log, rewrite=rewrite,
-        may_start=not no_log, history=history,
+        may_start=not no_log, history=before,
     )  # fmt: skip
     if asked_json():
         steps = [
@@ -85,15 +89,11 @@ def route(
     if prompt_only:
         click.echo(turn.prompt)
     else:
-        _print(turn)
+        print_turn(turn)
+        if turn.prompt and turn.agent:
+            print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
     if why:
         print_steps(turn)
-
-
-def _print(turn: Turn) -> None:
-    print_turn(turn)
-    if turn.prompt and turn.agent:
-        print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
 
 
 def _read_history(file: Path) -> tuple[Utterance, ...]:
@@ -117,8 +117,7 @@ def context() -> None:
 
 
 @command("kds context load --json", 'wc -l "$(kds context load --path)"', of=context)
-@click.option("--path", "only_path", is_flag=True,
-              help="Print where the file is, or would be, instead.")  # fmt: skip
+@flag("--path", "Print where the file is, or would be, instead.", to="only_path")
 @context_option
 @common_options
 def load(*, only_path: bool, context: str | None, workspace: Workspace) -> None:
@@ -138,8 +137,7 @@ def load(*, only_path: bool, context: str | None, workspace: Workspace) -> None:
     of=context,
 )
 @click.option("--message", required=True, help="What the user said.")
-@click.option("--intent", required=True, help="Its intent, such as EXECUTE.",
-              shell_complete=completed_by("intents"))  # fmt: skip
+@click.option("--intent", required=True, help="Its intent, such as EXECUTE.")
 @click.option("--context-ref", help="What it refers to.")
 @click.option("--session-id", help="The session it belongs to.")
 @context_option
@@ -167,7 +165,7 @@ def clear(*, context: str | None, workspace: Workspace) -> None:
     """Forget the conversation context."""
     count = Contexts(workspace).journal(context).clear()
     kds.TurnLog(workspace).forget(context)
-    say({"cleared": count}, f"cleared {count} {'entry' if count == 1 else 'entries'}")
+    say({"cleared": count}, f"cleared {counted(count, 'message')}")
 
 
 def _show(loaded: LoadedContext) -> None:
@@ -194,7 +192,7 @@ def invoke(
     workspace: Workspace,
 ) -> None:  # fmt: skip
     """Do what a `#file:` invocation asks for; its text may come in one argument or several."""
-    from kds.router.prompts.invocation import (  # pydantic, too: a wrong option does not pay for it
+    from kds.router.prompts.invocation import (  # late: needs pydantic
         CLEAR_CONVERSATION,
         CONTEXT_MANAGER,
         parse_invocation,

@@ -1,27 +1,53 @@
-"""`kds status` and `kds doctor`: what KDS works with here, and whether it is in order."""
+"""`kds status`, `kds doctor` and `kds metrics`: what KDS works with here, and how it does."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from kds.brain.clock import minute
 from kds.brain.context.conversations import Contexts
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.metrics import KEPT
+from kds.brain.memory.records import Stats
 from kds.brain.settings import load_layers
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command
-from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about
-from kds.cli.options import common_options
-from kds.cli.output import counted, print_json, print_line, print_lines, say
+from kds.cli.command import asked_json, command, flag, option
+from kds.cli.commands.memory import EMPTY
+from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain_about
+from kds.cli.options import (
+    check_target,
+    common_options,
+    json_option,
+    looking,
+    read_span,
+    workspace_option,
+)
+from kds.cli.output import (
+    counted,
+    fields,
+    mebibytes,
+    print_json,
+    print_line,
+    print_lines,
+    print_table,
+    say,
+)
 from kds.cli.progress import slow
 from kds.clients import workspace_health
 from kds.clients.doctor import findings_of
 from kds.clients.findings import Finding, is_well
 from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
+from kds.router.prompts.library import PromptLibrary
 from kds.service.background import standing_of
+from kds.testing.metrics_plot import SUFFIXES, draw_metrics, load_drawing
+from kds.testing.metrics_report import MetricsReport, read_report
+from kds.testing.metrics_tables import metrics_tables
 
 _NOUNS: Final = {
     "context": ("message", " in the context"),
@@ -38,7 +64,7 @@ _NOUNS: Final = {
 def status(*, workspace: Workspace) -> int:
     """Show workspace, service, memory, model and hook, and how much is kept here.
 
-    Nothing is started or made. `kds doctor` looks whether all of it is in order.
+    Nothing is started or made. `kds doctor` checks whether all of it is in order.
     """
     layers = load_layers(workspace)
     settings, service = layers.settings(), standing_of(workspace)
@@ -62,7 +88,7 @@ def status(*, workspace: Workspace) -> int:
         "counts": counts,
     }
     if asked_json():
-        told = [{"where": one.where, "message": one.message, "hint": one.hint} for one in faults]
+        told = [fields(one, "where message hint") for one in faults]
         print_json(report | ({"problems": told} if told else {}))
     else:
         print_lines(_lines(report))
@@ -78,8 +104,7 @@ def _context(workspace: Workspace) -> Mapping[str, int]:
 def _memory(workspace: Workspace) -> Mapping[str, int]:
     with MemoryPlace.of(workspace).if_any() as memory:
         found = memory.stats() if memory else None
-    names = ("sessions", "messages")
-    return {name: getattr(found, name) if found else 0 for name in names}
+    return {name: getattr(found, name) if found else 0 for name in ("sessions", "messages")}
 
 
 def _documents(workspace: Workspace) -> Mapping[str, int]:
@@ -95,9 +120,8 @@ def _own_files(workspace: Workspace) -> Mapping[str, int]:
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    place, service, memory, model = (
-        report[name] for name in ("workspace", "service", "memory", "model")
-    )
+    place, service = report["workspace"], report["service"]
+    memory, model = report["memory"], report["model"]
     yield "workspace", place["root"] + ("" if place["exists"] else " (nothing is kept yet)")
     yield "service", service["state"] + (f", pid {service['pid']}" if service["pid"] else "")
     where = "" if memory["on"] else " for `kds ask` and `kds chat` alone"
@@ -105,17 +129,13 @@ def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "memory", f"{state} ({memory['from']})"
     yield "model", f"{model['name']} ({model['from']})" if model["name"] else "none"
     yield "hook", ", ".join(report["hooks"]) or "not installed: kds init"
-    kept = [
-        counted(count, _NOUNS[name][0]) + _NOUNS[name][1]
-        for name, count in report["counts"].items()
-        if count
-    ]
+    counts = report["counts"].items()
+    kept = [counted(count, _NOUNS[name][0]) + _NOUNS[name][1] for name, count in counts if count]
     yield "kept", ", ".join(kept) or "nothing"
 
 
 @command("kds doctor", "kds doctor --json", "kds doctor --fix")
-@click.option("--fix", is_flag=True, help="Take away the rights that others have to kds-brain, "
-              "and have git leave it out.")  # fmt: skip
+@flag("--fix", "Take away other users' rights to kds-brain, and have git ignore it.")
 @common_options
 def doctor(*, fix: bool, workspace: Workspace) -> int:
     """Check workspace, service, hook and client files; exit code 1 when there is a problem.
@@ -129,17 +149,86 @@ def doctor(*, fix: bool, workspace: Workspace) -> int:
             click.echo(f"took the rights of others from {changed} files and folders")
         if workspace_health.leave_out(project.workspace) and not asked_json():
             click.echo(f"added rules to {project.workspace.brain / '.gitignore'}")
-    with slow("looking at workspace, service, hook and clients"):
+    with slow("checking workspace, service, hook and clients"):
         findings = list(findings_of(project))
     well = is_well(findings)
-    say({"well": well, "findings": findings}, lambda: _show(findings, well=well))
+    say({"well": well, "findings": findings}, lambda: _print_findings(findings, well=well))
     return 0 if well else TESTS_FAILED
 
 
-def _show(findings: Sequence[Finding], *, well: bool) -> None:
+def _print_findings(findings: Sequence[Finding], *, well: bool) -> None:
     for finding in findings:
         print_line(finding.mark, f"{finding.check}: {finding.found}", tone=finding.mark)
         if finding.fix:
             print_line("", f"  do: {finding.fix}")
     problems = sum(finding.mark == "problem" for finding in findings)
     click.echo("all is well" if well else f"{problems} to put right")
+
+
+NOTHING: Final = """\
+nothing was measured in this time
+Turns and recalls are measured where the memory is on: set KDS_MEMORY=on, or `memory: {enabled: \
+true}` in kds-brain/settings.yaml. Measurements are kept for 30 days."""
+
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_PLAIN_BARS: Final = ".:-=+*%#"
+
+
+@command("kds metrics", "kds metrics --since 24h --json", "kds metrics --since 30d --plot kds.png")
+@option("--since TIME", "How far to look back, at most 30d.", default="7d")
+@json_option
+@option("--plot OUT.png|svg", "Draw the figures.", type=click.Path(path_type=Path, dir_okay=False))
+@workspace_option
+def metrics(*, since: str, plot: Path | None, workspace: Workspace) -> None:
+    """Print KDS's own numbers: turns, corrections, recalls, hits, times.
+
+    What each figure means: `kds help memory-cli`.
+    """
+    span = read_span(since)
+    if span > KEPT:
+        raise Refusal(f"'{since}' is longer than measurements are kept", "at most 30d")
+    if plot is not None:
+        check_target(plot, suffixes=SUFFIXES)
+        load_drawing()
+    corrections = PromptLibrary.load(workspace.prompts_dir).corrections()
+    with looking(MemoryPlace.of(workspace)) as store:
+        report = read_report(store, span, corrections)
+        stats = store.stats() if store else EMPTY
+    if plot is not None:
+        with slow("drawing"):
+            draw_metrics(plot, report)
+    memory = fields(stats, "sessions messages tokens size_bytes")
+    say(report.as_dict() | {"memory": memory}, lambda: _print_metrics(report, stats))
+
+
+def sparkline(counts: Sequence[int], bars: str = _BARS) -> str:
+    """Draw counts as one line of bars; a blank for zero.
+
+    >>> sparkline([0, 1, 4, 8])
+    ' ▁▄█'
+    """
+    most = max(counts, default=0)
+    return "".join(
+        bars[max(round(count / most * len(bars)), 1) - 1] if count else " " for count in counts
+    )
+
+
+def _print_metrics(report: MetricsReport, stats: Stats) -> None:
+    tables = list(metrics_tables(report))
+    if not tables:
+        click.echo(NOTHING)
+        return
+    print_line("since", minute(report.since))
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
+    bars = _BARS if encoding.startswith("utf") else _PLAIN_BARS
+    turns, recalls = ([getattr(one, name) for one in report.buckets]
+                      for name in ("turns", "recalls"))  # fmt: skip
+    print_line("turns", f"{sum(turns):,}  [{sparkline(turns, bars)}]")
+    print_line("recalls", f"{sum(recalls):,}  [{sparkline(recalls, bars)}]")
+    for table in tables:
+        if table.key != "activity":  # shown as bars
+            click.echo(f"\n{table.title}")
+            print_table(table.heads, table.rows)
+    size = f"{counted(stats.sessions, 'session')}, {counted(stats.messages, 'message')}"
+    click.echo()
+    print_line("memory", f"{size}, {mebibytes(stats.size_bytes)}")

@@ -15,8 +15,7 @@ from kds.brain.errors import KdsError
 from kds.brain.memory.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
-from kds.cli.command import MessageCommand, asked_json, command
-from kds.cli.completion import completed_by
+from kds.cli.command import MessageCommand, asked_json, command, flag, option
 from kds.cli.guard import Refusal, complain, complain_about, pass_on
 from kds.cli.options import (
     context_option,
@@ -28,6 +27,7 @@ from kds.cli.options import (
     workspace_option,
 )
 from kds.cli.output import (
+    counted,
     print_entries,
     print_json,
     print_line,
@@ -35,9 +35,8 @@ from kds.cli.output import (
     print_steps,
     print_turn,
 )
-from kds.cli.palette import coloured, for_people, toned
 from kds.cli.progress import slow
-from kds.cli.terminal import harmless
+from kds.cli.terminal import coloured, for_people, harmless, toned
 from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
@@ -45,7 +44,6 @@ NO_ANSWER: Final = 3
 """Exit code when the model did not answer; the message is kept, and can be asked again."""
 
 WAITING: Final = "waiting for the answer"
-
 PROMPT: Final = "kds> "
 ENDS: Final = ("/quit", "/exit")
 SHOWN_SESSIONS: Final = 10
@@ -61,12 +59,12 @@ HELP: Final = """\
 _FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _BLANK: Final = "\n\n"
 
-session_option = click.option(
-    "--session", metavar="NAME", shell_complete=completed_by("sessions"),
-    help="A conversation of its own: an id or title, or `last`; begun if there is none.",
-)  # fmt: skip
-model_option = click.option(
-    "--model", metavar="NAME", help="The model to ask.  [default: $KDS_MODEL, else your settings]"
+session_option = option(
+    "--session NAME",
+    "A conversation of its own: an id or title, or `last`; begun if there is none.",
+)
+model_option = option(
+    "--model NAME", "The model to ask.  [default: $KDS_MODEL, else your settings]"
 )
 
 
@@ -81,14 +79,13 @@ model_option = click.option(
 )
 @message_argument
 @json_option
-@click.option("--dry-run", is_flag=True, help="Print what would be sent; ask and keep nothing.")
-@click.option("--agent", metavar="NAME", help="The agent to take it: work-planner, or PLAN.",
-              shell_complete=completed_by("agents"))  # fmt: skip
+@flag("--dry-run", "Print what would be sent; ask and keep nothing.")
+@option("--agent NAME", "The agent to take it: work-planner, or PLAN.")
 @session_option
-@click.option("--follow", is_flag=True, help="Hand the work on: PLAN to EXECUTE to TEST.")
+@flag("--follow", "Hand the work on: PLAN to EXECUTE to TEST.")
 @model_option
-@click.option("--no-stream", is_flag=True, help="Print the answer when it is whole.")
-@click.option("--no-log", is_flag=True, help="Keep nothing: neither message nor answer.")
+@flag("--no-stream", "Print the answer when it is complete.")
+@flag("--no-log", "Keep nothing: neither message nor answer.")
 @context_option
 @workspace_option
 def ask(
@@ -102,7 +99,7 @@ def ask(
     """
     message = read_message(words)
     keeps = not (no_log or dry_run)
-    if agent is not None:  # before all else is loaded
+    if agent is not None:  # refuse a wrong name before the rest is loaded
         prompt_named(agent, kds.PromptLibrary.load(workspace.prompts_dir))
     with slow(LOADING):
         asked = kds.Session.open(workspace, name=session, context=context, model=model, log=keeps)
@@ -160,7 +157,7 @@ def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None
 @session_option
 @model_option
 @context_option
-@click.option("--no-log", is_flag=True, help="Keep nothing of what is said.")
+@flag("--no-log", "Keep nothing of what is said.")
 @workspace_option
 def chat(
     *, words: tuple[str, ...], session: str | None, model: str | None, context: str | None,
@@ -168,7 +165,7 @@ def chat(
 ) -> None:  # fmt: skip
     """Talk to the agents. Without a model, every turn shows its expansion, intent and agent.
 
-    MESSAGE, where there is one, is the first that is said; it may be several words.
+    MESSAGE, where there is one, is said first; it may be several words.
 
     /why, /prompt, /context, /sessions, /clear, /help and /quit are commands; all else is a
     message. Ctrl-C halts a running answer.
@@ -191,7 +188,7 @@ def chat(
             if not talk.take(line):
                 break
             if opened.alone and not no_log:
-                start_now(workspace)  # it serves what is said once it has loaded
+                start_now(workspace)  # it answers once it has loaded
 
 
 class _Chat:
@@ -269,8 +266,7 @@ class _Chat:
         memory = self.session.memory
         stays = memory.session
         kept = stays is not None and memory.find(stays) is not None
-        count = self.session.clear()
-        click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
+        click.echo(f"cleared {counted(self.session.clear(), 'message')}")
         if kept:
             click.echo(f"still in {MemoryPlace.of(self.session.workspace)}: what both sides said")
             click.echo(f"delete that, too: kds memory delete {stays} --yes")
@@ -281,8 +277,7 @@ def _lines(*, interactive: bool) -> Iterator[str]:
         yield from sys.stdin
         return
     if importlib.util.find_spec("readline"):
-        # Loading it is all it takes: input() then has history and line editing.
-        importlib.import_module("readline")
+        importlib.import_module("readline")  # gives input() history and line editing
     while True:
         try:
             yield input(PROMPT)
@@ -296,10 +291,10 @@ def _lines(*, interactive: bool) -> Iterator[str]:
 def _show_stream(
     pieces: Iterator[str | Answer], arrived: Callable[[], None], *, rendered: bool = False
 ) -> Answer:
-    """Print the pieces as they come, and return the answer they make.
+    """Print the pieces as they arrive, and return the answer at their end.
 
     ``arrived`` is called before the first one is printed. ``rendered``: as Markdown, a paragraph
-    at a time. What stands in the answer only because no model gave one is not printed.
+    at a time. A prompt that stands in for an answer is not printed.
     """
     prose = Prose(arrived, rendered=rendered)
     for piece in pieces:
@@ -318,32 +313,26 @@ def _tell_noted(answer: Answer) -> None:
 
 
 def _tell_about(answer: Answer, *, has_model: bool) -> None:
-    """Tell on stderr what else there is to an answer: what went wrong, and what may come next."""
+    """Tell on stderr what went wrong with an answer, and what may come next."""
     error = answer.error
-    for note in answer.notes:
-        if error is None or error.message not in note:
-            complain(note)
+    pass_on(note for note in answer.notes if error is None or error.message not in note)
     if error is not None:
-        hint = "; ".join(
-            filter(None, (error.hint, "the message is kept: `kds ask continue` asks again"))
-        )
+        again = "the message is kept: `kds ask continue` asks again"
+        hint = "; ".join(filter(None, (error.hint, again)))
         complain_about(KdsError(error.message, where=error.where, hint=hint))
-    if not sys.stderr.isatty():
-        return
+    hint = ""
     if not has_model and answer.replies:
-        _hint("no model is set, so this is the prompt for one: set KDS_MODEL to have it answered")
+        hint = "no model is set, so this is the prompt for one: set KDS_MODEL to have it answered"
     elif answer.handoffs and not (answer.question or answer.proposal):
         offer = answer.handoffs[0]
         because = f", since {offer.reason}" if offer.reason else ""
-        _hint(f"next: {offer.intent} ({offer.agent}){because}; say 'go ahead'")
-
-
-def _hint(text: str) -> None:
-    click.echo(toned(text, "label", err=True), err=True)
+        hint = f"next: {offer.intent} ({offer.agent}){because}; say 'go ahead'"
+    if hint and sys.stderr.isatty():
+        click.echo(toned(hint, "label", err=True), err=True)
 
 
 class Prose:
-    """What is said piece by piece. ``rendered``: as Markdown, else as it stands.
+    """Text that arrives piece by piece. ``rendered``: as Markdown, else as it is.
 
     ``before`` is called before anything is printed.
     """

@@ -1,9 +1,10 @@
 """What each kind of `kds eval` loads, plays and reports."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -22,10 +23,9 @@ from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.recalled import recall_settings
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
-from kds.cli.evaluation.dialogue_tests import WARM_UP, failure_dict, play_all
 from kds.cli.guard import Refusal, pass_on
 from kds.cli.options import open_router
-from kds.cli.output import fields, percent
+from kds.cli.output import fields
 from kds.cli.progress import reported, slow, tracked
 from kds.documents.indexing import add_documents
 from kds.query.query_service import QueryService
@@ -34,14 +34,15 @@ from kds.router.rewriting.writer import Mode
 from kds.service.desk import LOADING
 from kds.testing import chats, follow_ups, intents, retrieval, rewrites
 from kds.testing.dialogues import read_dialogues
-from kds.testing.playing import describe, score
+from kds.testing.playing import PlayedDialogue, describe, play, score
 
 SHOWN: Final = 10
-"""Failures, confusions or wrong messages that are printed."""
+"""Failures or confusions that are printed."""
+
+WARM_UP: Final = "I want to add a warm-up lap"
+"""The first message of a process also loads the language model: that is not the cost of a turn."""
 
 Figures = Mapping[str, object]
-Table = tuple[Sequence[str], Sequence[Sequence[str]]]
-"""Headings and rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,37 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The figures, as `--json` prints them; ``wrong`` is what `--errors` writes.
-
-    The rest is for people: figures of a baseline by heading, more tables, and a text.
-    """
+    """The figures, as `--json` prints them; what `--errors` writes; a text for people."""
 
     figures: Figures
     wrong: Sequence[Mapping[str, object]] = ()
-    baselines: Mapping[str, Figures] = field(default_factory=dict)
-    tables: Sequence[Table] = ()
     text: str = ""
+
+
+def play_all(
+    dialogues: Sequence["kds.Dialogue"], router: "kds.Router"
+) -> tuple[PlayedDialogue, ...]:
+    """Play each dialogue in a conversation of its own, of which nothing remains."""
+    router.rehearse(MinuteClock()).route(WARM_UP)
+    return tuple(play(dialogue, router.rehearse) for dialogue in tracked(dialogues, "playing"))
+
+
+def failure_dict(played: PlayedDialogue) -> dict[str, object]:
+    """The wrong turns of a dialogue, for JSON."""
+    return {
+        "id": played.dialogue.id,
+        "turns": [
+            {
+                "turn": number,
+                "where": turn.expected.where,
+                "user": turn.expected.user,
+                "mismatches": turn.verdict.mismatches,
+                "why": list(turn.turn.why),
+            }
+            for number, turn in enumerate(played.turns, start=1)
+            if not turn.verdict.passed
+        ],
+    }
 
 
 def of_dialogues(asked: Asked) -> Report:
@@ -112,12 +134,7 @@ def of_chats(asked: Asked) -> Report:
     figures = chats.score_chats(played)
     wrong = [one for one in played if one.expected.labelled]
     wrong = [one for one in wrong if one.harmed or one.intent_right is False]
-    return Report(
-        {**figures, "baselines": baselines},
-        list(map(_chat_error, wrong)),
-        {"never": baselines["never"], "most recent noun": baselines["recent_noun"]},
-        [_edit_table(name, figures[f"by_{name}"]) for name in ("rule", "kind")],
-    )
+    return Report({**figures, "baselines": baselines}, list(map(_chat_error, wrong)))
 
 
 def _chat_error(one: chats.PlayedChatTurn) -> dict[str, object]:
@@ -133,15 +150,6 @@ def _chat_error(one: chats.PlayedChatTurn) -> dict[str, object]:
         "intents": list(one.expected.intents),
         "why": list(one.turn.why),
     }
-
-
-def _edit_table(heading: str, counts: object) -> Table:
-    outcomes = ("right", "wrong", "false")
-    rows = [
-        (name or "(nothing refers)", *(str(one[outcome]) for outcome in outcomes))
-        for name, one in cast("Mapping[str, Mapping[str, object]]", counts).items()
-    ]
-    return (heading, *outcomes), rows
 
 
 def of_rewrites(asked: Asked) -> Report:
@@ -164,18 +172,7 @@ def of_rewrites(asked: Asked) -> Report:
     done = [rewrites.rewrite(one, resolver, rewriter) for one in tracked(examples, "rewriting")]
     figures = rewrites.score_rewrites(done)
     wrong = [_rewrite_error(one) for one in done if not one.exact]
-    tables = [_model_table(cast("Mapping[str, object]", found))
-              for found in (figures.get("rewrites"),) if found]  # fmt: skip
-    return Report(figures, wrong, {"copy": cast("Figures", figures["copy"])}, tables)
-
-
-def _model_table(found: Mapping[str, object]) -> Table:
-    """What became of the turns that a model was to rewrite."""
-    counts = {f"the model's rewrite: {name}": found[name] for name in ("used", "unchanged")}
-    for outcome in ("rejected", "failed"):
-        reasons = cast("Mapping[str, object]", found[outcome])
-        counts |= {f"{outcome}: {reason}": count for reason, count in reasons.items()}
-    return ("rewriting", "turns"), [(name, str(count)) for name, count in counts.items()]
+    return Report(figures, wrong)
 
 
 def _rewrite_error(one: rewrites.Rewritten) -> dict[str, object]:
@@ -211,17 +208,11 @@ def of_intents(asked: Asked) -> Report:
     outside = sum(message.out_of_scope for message in messages)
     figures = rounded(report.figures)
     std = {"std": rounded(report.std)} if asked.shots is not None else {}
-    counts: dict[tuple[str, str], int] = {}
-    for pair in report.pairs:
-        counts[pair] = counts.get(pair, 0) + (pair[0] != pair[1])
-    worst = sorted((-count, *pair) for pair, count in counts.items() if count)[:SHOWN]
-    return Report(
-        figures | std,
-        (),
-        {"+-": rounded(report.std)} if std else {},
-        [(("expected", "actual", "messages"), [(want, got, str(-n)) for n, want, got in worst])],
-        f"{len(messages)} messages, {outside} of them out of scope",
-    )
+    counts = Counter(pair for pair in report.pairs if pair[0] != pair[1])
+    worst = [f"{want} -> {got}: {count}" for (want, got), count in counts.most_common(SHOWN)]
+    heading = f"{len(messages)} messages, {outside} of them out of scope"
+    text = "\n".join([heading, *(["taken for one another:"] if worst else []), *worst])
+    return Report(figures | std, text=text)
 
 
 def _workspace_parts(workspace: Workspace) -> Parts:
@@ -241,15 +232,16 @@ def of_multi(asked: Asked) -> Report:
     ]
     wrong = [one for one in splits if not one.exact]
     rows = [
-        (one.example.where, one.example.text, " ".join(one.example.intents), " ".join(one.intents))
+        {
+            "where": one.example.where,
+            "text": one.example.text,
+            "intents": " ".join(one.example.intents),
+            "actual": " ".join(one.intents),
+        }
         for one in wrong
     ]
-    keys = ("where", "text", "intents", "actual")
-    return Report(
-        intents.score_splits(splits),
-        [dict(zip(keys, row, strict=True)) for row in rows],
-        tables=[(("where", "message", "expected", "actual"), rows[:SHOWN])],
-    )
+    told = [f"{row['where']}: {row['text']}: {row['intents']} -> {row['actual']}" for row in rows]
+    return Report(intents.score_splits(splits), rows, "\n".join(told[:SHOWN]))
 
 
 def of_retrieval(asked: Asked) -> Report:
@@ -273,33 +265,15 @@ def of_retrieval(asked: Asked) -> Report:
             for query in tracked(data.queries[: asked.limit], "asking")
         ]
     figures = retrieval.score_retrieval(retrieved)
-    categories = cast("Mapping[str, Figures]", figures["by_category"])
-    rows = [_ranking(f"category {name}", one) for name, one in categories.items()]
     if not asked.tune:
-        return Report(figures, tables=[(_RANKING, rows)])
+        return Report(figures)
     present = settings.weights
     tuned = retrieval.tune(retrieved, present=present, dense=embedder is not None)
-    best = tuned.weights
     if asked.write:
         asked.workspace.ensure()
-        values = {f"rerank_{name}": value for name, value in asdict(best).items()}
+        values = {f"rerank_{name}": value for name, value in asdict(tuned.weights).items()}
         write_values(asked.workspace.settings_path, "recall", values)
-    named = [f"{one.alpha:g} / {one.beta:g} / {one.gamma:g}" for one in (best, present)]
-    halves = [
-        _ranking(f"{named[0]}, on the half it was tuned on", asdict(tuned.searched_on)),
-        _ranking(f"{named[0]}, on the other half", asdict(tuned.other_half)),
-        _ranking(f"{named[1]}, as it is set, on the other half", asdict(tuned.before)),
-    ]
-    tables = [(_RANKING, rows), (("weights", *_RANKING[1:]), halves)]
-    return Report(figures | {"tuning": tuned.as_dict()}, tables=tables)
-
-
-_RANKING: Final = ("", "queries", "recall@5", "recall@10", "NDCG@5")
-
-
-def _ranking(name: str, one: Figures) -> Sequence[str]:
-    shares = (one["recall_at_5"], one["recall_at_10"], one["ndcg_at_5"])
-    return (name, str(one["queries"]), *(percent(cast("float | None", share)) for share in shares))
+    return Report(figures | {"tuning": tuned.as_dict()})
 
 
 def of_follow_ups(asked: Asked) -> Report:
@@ -320,19 +294,9 @@ def of_follow_ups(asked: Asked) -> Report:
             ]
     shown = follow_ups.CUTOFFS[-1]
     wrong = [_question_error(one, shown) for one in done]
-    figures = follow_ups.score_follow_ups(done)
-    kinds = {"follow-ups": figures["of_follow_ups"], "other questions": figures["of_others"]}
-    rows = [
-        (f"{kind}, {'as ' if name == 'typed' else ''}{name}", *map(percent, one.values()))
-        for kind, found in kinds.items()
-        for name, one in cast("Mapping[str, Mapping[str, float | None]]", found).items()
-    ]
-    heads = ("", *(f"recall@{depth}" for depth in follow_ups.CUTOFFS))
-    return Report(
-        figures,
-        [row for row in wrong if not row["resolved"] or cast("float", row[f"recall@{shown}"]) < 1],
-        tables=[(heads, rows)],
-    )
+    depth = f"recall@{shown}"
+    wrong = [row for row in wrong if not row["resolved"] or cast("float", row[depth]) < 1]
+    return Report(follow_ups.score_follow_ups(done), wrong)
 
 
 def _index(talks: Iterable[follow_ups.Talk], place: Workspace) -> None:

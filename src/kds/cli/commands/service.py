@@ -1,0 +1,367 @@
+"""`kds service`, `kds web`, `kds serve` and `kds mcp`: the service, its page, and the servers."""
+
+import json
+import os
+import re
+import signal
+import sys
+import webbrowser
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from kds.brain.clock import moment, utc_now
+from kds.brain.errors import KdsError
+from kds.brain.files import read_private
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, flag, group, option
+from kds.cli.guard import Refusal, complain_about
+from kds.cli.options import COUNT, NamedPath, common_options, find_workspace, workspace_option
+from kds.cli.output import counted, print_lines, say
+from kds.cli.progress import slow
+from kds.cli.terminal import shown, shown_text
+from kds.hooks import start as hook_start
+from kds.hooks.log import read_hook_log
+from kds.service import background
+from kds.service.background import standing_of
+from kds.service.service_client import ServiceAddress, host_and_port, reach
+
+if TYPE_CHECKING:  # a second and a half of imports, which a wrong option does not pay
+    from starlette.datastructures import State
+
+    from kds.service.listening import Site
+
+
+NOT_RUNNING: Final = 3
+"""Exit code of `kds service status` without a service, as LSB init scripts have it."""
+
+DEGRADED: Final = 1
+
+_STAMP: Final = re.compile(r"(?P<at>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?) (?P<text>.*)")
+
+_NEXT: Final = {
+    "not running": "start it: kds service start",
+    "starting": "it answers in some seconds, the first time in a workspace after 10 s and more",
+    "not answering": "end it with `kds service stop --force`, then: kds service start",
+}
+"""What to do about a service that does not answer."""
+
+_DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+@group("kds service start", "kds service status", "kds service stop")
+def service() -> None:
+    """Start, stop or look at the service that keeps this workspace's router warm.
+
+    Every command works the same without it, only slower.
+    """
+
+
+@command("kds service start --idle-minutes 0", of=service)
+@click.option("--idle-minutes", type=click.FloatRange(min=0),
+              help="End it after that long without a request; 0: never.  "
+              "[default: the settings, 30]")  # fmt: skip
+@flag("--no-wait", "Return at once, without waiting for it to come up.")
+@flag("--auto", "For the hook and commands: if set so.", hidden=True)
+@common_options
+def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: Workspace) -> None:
+    """Start the service in the background, unless it runs already."""
+    settings = load_settings(workspace).service
+    idle = settings.idle_minutes if idle_minutes is None else idle_minutes
+    if auto and not (settings.enabled and settings.auto):
+        hook_start.leave_word(str(workspace.brain), hook_start.DECLINED)
+        return
+    if not (no_wait or auto):
+        with slow("waiting for the service to load"):
+            health = background.start(workspace, idle_minutes=idle)
+        _show(health)
+        return
+    if auto:  # nobody waits for this process: a service that is ending may do so first
+        background.settle(workspace)
+    _show(_started(workspace, idle))
+
+
+def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
+    """The service that runs, or is on its way; else a new one, which nobody waits for."""
+    now = standing_of(workspace)
+    if now.health is not None:
+        return now.health
+    there = now.pid if now.state != "not running" else None
+    pid = there or background.spawn_service(workspace, idle_minutes=idle_minutes)
+    return {"status": "starting" if there is None else now.state, "pid": pid}
+
+
+@command("kds service hand-over < hook-input.json", of=service, name="hand-over", hidden=True)
+@workspace_option
+def hand_over(*, workspace: Workspace) -> None:
+    """Pass the input of a hook that found no service, on stdin, to the one that is starting.
+
+    It is held in memory alone: the service redacts what it writes down.
+    """
+    given = json.loads(sys.stdin.buffer.read(hook_start.HANDED_LIMIT))
+    settings = load_settings(workspace).service
+    if settings.enabled and settings.auto:
+        background.hand_over(workspace, given)
+
+
+@command("kds service stop", of=service)
+@flag("--force", "Kill it when it does not end by itself.")
+@common_options
+def stop(*, force: bool, workspace: Workspace) -> None:
+    """End the service; requests in flight are answered first."""
+    with slow("waiting for the service to end"):
+        outcome = background.stop(workspace, force=force)
+    say({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
+
+
+@command("kds service status --json", of=service)
+@common_options
+@click.pass_context
+def status(ctx: click.Context, *, workspace: Workspace) -> None:
+    """Show whether the service runs, and how it is.
+
+    Exit code 1: it uses earlier rules and prompts, because the new ones do not load. 3: it does
+    not answer.
+    """
+    now = standing_of(workspace)
+    if now.health is not None:
+        _show({**now.health, "socket": now.socket, "http": now.http})
+        ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
+    who = f", pid {now.pid}" if now.pid else ""
+    say(
+        {"status": now.state} | ({"pid": now.pid} if now.pid else {}),
+        f"the service is {now.state}{who}; {_NEXT[now.state]}",
+    )
+    ctx.exit(NOT_RUNNING)
+
+
+def _show(health: Mapping[str, Any]) -> None:
+    say(health, lambda: print_lines(_lines(health)))
+
+
+def _lines(health: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "service", f"{health['status']}, pid {health['pid']}"
+    if "started_at" not in health:
+        return
+    since = shown(datetime.fromisoformat(health["started_at"]))
+    yield "since", f"{since}, {counted(health['turns'], 'turn')}"
+    yield "memory", f"{health['rss_bytes'] / 2**20:.0f} MB"
+    for address in (health.get("socket"), health.get("http")):
+        if address:
+            yield "address", address
+    for place in health["workspaces"]:
+        yield "workspace", place["root"]
+        error = place["reload"]["error"]
+        if error:
+            yield "reload", f"failed; the earlier rules and prompts stay. {error}"
+        for warning in place["warnings"]:
+            if not error or error not in warning:  # every reply warns of it as well
+                yield "warning", warning
+
+
+@command(
+    "kds service logs", "kds service logs --log hook -n 5", "kds service logs --json", of=service
+)
+@click.option("-n", "count", type=COUNT, default=20, show_default=True,
+              help="How many of the newest lines.")  # fmt: skip
+@click.option("--log", type=click.Choice(["hook", "service"]), help="Only this one.")
+@common_options
+def logs(*, count: int, log: str | None, workspace: Workspace) -> None:
+    """Show the logs of the service and of the hook, the newest line last.
+
+    They never hold what you wrote. Times are UTC.
+    """
+    timed, last = [], ""
+    for line in (*_hook_log(workspace), *_service_log(workspace)):
+        last = line["at"] or last  # a line without a time belongs to the one before it
+        timed.append((last, line))
+    lines = [line for _, line in sorted(timed, key=lambda pair: pair[0])]
+    lines = [line for line in lines if log in (None, line["log"])][-count:]
+    rows = [
+        (
+            str(line["log"]),
+            f"{shown_text(at)} {line['text']}" if (at := line["at"]) else str(line["text"]),
+        )
+        for line in lines
+    ]
+    say(lines, (lambda: print_lines(rows)) if lines else "nothing was written down")
+
+
+def _hook_log(workspace: Workspace) -> Iterator[dict[str, str | None]]:
+    for trouble in read_hook_log(workspace.brain):
+        at = moment(trouble.at) if trouble.at else None
+        yield {"log": "hook", "at": at, "text": trouble.reason}
+
+
+def _service_log(workspace: Workspace) -> Iterator[dict[str, str | None]]:
+    content = read_private(ServiceAddress(workspace.brain).log_path) or b""
+    for line in content.decode("utf-8", "replace").splitlines():
+        found = _STAMP.fullmatch(line)
+        at, text = (found["at"], found["text"]) if found else (None, line)
+        if text.strip():
+            yield {"log": "service", "at": at, "text": text}
+
+
+@command("kds web", "kds web --port 8765 --no-open")
+@option("--port N", "Where to listen.  [default: any free port]", type=click.IntRange(1, 65_535))
+@flag("--no-open", "Print the link; open no browser.")
+@common_options
+def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
+    """Open the web page of this workspace: chat, and a look at all that KDS knows.
+
+    The service is started unless it runs. The link works once, within a few minutes, on this
+    machine only; from elsewhere forward the port (`ssh -L`).
+    """
+    with slow("waiting for the service to load"):
+        background.start(workspace, idle_minutes=load_settings(workspace).service.idle_minutes)
+    client = reach(workspace)
+    if client is None:
+        raise KdsError("the service went away", hint="try again, or see `kds service status`")
+    url, login = client.web(port)
+    has_display = sys.platform in ("win32", "darwin") or any(map(os.environ.get, _DISPLAYS))
+    opened = not no_open and has_display and webbrowser.open(login)
+    say(
+        {"url": url, "login": login, "opened": opened},
+        lambda: print_lines([("page", url), ("log in", f"{login}  (works once)")]),
+    )
+
+
+START_AGAIN: Final = 75
+"""Exit code of a service whose installation was replaced (EX_TEMPFAIL of sysexits): systemd with
+`Restart=on-failure` starts the new one."""
+
+ALREADY_SERVED: Final = 3
+"""Exit code when another process serves the workspace: for a start that is as good."""
+
+SWITCH_S: Final = 0.0005
+"""How long a thread may keep the interpreter while another waits for it. A hook goes from thread to
+thread: beside an answer that is rendered for fifty tabs, nine of ten take 63 ms or less instead of
+79 with Python's 5 ms (300 calls each, in turns, on a busy machine)."""
+
+WAITING: Final = (
+    "kds: waiting for an MCP client on stdin. Assistants start `kds mcp` themselves: "
+    "`kds init` tells them to. Leave with Ctrl+C."
+)
+
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
+
+
+@command(
+    "kds serve",
+    "kds serve --idle-timeout 30m",
+    "kds serve --workspace ~/shop --workspace ~/blog --http 8765",
+    "curl --unix-socket kds-brain/service.sock http://localhost/healthz",
+    'curl -H "Authorization: Bearer $(cat kds-brain/service.token)" http://127.0.0.1:8765/healthz',
+)
+@option("--workspace DIR", "Folder of a workspace; may be given several times.  "
+        "[default: $KDS_HOME, else searched]", to="folders", type=NamedPath(),
+        multiple=True)  # fmt: skip
+@option("--http [HOST:]PORT", "Also answer HTTP on loopback, with the token in "
+        "kds-brain/service.token; port 0: any free one, named in "
+        "kds-brain/service.json.")  # fmt: skip
+@option("--team [HOST:]PORT", "Also answer people with tokens of their own (`kds team add`), each "
+        "with conversations of their own in the database that KDS_DATABASE names; port 0: any "
+        "free one.")  # fmt: skip
+@flag("--json-log", "Write the log as JSON, a line each; with --team a line for every request, "
+      "too: its kind, status, time and person, never a text.")  # fmt: skip
+@option("--drain TIME", "With --team: go on answering for this time after SIGTERM, while /readyz "
+        "says no, so that a balancer sends nothing more by then.", default="0")  # fmt: skip
+@option("--idle-timeout TIME", "End after this time without a request: 90s, 30m, 2h; 0: never.",
+        default="0")  # fmt: skip
+@flag("--no-socket", "No unix socket, only HTTP on loopback: for file systems without sockets. "
+      "With --team, nothing but that: services may share a folder.")  # fmt: skip
+def serve(
+    folders: tuple[Path, ...], *, http: str | None, team: str | None, json_log: bool, drain: str,
+    idle_timeout: str, no_socket: bool,
+) -> int:  # fmt: skip
+    """Keep routers warm, and answer over a unix socket in each workspace's kds-brain/.
+
+    Prompts and rules are read anew when they change. Exit code 3: another process serves the
+    workspace already.
+    """
+    idle_s, drain_s = _seconds(idle_timeout), _seconds(drain) or 0.0
+    workspaces = [find_workspace(folder) for folder in folders or (None,)]
+    places = [None if place is None else host_and_port(place) for place in (http, team)]
+    from kds.service.errors import AlreadyServedError
+    from kds.service.listening import HttpAddress, TeamAddress
+    from kds.service.server import Service, ServiceOptions
+
+    options = ServiceOptions(
+        http=HttpAddress(*places[0]) if places[0] else None,
+        team=TeamAddress(*places[1]) if places[1] else None,
+        unix_socket=not no_socket,
+        idle_s=idle_s,
+        drain_s=drain_s,
+    )
+    if json_log:
+        options = replace(options, tell=_tell)
+    sys.setswitchinterval(SWITCH_S)
+    service = Service(workspaces, options, log=_log_json if json_log else _log, site=_make_site)
+    try:
+        service.run()
+    except AlreadyServedError as error:
+        complain_about(error)
+        return ALREADY_SERVED
+    return START_AGAIN if service.replaced else 0
+
+
+def _make_site(state: "State", port: int) -> "Site":
+    from kds.web.site import open_site  # half a second of imports, for the first visitor
+
+    return open_site(state, port)
+
+
+def _tell(request: Mapping[str, object]) -> None:
+    click.echo(json.dumps({"at": moment(utc_now()), "event": "request", **request}), err=True)
+
+
+def _log_json(line: str) -> None:
+    told = {"at": moment(utc_now()), "event": "service", "message": line}
+    click.echo(json.dumps(told), err=True)
+
+
+def _log(line: str) -> None:
+    click.echo(f"{moment(utc_now())} {line}", err=True)
+
+
+def _seconds(text: str) -> float | None:
+    """Read a time; None is never.
+
+    >>> _seconds("30m"), _seconds("90"), _seconds("0")
+    (1800.0, 90.0, None)
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise Refusal(f"invalid time '{text}'", "use 90s, 30m or 2h; 0 is never")
+    return float(match[1]) * _UNITS_S[match[2].lower() or "s"] or None
+
+
+@command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")
+@option("--http [HOST:]PORT", "Serve streamable HTTP there, for this machine and with a token, "
+        "instead of stdio.", to="address")  # fmt: skip
+@workspace_option
+def mcp(*, address: str | None, workspace: Workspace) -> None:
+    """Serve the router to MCP clients: tools, prompts and resources.
+
+    The client starts it and talks to it over stdin and stdout; everything else goes to stderr.
+    With --http a client sends the content of kds-brain/service.token as its bearer token.
+    """
+    place = None if address is None else host_and_port(address)
+    if place is None and sys.stdin.isatty():
+        click.echo(WAITING, err=True)
+    from kds.mcp.mcp_server import KdsServer, serve_http, serve_stdio  # 0.8 s of CPU
+
+    server = KdsServer(workspace)
+    if place is not None:
+        serve_http(server, *place, announce=lambda line: click.echo(line, err=True))
+        return
+    # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
+    # server. A file that is being written is complete, before or after (private_file.py).
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    serve_stdio(server)

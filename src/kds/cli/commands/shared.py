@@ -1,0 +1,227 @@
+"""`kds db` and `kds team`: the server that keeps conversations for many, and who may use it."""
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from kds.brain.clock import moment
+from kds.brain.environment import DATABASE
+from kds.brain.errors import ConfigError
+from kds.brain.learning.event_log import FILE_NAME as EVENTS
+from kds.brain.learning.event_log import EventLog
+from kds.brain.learning.learned_file import FILE_NAME as LEARNED
+from kds.brain.learning.learned_file import LearnedFile
+from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.store.postgres import Server
+from kds.brain.store.postgres_schema import STEPS, require, state_of, version
+from kds.brain.store.postgres_schema import upgrade as upgrade_tables
+from kds.brain.store.team import Team, Token
+from kds.brain.store.texts import PostgresText
+from kds.brain.workspace import SharedDatabase, Workspace, shared_database
+from kds.cli.command import command, flag, group, option
+from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
+from kds.cli.options import COUNT, common_options
+from kds.cli.output import counted, fields, print_lines, print_table, say
+from kds.cli.progress import slow
+from kds.cli.terminal import shown
+
+organisation_option = option(
+    "--organisation NAME", "Whose they are.  [default: database.organisation]"
+)
+
+
+@group(
+    "kds db upgrade",
+    "kds db check --json",
+    closing="""KDS_DATABASE names the server, or `database.url` in your own settings.
+More: kds help operations""",
+)
+def database() -> None:
+    """Make and examine the PostgreSQL database that you named."""
+
+
+@command("kds db upgrade", "kds db upgrade --check", of=database)
+@flag("--check", "Only tell; exit code 1 when there is something to do.", to="only_check")
+@common_options
+def upgrade(*, only_check: bool, workspace: Workspace) -> int:
+    """Make the tables on the server, or bring them to what this KDS needs.
+
+    Services of the version before go on working meanwhile; several upgrades at once wait for one
+    another.
+    """
+    with _opened(workspace) as (named, server), slow("upgrading the database"):
+        if only_check:
+            before, after = version(server), len(STEPS)
+        else:
+            before, after = upgrade_tables(server)
+    if before >= after:
+        told = f"nothing to do: the tables of {named} are of version {before}"
+    elif only_check:
+        told = f"the tables of {named} are of version {before}; this KDS needs {after}"
+    else:
+        told = f"the tables of {named} went from version {before} to {after}"
+    say({"database": str(named), "before": before, "after": max(before, after)}, told)
+    return TESTS_FAILED if only_check and before < after else 0
+
+
+@command("kds db check --json", of=database)
+@common_options
+def check(*, workspace: Workspace) -> int:
+    """Examine the server, the role, the tables and what you have there; change nothing.
+
+    Exit code 1 when something is wrong; a role with too many rights is only a warning.
+    """
+    with _opened(workspace) as (named, server), slow("examining the database"):
+        state = state_of(server)
+        problems = list(state.problems)
+        if not problems:
+            with PostgresStore.of(named) as store:
+                problems += [*store.check().problems, *_problems(named)]
+    vector = f"pgvector {state.vector}" if state.vector else "no pgvector"
+    lines = [
+        ("database", str(named)),
+        ("server", f"PostgreSQL {state.version}, {vector}"),
+        ("tables", f"version {state.steps}; this KDS needs {len(STEPS)}"),
+        ("role", state.role),
+        ("tenant", " / ".join(named.tenant)),
+        *(("problem", line) for line in problems),
+    ]
+    say(
+        {"database": str(named)}
+        | fields(state, "version vector steps role superuser standby")
+        | {"needed": len(STEPS), "warnings": list(state.warnings), "problems": problems},
+        lambda: print_lines(lines if problems else [*lines, ("", "the database is in order")]),
+    )
+    pass_on(state.warnings)
+    return TESTS_FAILED if problems else 0
+
+
+def _problems(named: SharedDatabase) -> Iterator[str]:
+    """What cannot be read of what was learned; nothing is changed."""
+    if damaged := EventLog(PostgresText.of(named, EVENTS)).damaged():
+        yield f"lines of {EVENTS} that cannot be read: {damaged}; kds learn list sets them aside"
+    try:
+        LearnedFile(PostgresText.of(named, LEARNED)).entries()
+    except ConfigError as error:
+        yield f"what was learned is not used: {error.where}: {error.message}"
+
+
+@group(
+    "kds team add ann", "kds team list", "kds team remove ann", closing="More: kds help operations"
+)
+def team() -> None:
+    """Say who may use a shared service: tokens, and what was done with them.
+
+    They are kept in the database that KDS_DATABASE names.
+    """
+
+
+@command("kds team add ann", "kds team add eve --admin --days 90", of=team)
+@click.argument("person", metavar="PERSON")
+@organisation_option
+@flag("--admin", "May see the figures of the service, too.")
+@option("--days N", "End after N days.", type=COUNT)
+@common_options
+def add(
+    *, person: str, organisation: str | None, admin: bool, days: int | None, workspace: Workspace
+) -> None:
+    """Make a token for PERSON, and print it: it is shown this once."""
+    with _team(workspace, organisation) as (found, name):
+        token = found.make_token(name, person, "admin" if admin else "member", days=days)
+    say({"organisation": name, "person": person, "token": token}, token)
+
+
+@command("kds team list --json", "kds team list --audit", of=team, name="list")
+@flag("--audit", "Instead: who made, revoked and removed what, the latest first.")
+@option("--limit N", "With --audit: entries to show.", default=100, type=COUNT)
+@organisation_option
+@common_options
+def list_(*, audit: bool, limit: int, organisation: str | None, workspace: Workspace) -> None:
+    """List the tokens of an organisation, those that ended too."""
+    with _team(workspace, organisation) as (found, name):
+        entries = found.audit(name, limit=limit) if audit else ()
+        tokens = () if audit else found.tokens(name)
+    if audit:
+        rows = [(shown(one.at), one.actor, one.action, one.person) for one in entries]
+        told = [fields(one, "at organisation actor action person") for one in entries]
+        say(told, lambda: print_table(("when", "by", "what", "person"), rows))
+        return
+    rows = [(one.id, one.person.name, one.person.role, _state(one)) for one in tokens]
+    say(
+        [_token(one) for one in tokens],
+        lambda: print_table(("token", "person", "role", "state"), rows),
+    )
+
+
+@command(
+    "kds team remove ann --token all",
+    "kds team remove ann --token 5f1c2a",
+    "kds team remove ann --yes",
+    of=team,
+)
+@click.argument("person", metavar="PERSON")
+@option("--token ID", "End only the token whose id begins so, or `all`; what they said stays.")
+@organisation_option
+@flag("--yes", "Remove everything; without this or --token nothing is done.")
+@common_options
+def remove(
+    *, person: str, token: str | None, organisation: str | None, yes: bool, workspace: Workspace
+) -> None:
+    """Remove PERSON: tokens, and everything they said, in every project.
+
+    With --token only tokens end. Services accept them for 10 s more.
+    """
+    if token is None and not yes:
+        raise Refusal(f"this removes everything that '{person}' said", "add --yes")
+    with _team(workspace, organisation) as (found, name):
+        if token is None:
+            count = found.remove(name, person)
+            say({"projects": count}, f"removed {person}: {counted(count, 'project')}")
+            return
+        count = found.revoke(name, person, None if token == "all" else token)
+    if not count:
+        raise Refusal(f"'{person}' has no such token", "see them: kds team list")
+    say({"revoked": count}, f"revoked {counted(count, 'token')}")
+
+
+@contextmanager
+def _opened(workspace: Workspace) -> Iterator[tuple[SharedDatabase, Server]]:
+    """The database that the user named, and its server. Raises Refusal, StoreError."""
+    found = shared_database(workspace)
+    if found is None:
+        raise Refusal(
+            "no database is named, so conversations are kept in files",
+            f"set {DATABASE}=postgresql://USER:PASSWORD@HOST/NAME, "
+            "or `database.url` in your own settings; see kds help operations",
+        )
+    server = found.server()
+    try:
+        yield found, server
+    finally:
+        server.close()
+
+
+@contextmanager
+def _team(workspace: Workspace, organisation: str | None) -> Iterator[tuple[Team, str]]:
+    """The team on the server, and the name of the organisation."""
+    with _opened(workspace) as (shared, server):
+        require(server)
+        yield Team(server, actor=getpass.getuser()), organisation or shared.tenant[0]
+
+
+def _state(token: Token) -> str:
+    if token.revoked_at is not None:
+        return f"revoked {shown(token.revoked_at)}"
+    return "good" if token.expires_at is None else f"good until {moment(token.expires_at)}"
+
+
+def _token(token: Token) -> dict[str, object]:
+    return {
+        "id": token.id,
+        "organisation": token.person.organisation,
+        "person": token.person.name,
+        "role": token.person.role,
+        **fields(token, "created_at expires_at revoked_at"),
+    }

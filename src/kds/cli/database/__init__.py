@@ -1,1 +1,0 @@
-"""`kds db`: the server that keeps conversations for many."""

@@ -1,1 +1,0 @@
-"""`kds eval` and `kds test`: measuring the router on examples."""

@@ -1,1 +1,0 @@
-"""`kds learn` and `kds forget`: what corrections taught, and forgetting it."""

@@ -1,1 +1,0 @@
-"""`kds init`, `doctor`, `export`, `mcp`, `serve` and `service`: KDS beside other programs."""
