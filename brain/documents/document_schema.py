@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.passages.passage_schema import (
-    CHUNK_INDEX,
-    CHUNK_WORDS,
     INDEX_TABLES,
     STATE_TABLE,
     VECTOR_TABLES,
@@ -68,8 +66,6 @@ CONTRADICTIONS: Final = {
 DOCUMENTS: Final = FileKind(
     "the document store",
     APPLICATION_ID,
-    {"chunk_fts": CHUNK_INDEX},
-    vocabularies={"chunk_word": CHUNK_WORDS},
     rebuild="kds memory check --rebuild",
     migrations=(TABLES,),
     contradictions=CONTRADICTIONS,

@@ -22,11 +22,11 @@ from kds.brain.memory.extractive import ExtractiveSummarizer
 from kds.brain.memory.memory_place import MemoryPlace
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import log_recall
+from kds.brain.memory.profile import fitting_lines
 from kds.brain.memory.prompt_memory import (
     Citations,
     MemoryPassage,
     PromptMemory,
-    fitting_lines,
     passages_about,
 )
 from kds.brain.memory.records import Session

@@ -1,10 +1,10 @@
 """The conversation memory of one tenant on a server: `memory_store.MemoryStore`, put together."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from collections.abc import Sequence
+from typing import Final
 
 from kds.brain.memory.memory_rows import SUMMARY_COLUMNS, summary_of
-from kds.brain.memory.memory_schema import CONTRADICTIONS, UNCUT
+from kds.brain.memory.memory_schema import CONTRADICTIONS
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.messages import Draft
 from kds.brain.memory.records import Stats
@@ -30,12 +30,6 @@ _TEXTS: Final = (
 )
 """What the index knows of each passage, as the view ``chunk_text`` of a file has it."""
 
-_UNCUT: Final = (
-    "SELECT count(*) FROM message WHERE btrim(content, E' \\t\\n') <> '' "
-    "AND role <> 'system' "
-    "AND NOT EXISTS (SELECT 1 FROM chunk WHERE message_num = message.num)"
-)
-
 
 class PostgresStore(PostgresPassages, MemoryStore):
     """The memory of one person in an organisation."""
@@ -43,7 +37,7 @@ class PostgresStore(PostgresPassages, MemoryStore):
     database: Tenancy
     holders = "session"
     texts = _TEXTS
-    contradictions: ClassVar[Mapping[str, str]] = CONTRADICTIONS | {UNCUT: _UNCUT}
+    contradictions = CONTRADICTIONS
 
     def index_passages(
         self, connection: Connection, session_num: int, seq: int, ids: Sequence[int], draft: Draft

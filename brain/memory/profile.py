@@ -10,22 +10,44 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.prompt_memory import matching_lines, profile_lines
 from kds.brain.memory.records import Consent, ConsentAction, ConsentEvent, Profile
+from kds.brain.memory.summaries import alike
 from kds.brain.passages.dense import Vector
-from kds.brain.passages.query import Question
+from kds.brain.passages.query import WORD, Question
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.vector_blob import from_blob, to_blobs
+from kds.brain.passages.vector_blob import to_blobs
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.store.sqlite import Database
+from kds.brain.words.stems import EMPTY_WORDS, stem
+from kds.brain.words.tokens import TokenCounter
 
-ALIKE: Final = 0.35
-"""Cosine of a question and a line of the profile that it is about, by MiniLM-class models."""
+PROFILE_TOKENS: Final = 200
+"""Of the profile in one prompt at most."""
 
 PURPOSE_LIMIT: Final = 200
 """Characters of a purpose in the audit log."""
+
+
+LABELS: Final[Mapping[str, str]] = {
+    "role": "Role",
+    "languages": "Languages",
+    "frameworks": "Frameworks",
+    "style": "Style of answers",
+    "constraints": "Constraints",
+    "preferences": "Preferences",
+    "goals": "Goals",
+    "domain": "Domain",
+    "about": "Notes",
+    "name": "Name",
+}
+"""What the fields of the profile are called, the most useful first."""
+
+_NAMED: Final = ("languages", "frameworks")
+"""Lists of which a message may name those that count for it."""
+
+_FITTING: Final = ("goals", "domain", "about", "name")
+"""Fields that only count for a message which shares a word with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +76,7 @@ class ProfileTable:
     def revoke(self) -> Consent:
         """Withdraw consent: wipes profile and vectors, and their bytes from every file."""
         with self.database.write() as connection:
-            _wipe(self.database, connection)
+            _wipe(connection)
             self._log(connection, "revoked", "")
             note_scrub(self.database, connection)
             consent = _consent(connection)
@@ -84,7 +106,7 @@ class ProfileTable:
         found = _fields(profile)
         with self.database.write() as connection:
             self._require(connection)
-            _wipe(self.database, connection)
+            _wipe(connection)
             connection.executemany(
                 "INSERT INTO profile(field, value) VALUES (?, ?)",
                 [(field, json.dumps(value, ensure_ascii=False)) for field, value in found.items()],
@@ -95,11 +117,8 @@ class ProfileTable:
     def embed(self, embedder: Embedder) -> None:
         """Keep the vector of each line of the profile; revoking the consent wipes them.
 
-        In the files of a workspace only: on a server the profile is found by its words. Raises
-        StoreError without consent or for unusable vectors, and what the model raises.
+        Raises StoreError without consent or for unusable vectors, and what the model raises.
         """
-        if not isinstance(self.database, Database):
-            return
         lines = self._lines()
         found = dict(zip(lines, embedder.embed_documents(list(lines.values())), strict=True))
         _, blobs = to_blobs(found, where=self.database.place)
@@ -127,17 +146,12 @@ class ProfileTable:
         return tuple(line for field, line in lines.items() if line in named or field in near)
 
     def _near(self, vector: Vector) -> frozenset[str]:
-        if not isinstance(self.database, Database):
-            return frozenset()
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT field, f16 FROM profile_vector WHERE model = ?", (vector.model,)
             ).fetchall()
-        _, blobs = to_blobs({"": vector.values}, where=self.database.place)
-        asked = from_blob(blobs[""]).astype("f4")
-        vectors = {field: from_blob(blob).astype("f4") for field, blob in rows}
-        same = {field: one for field, one in vectors.items() if one.shape == asked.shape}
-        return frozenset(field for field, one in same.items() if float(one @ asked) >= ALIKE)
+        found = alike(vector.values, rows, where=self.database.place)
+        return frozenset(field for field, _ in found)
 
     def _lines(self) -> dict[str, str]:
         with self.database.read() as connection:
@@ -168,10 +182,9 @@ class ProfileTable:
             )
 
 
-def _wipe(engine: Engine, connection: Connection) -> None:
+def _wipe(connection: Connection) -> None:
     connection.execute("DELETE FROM profile")
-    if isinstance(engine, Database):
-        connection.execute("DELETE FROM profile_vector")
+    connection.execute("DELETE FROM profile_vector")
 
 
 def _consent(connection: Connection) -> Consent:
@@ -206,3 +219,60 @@ def _profile(stored: Mapping[str, object]) -> Profile:
         if name in known
     }
     return Profile(**values)
+
+
+def profile_lines(profile: Profile) -> dict[str, str]:
+    """Return the fields that are set, each as one line, in the order of LABELS.
+
+    >>> profile_lines(Profile(role="SRE", preferences={"tests": "pytest"}))
+    {'role': 'Role: SRE', 'preferences': 'Preferences: tests=pytest'}
+    """
+    texts = {field: _told(getattr(profile, field)) for field in LABELS}
+    return {field: f"{LABELS[field]}: {text}" for field, text in texts.items() if text}
+
+
+def fitting_lines(
+    profile: Profile, message: str, *, count: TokenCounter, limit_tokens: int = PROFILE_TOKENS
+) -> tuple[str, ...]:
+    """Return the lines of the profile that fit a message, within ``limit_tokens``.
+
+    How to answer (role, style, constraints, preferences) counts for every message; of languages
+    and frameworks those that the message names, if it names any; all else where it shares a
+    content word with the message.
+    """
+    asked = content_stems(message)
+    for field in _NAMED:
+        named = tuple(one for one in getattr(profile, field) if content_stems(one) & asked)
+        if named:
+            profile = profile.with_field(field, named)
+    kept: list[str] = []
+    for field, line in profile_lines(profile).items():
+        said = line.partition(": ")[2]
+        fits = field not in _FITTING or content_stems(said) & asked
+        if fits and count("\n".join((*kept, line))) <= limit_tokens:
+            kept.append(line)
+    return tuple(kept)
+
+
+def matching_lines(profile: Profile, question: Question) -> tuple[str, ...]:
+    """Return the lines of the profile that share a content word with a question.
+
+    >>> from kds.brain.passages.query import read_question
+    >>> matching_lines(Profile(role="SRE", domain="payments"), read_question("which payments?"))
+    ('Domain: payments',)
+    """
+    asked = {one for term in question.terms for one in term.stems}
+    lines = profile_lines(profile).values()
+    return tuple(line for line in lines if content_stems(line.partition(": ")[2]) & asked)
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that say something."""
+    words = (word.casefold() for word in WORD.findall(text))
+    return frozenset(stem(word) for word in words if word not in EMPTY_WORDS)
+
+
+def _told(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={one}" for key, one in value.items())
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

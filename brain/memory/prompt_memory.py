@@ -9,17 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.memory.records import Profile
+from kds.brain.memory.profile import content_stems
 from kds.brain.memory.sessions import SessionTable
-from kds.brain.passages.query import WORD, Question
+from kds.brain.passages.query import Question
 from kds.brain.passages.recalled import Hit
 from kds.brain.passages.store import MessageSearch
 from kds.brain.passages.values import Passage
-from kds.brain.words.stems import EMPTY_WORDS, stem
-from kds.brain.words.tokens import TokenCounter
-
-PROFILE_TOKENS: Final = 200
-"""Of the profile in one prompt at most."""
 
 SHARED_WORDS: Final = 2
 """Words that a message and a passage share at least, unless they share an identifier."""
@@ -38,26 +33,6 @@ LONG_MESSAGE: Final = 8
 
 PRIOR: Final = 30.0
 """Passages that every word is taken to stand in beforehand: in a small memory no word is rare."""
-
-LABELS: Final[Mapping[str, str]] = {
-    "role": "Role",
-    "languages": "Languages",
-    "frameworks": "Frameworks",
-    "style": "Style of answers",
-    "constraints": "Constraints",
-    "preferences": "Preferences",
-    "goals": "Goals",
-    "domain": "Domain",
-    "about": "Notes",
-    "name": "Name",
-}
-"""What the fields of the profile are called, the most useful first."""
-
-_NAMED: Final = ("languages", "frameworks")
-"""Lists of which a message may name those that count for it."""
-
-_FITTING: Final = ("goals", "domain", "about", "name")
-"""Fields that only count for a message which shares a word with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,51 +77,6 @@ class Citations:
         return f"[{self(passage)}]\n{passage.body.strip()}"
 
 
-def profile_lines(profile: Profile) -> dict[str, str]:
-    """Return the fields that are set, each as one line, in the order of LABELS.
-
-    >>> profile_lines(Profile(role="SRE", preferences={"tests": "pytest"}))
-    {'role': 'Role: SRE', 'preferences': 'Preferences: tests=pytest'}
-    """
-    texts = {field: _told(getattr(profile, field)) for field in LABELS}
-    return {field: f"{LABELS[field]}: {text}" for field, text in texts.items() if text}
-
-
-def fitting_lines(
-    profile: Profile, message: str, *, count: TokenCounter, limit_tokens: int = PROFILE_TOKENS
-) -> tuple[str, ...]:
-    """Return the lines of the profile that fit a message, within ``limit_tokens``.
-
-    How to answer (role, style, constraints, preferences) counts for every message; of languages
-    and frameworks those that the message names, if it names any; all else where it shares a
-    content word with the message.
-    """
-    asked = _stems(message)
-    for field in _NAMED:
-        named = tuple(one for one in getattr(profile, field) if _stems(one) & asked)
-        if named:
-            profile = profile.with_field(field, named)
-    kept: list[str] = []
-    for field, line in profile_lines(profile).items():
-        said = line.partition(": ")[2]
-        fits = field not in _FITTING or _stems(said) & asked
-        if fits and count("\n".join((*kept, line))) <= limit_tokens:
-            kept.append(line)
-    return tuple(kept)
-
-
-def matching_lines(profile: Profile, question: Question) -> tuple[str, ...]:
-    """Return the lines of the profile that share a content word with a question.
-
-    >>> from kds.brain.passages.query import read_question
-    >>> matching_lines(Profile(role="SRE", domain="payments"), read_question("which payments?"))
-    ('Domain: payments',)
-    """
-    asked = {one for term in question.terms for one in term.stems}
-    lines = profile_lines(profile).values()
-    return tuple(line for line in lines if _stems(line.partition(": ")[2]) & asked)
-
-
 def passages_about(
     store: MessageSearch, question: Question, hits: Sequence[Hit], *, said: Iterable[str] = ()
 ) -> tuple[Hit, ...]:
@@ -165,7 +95,7 @@ def passages_about(
 
 
 def _is_about(question: Question, hit: Hit, weights: Mapping[str, float]) -> bool:
-    here = _stems(f"{hit.passage.header} {hit.passage.body}")
+    here = content_stems(f"{hit.passage.header} {hit.passage.body}")
     shared = [term.word for term in question.terms if term.stems & here]
     if hit.parts.code > 0.0 and question.asks_for_code:
         return True
@@ -181,14 +111,3 @@ def _weights(store: MessageSearch, question: Question) -> dict[str, float]:
     counts = store.document_frequencies(question.words)
     found = {term.word: sum(counts.get(form, 0) for form in term.forms) for term in question.terms}
     return {word: math.log1p((total + PRIOR) / (number + PRIOR)) for word, number in found.items()}
-
-
-def _stems(text: str) -> frozenset[str]:
-    words = (word.casefold() for word in WORD.findall(text))
-    return frozenset(stem(word) for word in words if word not in EMPTY_WORDS)
-
-
-def _told(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}={one}" for key, one in value.items())
-    return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -1,7 +1,7 @@
-"""Summaries, and their full-text index in SQLite."""
+"""The table of summaries, with what finds them: words, and vectors where there is a model."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_rows import SUMMARY_COLUMNS, summary_of
@@ -13,15 +13,17 @@ from kds.brain.passages.vector_blob import from_blob, to_blobs
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.health import healing
-from kds.brain.store.sqlite import Database
 
 ALIKE: Final = 0.35
-"""Least cosine at which a summary is about a question, as for the profile."""
+"""Least cosine at which a summary or a line of the profile is about a question, for MiniLM-class
+models."""
 
 BATCH: Final = 32
 """Summaries that are embedded at once."""
 
-_FROM = "summary JOIN session ON session.num = summary.session_num"
+T = TypeVar("T")
+
+_FROM: Final = "summary JOIN session ON session.num = summary.session_num"
 
 
 class SummaryTable:
@@ -92,12 +94,7 @@ class SummaryTable:
         return tuple((summary_of(row[:-1]), row[-1]) for row in rows)
 
     def summaries_without(self, model: str) -> tuple[Summary, ...]:
-        """Return periodic summaries that have no vector of ``model``, the latest first.
-
-        In the files of a workspace only: on a server summaries are found by their words.
-        """
-        if not isinstance(self.database, Database):
-            return ()
+        """Return periodic summaries that have no vector of ``model``, the latest first."""
         with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT {SUMMARY_COLUMNS} FROM {_FROM} WHERE summary.kind = 'periodic' AND "
@@ -119,8 +116,9 @@ class SummaryTable:
         _, blobs = to_blobs(found, where=self.database.place)
         with self.database.write(durable=False) as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO summary_vector(summary_num, model, f16) "
-                "SELECT num, ?, ? FROM summary WHERE num = ?",
+                "INSERT INTO summary_vector(summary_num, model, f16) "
+                "SELECT num, ?, ? FROM summary WHERE num = ? ON CONFLICT(summary_num) "
+                "DO UPDATE SET model = excluded.model, f16 = excluded.f16",
                 [(embedder.name, blob, number) for number, blob in blobs.items()],
             )
         return len(blobs)
@@ -129,8 +127,6 @@ class SummaryTable:
         self, vector: Sequence[float], session_id: str, *, model: str, limit: int
     ) -> tuple[tuple[Summary, float], ...]:
         """Rank the summaries of one session by their meaning (cosine of ALIKE or more)."""
-        if not isinstance(self.database, Database):
-            return ()
         with self.database.read() as connection:
             number = session_number(connection, session_id, self.database.place)
             rows = connection.execute(
@@ -139,15 +135,18 @@ class SummaryTable:
                 "WHERE session_num = ? AND model = ?",
                 (number, model),
             ).fetchall()
-        if not rows:
-            return ()
-        _, blobs = to_blobs({"": vector}, where=self.database.place)
-        asked = from_blob(blobs[""]).astype("f4")
-        vectors = ((row, from_blob(row[-1]).astype("f4")) for row in rows)
-        scored = [
-            (summary_of(row[:-1]), float(one @ asked))
-            for row, one in vectors
-            if one.shape == asked.shape
-        ]
-        near = sorted((one for one in scored if one[1] >= ALIKE), key=lambda one: -one[1])
-        return tuple(near[:limit])
+        stored = [(summary_of(row[:-1]), row[-1]) for row in rows]
+        return tuple(alike(vector, stored, where=self.database.place)[:limit])
+
+
+def alike(
+    vector: Sequence[float], stored: Sequence[tuple[T, bytes]], *, where: str
+) -> list[tuple[T, float]]:
+    """Return what has a vector of a cosine of ALIKE or more, the nearest first."""
+    if not stored:
+        return []
+    _, blobs = to_blobs({"": vector}, where=where)
+    asked = from_blob(blobs[""]).astype("f4")
+    read = ((one, from_blob(blob).astype("f4")) for one, blob in stored)
+    found = [(one, float(its @ asked)) for one, its in read if its.shape == asked.shape]
+    return sorted((one for one in found if one[1] >= ALIKE), key=lambda one: -one[1])

@@ -1,39 +1,86 @@
-"""How an older file becomes a present one: named steps in a list, each in its transaction.
+"""What is in a database file: the steps that make its tables, and whether it has only these.
 
 A file's ``user_version`` counts the steps it has had. Before an older file is changed it is
 copied; a newer file is refused.
+
+A project can bring its own `kds-brain` along. A view in place of a table, a trigger, an expression
+as a default would run its author's SQL at our next query. So a file is only used when each
+definition in it is, word for word, that of its version. Until that is known SQLite trusts nothing
+that the file defines; afterwards it must: our own triggers keep the search index, which counts as
+unsafe before SQLite 3.44.
 """
 
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Final
 
 from kds.brain.errors import StoreError
 
 Migration = str
 """The SQL of one step."""
 
+Made = frozenset[tuple[str, str, str]]
+"""Type, name and SQL of each definition in a file."""
 
-@dataclass(frozen=True, slots=True)
+_STATISTICS: Final = {
+    ("table", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    ("table", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
+}
+"""What a program that the user looks into the file with may leave: numbers for the planner."""
+
+_SHADOW: Final = re.compile(r"_(?:data|idx|content|docsize|config)$")
+_COLUMN: Final = r"\w+(?: (?:INTEGER|BLOB|TEXT))?(?: PRIMARY KEY)?(?: NOT NULL)?"
+_PLAIN: Final = re.compile(
+    rf"CREATE TABLE '\w+'\((?:{_COLUMN}, ?)*(?:{_COLUMN}|PRIMARY KEY ?\(\w+(?:, ?\w+)*\))\)"
+    r"(?: WITHOUT ROWID)?"
+)
+"""A table of an index, which FTS5 defines: columns and a key, as each version of it likes them."""
+
+
+@dataclass(frozen=True)
 class FileKind:
-    """What a database file of KDS is, such as the conversation memory: all kinds are looked after
-    alike, and this says what differs."""
+    """What a database file of KDS is, such as the conversation memory."""
 
     what: str
     """How messages call it: "the memory"."""
     application_id: int
     """Says in the file whose it is."""
-    indexes: Mapping[str, str]
-    """The full-text indexes by name, and how each is made."""
-    vocabularies: Mapping[str, str]
-    """The tables that tell the words of an index, and how each is made."""
     rebuild: str
     """The command that puts its index in order."""
     migrations: Sequence[Migration]
     """Only ever added to at the end: a step that a user's file has had stays as it is."""
     contradictions: Mapping[str, str]
     """What may not be, and the question that counts how often it is."""
+
+    @cached_property
+    def indexes(self) -> Mapping[str, str]:
+        """The full-text indexes by name, and how each is made."""
+        return self._virtual("fts5(")
+
+    @cached_property
+    def vocabularies(self) -> Mapping[str, str]:
+        """The tables that tell the words of an index, and how each is made."""
+        return self._virtual("fts5vocab(")
+
+    def _virtual(self, module: str) -> Mapping[str, str]:
+        made = sorted(_made_by(tuple(self.migrations)))
+        return {name: sql for _, name, sql in made if f"USING {module}" in sql}
+
+
+def scripts(folder: Path) -> tuple[Migration, ...]:
+    """Return the SQL files of a folder, in the order of their numbers."""
+    files = sorted(folder.glob("*.sql"), key=lambda path: int(path.name.partition("_")[0]))
+    return tuple(path.read_text(encoding="utf-8") for path in files)
+
+
+def read_script(path: Path, **values: object) -> str:
+    """Return the SQL of a file of ours, with ``values`` in the place of their {names}."""
+    return path.read_text(encoding="utf-8").format(**values)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -75,11 +122,6 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> 
             raise
 
 
-def read_script(path: Path, **values: object) -> str:
-    """Return the SQL of a file of ours, with ``values`` in the place of their {names}."""
-    return path.read_text(encoding="utf-8").format(**values)
-
-
 def statements(script: str) -> list[str]:
     """Cut a script into statements: ``executescript`` would commit between them."""
     found: list[str] = []
@@ -92,3 +134,74 @@ def statements(script: str) -> list[str]:
     if current.strip():
         raise ValueError(f"an unfinished statement: {current.strip()[:60]}")
     return found
+
+
+def trust(connection: sqlite3.Connection, *, trusted: bool = True) -> None:
+    """Let the triggers of a file work that `is_ours`, or nothing that the file defines."""
+    connection.execute(f"PRAGMA trusted_schema = {'ON' if trusted else 'OFF'}")
+
+
+def is_ours(connection: sqlite3.Connection, kind: FileKind) -> bool:
+    """Tell whether a file has what its version of this kind has, and nothing else.
+
+    A file that is still empty has nothing, and one of a later version is judged elsewhere.
+    """
+    version = version_of(connection)
+    if version > len(kind.migrations):
+        return True
+    return _made(connection) == _made_by(tuple(kind.migrations[:version]))
+
+
+def missing_indexes(connection: sqlite3.Connection, kind: FileKind) -> frozenset[str]:
+    """Return what of the search indexes a file of the present version lacks, by name.
+
+    Nothing where something else is missing or strange: then the file is not ours.
+    """
+    if version_of(connection) != len(kind.migrations):
+        return frozenset()
+    found, expected = _made(connection), _made_by(tuple(kind.migrations))
+    lacking = frozenset(name for _, name, _ in expected - found)
+    if found - expected or not all(
+        name in kind.vocabularies or _indexes_of(name, kind) for name in lacking
+    ):
+        return frozenset()
+    return lacking
+
+
+def add_missing(connection: sqlite3.Connection, kind: FileKind, missing: frozenset[str]) -> None:
+    """Make the indexes anew of which something is ``missing``, with what they index."""
+    with_faults = {index for name in missing for index in _indexes_of(name, kind)}
+    connection.execute("PRAGMA writable_schema = ON")
+    for index in with_faults:  # SQLite opens an index in order to drop it: this one it cannot
+        connection.execute(
+            "DELETE FROM sqlite_master WHERE name = ? OR name GLOB ?", (index, f"{index}_*")
+        )
+    connection.execute("PRAGMA writable_schema = RESET")
+    for index in with_faults:
+        connection.execute(kind.indexes[index])
+        connection.execute(f"INSERT INTO {index}({index}) VALUES ('rebuild')")
+    for name in missing & kind.vocabularies.keys():
+        connection.execute(kind.vocabularies[name])
+
+
+def _indexes_of(name: str, kind: FileKind) -> list[str]:
+    """The indexes that a table is, or that FTS5 keeps it for."""
+    return [one for one in kind.indexes if name == one or name.startswith(f"{one}_")]
+
+
+@lru_cache(maxsize=32)
+def _made_by(migrations: tuple[Migration, ...]) -> Made:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as model:
+        migrate(model, migrations)
+        return _made(model)
+
+
+def _made(connection: sqlite3.Connection) -> Made:
+    rows = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master")
+    return frozenset((kind, name, _gist(name, sql)) for kind, name, sql in rows) - _STATISTICS
+
+
+def _gist(name: str, sql: str) -> str:
+    """What of a definition has to be the same: all its words."""
+    words = " ".join(sql.split())
+    return "an index keeps it" if _SHADOW.search(name) and _PLAIN.fullmatch(words) else words

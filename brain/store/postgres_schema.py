@@ -65,6 +65,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         for script in (_sql("common_words", schema=schema), _own_rows(schema))
     ),
     (_sql("kept_texts"), _own_rows("kds")),
+    (_sql("conversation_vectors"), _own_rows("kds")),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""
 

@@ -22,11 +22,10 @@ from typing import Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import is_read_only
-from kds.brain.store.migrations import FileKind, refuse_foreign, version_of
+from kds.brain.store.migrations import FileKind, is_ours, refuse_foreign, trust, version_of
 from kds.brain.store.sqlite_errors import is_damage, store_error
 from kds.brain.store.sqlite_files import identity, mark_suspect
 from kds.brain.store.sqlite_opening import connect, prepare, refuse_link, require_search
-from kds.brain.store.sqlite_schema import is_ours, trust
 
 TIMEOUT_S: Final = 30.0
 """How long a write waits for other writers. Eight processes that write without a pause keep one

@@ -14,7 +14,16 @@ from kds.brain.clock import Clock
 from kds.brain.errors import StoreError
 from kds.brain.files import locked
 from kds.brain.store.columns import DamagedRowError
-from kds.brain.store.migrations import FileKind, migrate, refuse_foreign, version_of
+from kds.brain.store.migrations import (
+    FileKind,
+    add_missing,
+    is_ours,
+    migrate,
+    missing_indexes,
+    refuse_foreign,
+    trust,
+    version_of,
+)
 from kds.brain.store.sqlite_errors import is_damage, missing_search, store_error
 from kds.brain.store.sqlite_files import (
     back_up,
@@ -25,7 +34,6 @@ from kds.brain.store.sqlite_files import (
     set_aside,
     set_journal_aside,
 )
-from kds.brain.store.sqlite_schema import add_missing, distrust, is_ours, missing_indexes, trust
 
 Kinds = tuple[type, ...]
 
@@ -131,7 +139,7 @@ def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> CheckedConnect
         check_same_thread=False,
         factory=CheckedConnection,
     )
-    distrust(connection)
+    trust(connection, trusted=False)
     return connection
 
 

@@ -21,8 +21,8 @@ from typing import IO, Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import PRIVATE, failure, locked, make_private_folder, remove_private
+from kds.brain.store.migrations import trust
 from kds.brain.store.sqlite_files import set_journal_aside
-from kds.brain.store.sqlite_schema import distrust
 from kds.brain.workspace import Workspace, shared_database
 
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -267,7 +267,7 @@ def _rows(path: Path, tables: Mapping[str, str]) -> dict[str, int]:
 def _connected(path: Path, mode: str = "mode=rw") -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=_LOCK_TIMEOUT_S, isolation_level=None)
-    distrust(connection)
+    trust(connection, trusted=False)
     return connection
 
 

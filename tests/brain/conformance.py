@@ -15,7 +15,9 @@ from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.export import archive, from_json, to_json, to_markdown
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Profile, Session
+from kds.brain.passages.dense import Vector
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
+from kds.brain.passages.query import read_question
 from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Message, Role, Scored
 
@@ -50,6 +52,18 @@ def by_text(
 
 def bodies(store: MemoryStore, found: tuple[Scored, ...]) -> list[str]:
     return [passage.body for passage in store.passages([hit.chunk_id for hit in found])]
+
+
+class Axes:
+    """An embedding model of two numbers: what is about websockets, and everything else."""
+
+    name = "axes"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.0] if "websockets" in text else [0.0, 1.0]
 
 
 class SessionConformance:
@@ -298,6 +312,20 @@ class ArchiveConformance:
         found = store.search_summaries("websocket", here.id, limit=5)
         assert [summary for summary, _ in found] == [made]
 
+    def test_periodic_summaries_are_found_by_their_meaning(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "x", "y")
+        made = store.add_summary(session.id, 1, 1, "they chose websockets", kind="periodic")
+        store.add_summary(session.id, 1, 2, "rolling ones are not embedded", kind="rolling")
+        assert store.embed_summaries(Axes()) == 1
+        assert store.summaries_without(Axes.name) == ()
+        asked = Axes().embed_query("websockets")
+        ((found, score),) = store.near_summaries(asked, session.id, model=Axes.name, limit=5)
+        assert (found, round(score, 2)) == (made, 1.0)
+        assert store.near_summaries([0.0, 1.0], session.id, model=Axes.name, limit=5) == ()
+        store.delete_session(session.id)
+        assert store.check().sound
+
     def test_an_export_can_be_put_back_as_it_was(
         self, store: MemoryStore, clock: HandClock
     ) -> None:
@@ -420,6 +448,22 @@ class ProfileConformance:
     def test_secrets_in_the_profile_are_marked(self, store: MemoryStore) -> None:
         store.profile.grant("answers")
         assert "hunter2" not in store.profile.save(Profile(about="password: hunter2")).about
+
+    def test_the_profile_is_found_by_words_and_by_meaning(self, store: MemoryStore) -> None:
+        store.profile.grant("answers")
+        store.profile.save(Profile(role="tester", domain="websockets"))
+        store.profile.embed(Axes())
+        vector = Vector((1.0, 0.0), Axes.name)
+
+        def lines(question: str, vector: Vector | None = None) -> tuple[str, ...]:
+            return store.profile.matching(read_question(question), "search", vector=vector)
+
+        assert lines("who is the tester?") == ("Role: tester",)
+        assert lines("live connections", vector) == ("Domain: websockets",)
+        store.profile.revoke()
+        store.profile.grant("again")
+        store.profile.save(Profile(role="tester", domain="payments"))
+        assert lines("live connections", vector) == ()
 
     def test_revoking_wipes_and_is_logged(self, store: MemoryStore) -> None:
         store.profile.grant("answers")

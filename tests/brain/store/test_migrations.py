@@ -10,7 +10,7 @@ import pytest
 from conformance import HandClock, say
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.memory_schema import APPLICATION_ID, MEMORY
+from kds.brain.memory.memory_schema import MEMORY
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.store.migrations import FileKind, statements
 from kds.brain.store.sqlite import Database
@@ -82,7 +82,7 @@ def test_steps_that_were_taken_before_one_fails_are_kept(old_file: Path, clock: 
     database.close()
 
 
-@pytest.mark.parametrize("begun", ["", f"PRAGMA application_id = {APPLICATION_ID}"])
+@pytest.mark.parametrize("begun", ["", f"PRAGMA application_id = {MEMORY.application_id}"])
 def test_a_file_without_tables_becomes_a_memory(
     memory_path: Path, clock: HandClock, begun: str
 ) -> None:

@@ -16,6 +16,7 @@ from document_texts import LEASE, source_of
 from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.errors import StoreError
+from kds.brain.memory import profile
 from kds.brain.memory.export import archive
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.postgres_store import PostgresStore
@@ -170,10 +171,12 @@ class Talk:
 
 
 def test_all_is_there_after_an_upgrade_and_an_old_service_served_on(
-    old: Server, empty: str, before: int, clock: HandClock
+    old: Server, empty: str, before: int, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, bob = Person(old, "ann", clock), Person(old, "bob", clock)
-    ann.fill(documents=before >= DOCUMENTS_CAME)
+    with monkeypatch.context() as patched:  # as the version before did
+        patched.setattr(profile, "_wipe", lambda one: one.execute("DELETE FROM profile"))
+        ann.fill(documents=before >= DOCUMENTS_CAME)
     token = Team(old, actor="root").make_token("acme", "ann")
     rows = ann.all()
     with pytest.raises(StoreError, match="older"):

@@ -1,0 +1,5 @@
+CREATE TABLE summary_vector(
+  summary_num INTEGER PRIMARY KEY REFERENCES summary(num) ON DELETE CASCADE,
+  model TEXT NOT NULL,
+  f16 BLOB NOT NULL
+);
