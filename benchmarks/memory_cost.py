@@ -46,6 +46,10 @@ FACTS = (
 NAMES = ("Maria Lopez", "Grafana", "ACME Corp", "Peter", "Kubernetes", "Postgres", "Redis")
 
 
+Questions = Sequence[tuple[str, str]]
+"""Sessions, and what is asked in them."""
+
+
 class Writer(Words):
     """Makes up conversations; the same ones for the same seed."""
 
@@ -98,9 +102,13 @@ def main() -> None:
     """Measure and print."""
     given = options(__doc__, "--json", messages=100_000, width=384, turns=300).parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        with SqliteStore(Path(folder) / SqliteStore.file_name) as store:
+        large = Workspace(Path(folder), Path(folder) / "kds-brain")
+        large.brain.mkdir()
+        with SqliteStore(large.brain / SqliteStore.file_name) as store:
             figures = dict(_storing(store, given.messages, given.width))
-            figures |= dict(_recalling(store, RandomEmbedder(given.width)))
+            asked = list(_questions(store))
+            figures |= dict(_prompting(large, asked))
+            figures |= dict(_recalling(store, asked, RandomEmbedder(given.width)))
         figures |= dict(_turns(Path(folder) / "chat", given.turns))
     show(figures, as_json=given.json)
 
@@ -129,8 +137,23 @@ def _storing(store: SqliteStore, count: int, width: int) -> Iterator[tuple[str, 
     yield "mb_per_100k_messages", round(stats.size_bytes / stats.messages * 100_000 / 2**20, 1)
 
 
-def _recalling(store: SqliteStore, embedder: RandomEmbedder) -> Iterator[tuple[str, object]]:
-    asked = list(_questions(store))
+def _prompting(place: Workspace, asked: Questions) -> Iterator[tuple[str, object]]:
+    """What stands in a prompt: the window of a session, profile and passages of all others."""
+    memory = ConversationMemory.open(place, environ={})
+    times = [spent(lambda one=one: _prompt(memory, *one)) for one in asked]
+    memory.close()
+    yield from costs("prompt", times[WARM_UP:])
+
+
+def _prompt(memory: ConversationMemory, session: str, question: str) -> None:
+    memory.for_prompt(
+        question, said=[one.content for one in memory.window(session, question).messages]
+    )
+
+
+def _recalling(
+    store: SqliteStore, asked: Questions, embedder: RandomEmbedder
+) -> Iterator[tuple[str, object]]:
     for where in ("conversation", "global"):
         for what, model in (("words", None), ("hybrid", embedder)):
             scopes = [EVERYWHERE if where == "global" else Scope(one) for one, _ in asked]
