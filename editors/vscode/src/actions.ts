@@ -1,11 +1,10 @@
 // The commands of the palette, and those behind the buttons in chat.
 
 import * as vscode from "vscode";
-import { guarded } from "./guard.ts";
 import { forget } from "./participant.ts";
 import { findProgram, NoProgramError, run } from "./program.ts";
 import { correct } from "./teaching.ts";
-import type { Window } from "./window.ts";
+import { guarded, type Window } from "./window.ts";
 import { KdsError } from "./wire.ts";
 
 const INSTALL = "python3 -m venv .venv && .venv/bin/pip install .";

@@ -2,12 +2,10 @@
 
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
-import { type Kind, kindOf, kindsAt, placeIn } from "./files.ts";
-import { guarded } from "./guard.ts";
-import { type Change, isWithin, onDisk, Soon } from "./ondisk.ts";
+import { type Change, isWithin, type Kind, kindOf, kindsAt, onDisk, placeIn, Soon } from "./files.ts";
 import type { Place } from "./place.ts";
 import { findProgram, run } from "./program.ts";
-import type { Window } from "./window.ts";
+import { guarded, type Window } from "./window.ts";
 import { errorIn, KdsError, type Problem } from "./wire.ts";
 
 /** What the three checks print, each its part of it. */

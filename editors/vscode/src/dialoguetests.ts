@@ -2,12 +2,10 @@
 
 import { basename } from "node:path/posix";
 import * as vscode from "vscode";
-import { dialoguesIn, kindOf, placeIn } from "./files.ts";
-import { guarded } from "./guard.ts";
-import { type Change, isWithin, onDisk, Soon } from "./ondisk.ts";
+import { type Change, dialoguesIn, isWithin, kindOf, onDisk, placeIn, Soon } from "./files.ts";
 import { runJson } from "./program.ts";
 import { signalOf } from "./socket.ts";
-import type { Window } from "./window.ts";
+import { guarded, type Window } from "./window.ts";
 import { KdsError } from "./wire.ts";
 
 interface Played {

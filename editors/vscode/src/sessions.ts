@@ -5,9 +5,8 @@ import * as vscode from "vscode";
 import type { Said } from "@kds/transit";
 import type { Place } from "./place.ts";
 import type { Service } from "./service.ts";
-import type { Window } from "./window.ts";
+import { guarded, type Window } from "./window.ts";
 import type { Session } from "./wire.ts";
-import { guarded } from "./guard.ts";
 
 interface Item {
   readonly place: Place;

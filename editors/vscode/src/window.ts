@@ -4,8 +4,9 @@ import { randomUUID } from "node:crypto";
 import type { Said } from "@kds/transit";
 import * as vscode from "vscode";
 import { type Place, Places } from "./place.ts";
+import { NoProgramError } from "./program.ts";
 import { Service } from "./service.ts";
-import type { Turn } from "./wire.ts";
+import { KdsError, type Turn } from "./wire.ts";
 
 const KEY = "kds.conversation";
 
@@ -143,4 +144,30 @@ export function isKept(place: Place): boolean {
 
 function fresh(): Kept {
   return { id: `vscode-${randomUUID()}`, at: Date.now(), earlier: [] };
+}
+
+/** A command that shows its errors, with their fix, instead of throwing them at VS Code. */
+export function guarded<A extends unknown[], R>(
+  window: Window,
+  action: (...args: A) => Promise<R>,
+): (...args: A) => Promise<R | undefined> {
+  return async (...args) => {
+    try {
+      return await action(...args);
+    } catch (error) {
+      window.log.error(error instanceof Error ? error : String(error));
+      void tell(error);
+      return undefined;
+    }
+  };
+}
+
+async function tell(error: unknown): Promise<void> {
+  if (error instanceof NoProgramError) {
+    const install = "How to Install";
+    const chosen = await vscode.window.showWarningMessage(`KDS: ${error.message}.`, install);
+    if (chosen === install) await vscode.commands.executeCommand("kds.install");
+    return;
+  }
+  await vscode.window.showErrorMessage(`KDS: ${error instanceof KdsError ? error.advice : String(error)}`);
 }

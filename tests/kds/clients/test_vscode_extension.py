@@ -4,7 +4,6 @@ import importlib.util
 import json
 import shutil
 import subprocess
-import zlib
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +16,7 @@ from kds.testing.dialogues import parse_dialogues
 
 FOLDER = Path(__file__).parents[3] / "editors" / "vscode"
 TIMEOUT_S = 300
-MOST_LINES = 3_050
+MOST_LINES = 3_000
 
 
 def _script(name: str) -> ModuleType:
@@ -36,14 +35,6 @@ def test_slash_commands_schemas_and_cases_are_those_of_kds() -> None:
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     assert stale == [], "run editors/vscode/scripts/generate.py"
-
-
-def test_the_icon_is_what_its_script_draws() -> None:
-    data = (FOLDER / "media" / "icon.png").read_bytes()
-    begin = data.index(b"IDAT") + 4
-    length = int.from_bytes(data[begin - 8 : begin - 4])
-    pixels = zlib.decompress(data[begin : begin + length])  # its compression depends on zlib's
-    assert pixels == _script("icon").rows()
 
 
 @pytest.mark.parametrize(
