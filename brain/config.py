@@ -13,7 +13,7 @@ from threading import Lock
 
 from kds.brain.environment import variables_set
 from kds.brain.errors import OutageError, StoreError
-from kds.brain.learning.learned_file import FILE_NAME, Learned, LearnedFile, LearnedFileError
+from kds.brain.learning.examples import FILE_NAME, Learned, LearnedFile, LearnedFileError
 from kds.brain.settings import Settings, SettingsError, load_settings
 from kds.brain.workspace import Environ, SharedDatabase, Workspace, locked_text, own_settings_path
 

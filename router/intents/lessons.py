@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.brain.learning.phrase import phrase_key
+from kds.brain.learning.phrases import phrase_key
 from kds.router.english import words
 from kds.router.intents.evidence import IntentRules
 from kds.router.prompts.promptfile import PromptFile

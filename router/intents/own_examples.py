@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kds.brain.learning.phrase import phrase_key, says_little
+from kds.brain.learning.phrases import phrase_key, says_little
 from kds.router.intents.evidence import bare_request, readings
 from kds.router.intents.features import Floats, Ints, Vector, readable
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from kds.brain.learning.reference import LearnedReference
+from kds.brain.learning.examples import LearnedReference
 from kds.brain.turn import ContextEntry, Edit, Reference
 from kds.router.discourse.history import Discourse, Utterance
 from kds.router.discourse.knowledge import Knowledge

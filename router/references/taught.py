@@ -7,7 +7,8 @@ conversation has not mentioned the thing, and for every other description, nothi
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kds.brain.learning.reference import DETERMINERS, LearnedReference, thing
+from kds.brain.learning.examples import LearnedReference
+from kds.brain.learning.phrases import DETERMINERS, thing
 from kds.brain.turn import Edit, Reference, Turn
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.mention import Mention, is_time

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kds.brain.turn import StepRecord as StepRecord
     from kds.brain.turn import Turn as Turn
     from kds.brain.workspace import Workspace as Workspace
-    from kds.learning.learning_log import LearningLog as LearningLog
+    from kds.learning.corrections import LearningLog as LearningLog
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.service.background import spawn_service as spawn_service
     from kds.service.desk import Desk as Desk
@@ -80,7 +80,7 @@ _HOMES = {
     "kds.testing.dialogues": (
         "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
     ),
-    "kds.learning.learning_log": "LearningLog",
+    "kds.learning.corrections": "LearningLog",
     "kds.testing.playing": "PlayedDialogue Score describe play score",
     "kds.router.prompts.library": "PromptLibrary",
     "kds.api.routing": "Router",

@@ -20,8 +20,7 @@ from kds.brain.context.journal import ContextJournal
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile, locked
-from kds.brain.learning.event import LearningEvent
-from kds.brain.learning.event_log import EventLog
+from kds.brain.learning.events import EventLog, LearningEvent
 from kds.brain.memory.records import Profile
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry

@@ -11,7 +11,7 @@ import pytest
 import kds
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import LIMIT, MAX_AGE, ContextJournal
-from kds.brain.learning.event_log import MAX_EVENTS
+from kds.brain.learning.events import MAX_EVENTS
 
 from ..agents.openai_server import FakeProvider, Text
 from .conftest import Run

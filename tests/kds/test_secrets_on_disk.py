@@ -13,8 +13,8 @@ import pytest
 import kds
 from kds.api.turn_log import TurnLog
 from kds.brain.documents.document_store import DocumentPlace
-from kds.brain.learning.event import LearningEvent
-from kds.brain.learning.event_log import FILE_NAME as EVENTS
+from kds.brain.learning.events import FILE_NAME as EVENTS
+from kds.brain.learning.events import LearningEvent
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach

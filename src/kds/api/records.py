@@ -21,8 +21,7 @@ from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
-from kds.learning.learning_log import LearningLog
-from kds.learning.signs import IntentNames, sign_in
+from kds.learning.corrections import IntentNames, LearningLog, sign_in
 from kds.learning.teaching import offer
 from kds.router.log import make_log
 from kds.router.pipeline import Pipeline

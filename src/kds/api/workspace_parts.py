@@ -12,7 +12,7 @@ from kds.brain.context.conversations import Marks
 from kds.brain.errors import ConfigError, KdsError, StoreError
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import DocumentCache
-from kds.learning.learned import Known, known_in
+from kds.learning.teaching import Known, known_in
 from kds.router.english import load_english
 from kds.router.intents.model import IntentModel
 from kds.router.intents.model_cache import open_model

@@ -1,4 +1,4 @@
-"""What else the words of a message may have meant: said so, it is a correction to learn from."""
+"""Other readings of a message that points back; the one the user picks is learned."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from kds.brain.learning.reference import thing
+from kds.brain.learning.phrases import thing
 from kds.brain.turn import Turn
 from kds.router.conversation import remembered
 from kds.router.references.rendering import in_place_of
@@ -15,7 +15,7 @@ from kds.router.references.scene import Scene
 from kds.router.references.taught import described, things
 
 MOST: Final = 60
-"""Corrections that one is given to choose from; a pasted page has hundreds."""
+"""Most readings that are offered; a pasted page has hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Correction:
 def corrections_of(turn: Turn, resolver: Resolver) -> tuple[Correction, ...]:
     """Every word that points back, with every other thing of the conversation in its place.
 
-    What was left alone counts, too, and "the button" that nobody took for anything.
+    Words that were left alone count, too, and "the button" that was resolved to nothing.
     """
     return tuple(islice(_corrections(turn, resolver), MOST))
 
@@ -49,7 +49,7 @@ def _corrections(turn: Turn, resolver: Resolver) -> Iterator[Correction]:
 
 
 def _open_words(turn: Turn, scene: Scene) -> dict[tuple[int, int], str]:
-    """Where the message points back, and what that was taken for; "" for what was left alone."""
+    """Where the message points back, and the antecedent that was taken; "" without one."""
     spans = dict.fromkeys(described(scene), "")
     for word in turn.unresolved:
         if found := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", turn.message):

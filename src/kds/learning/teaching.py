@@ -7,30 +7,47 @@ contradicts what the same user taught before. All of it can be looked at and tak
 import os
 import shlex
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.config import LiveConfig
+from kds.brain.config import Config, LiveConfig
 from kds.brain.errors import MessageError, WorkspaceError
-from kds.brain.learning.event import LearningEvent, example_id, reference_id
-from kds.brain.learning.learned_file import YOU, Learned, LearnedExample
-from kds.brain.learning.phrase import MAX_CHARACTERS, phrase_key, unlearnable, without_marks
-from kds.brain.learning.reference import LearnedReference, thing, unteachable, without_article
+from kds.brain.learning.events import FILE_NAME as EVENTS
+from kds.brain.learning.events import EventLog, LearningEvent, example_id, reference_id
+from kds.brain.learning.examples import (
+    FILE_NAME,
+    YOU,
+    Learned,
+    LearnedExample,
+    LearnedFile,
+    LearnedReference,
+)
+from kds.brain.learning.phrases import (
+    MAX_CHARACTERS,
+    phrase_key,
+    thing,
+    unlearnable,
+    unteachable,
+    without_article,
+    without_marks,
+)
 from kds.brain.message import clean_message, one_line
 from kds.brain.secrets.redaction import storable
-from kds.brain.workspace import Workspace
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace, locked_text
 from kds.brain.yaml_files import DocumentCache
-from kds.learning.effects import Change, changes
-from kds.learning.learned import LearningPlace, known_in
+from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"
-SWITCH_ON: Final = "KDS_LEARNING=on, or `learning: {enabled: true}`"
 SHOWN: Final = 60
 """Characters that an error shows of a message that is too long."""
+
+NEAREST: Final = 60
+"""Shipped examples that are read before and after teaching: those with most words in common."""
 
 
 class LearningError(MessageError):
@@ -38,11 +55,20 @@ class LearningError(MessageError):
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A shipped example; messages like it read as ``becomes`` now, no longer as ``intent``."""
+
+    text: str
+    intent: str
+    becomes: str
+
+
+@dataclass(frozen=True, slots=True)
 class Taught:
     """A message as it is learned now; ``redacted`` when a secret in it was marked.
 
     ``new`` unless it was learned before. ``instead_of`` is the intent that it was taught before,
-    "" if none. ``changes`` are the shipped examples that read otherwise now, the nearest first.
+    "" if none. ``changes`` are the shipped examples that read differently now, the nearest first.
     """
 
     example: LearnedExample
@@ -61,16 +87,52 @@ class TaughtReference:
     new: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was taught and counts; ``warnings`` name what does not, and why."""
+
+    examples: tuple[LearnedExample, ...] = ()
+    references: tuple[LearnedReference, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Message and intent of each example, as a model takes them."""
+        return [(one.text, one.intent) for one in self.examples]
+
+
+def known_in(config: Config, library: PromptLibrary) -> Known:
+    """What was taught in a workspace; nothing while learning is off.
+
+    A file that does not load is a warning: routing goes on as shipped. So is an example of an
+    intent that no prompt of the ``library`` has. Raises OutageError where a server does not answer.
+    """
+    if problem := config.learned_problem:
+        return Known(warnings=(problem,))
+    intents = {agent.intent for agent in library.agents()}
+    examples = [one for one in config.learned if isinstance(one, LearnedExample)]
+    return Known(
+        tuple(one for one in examples if one.intent in intents),
+        tuple(one for one in config.learned if isinstance(one, LearnedReference)),
+        tuple(
+            f"{FILE_NAME}:{one.line}: '{one.text}' is not used: no prompt file has the "
+            f"intent {one.intent}"
+            for one in examples
+            if one.intent not in intents
+        ),
+    )
+
+
 def teach(workspace: Workspace, message: str, intent: str, *, force: bool = False) -> Taught:
     """Let ``message`` be an example of ``intent`` from now on, for messages like it too.
 
     It counts at once, in a running service as well, until `Learning.undo` takes it back. Its
     secrets are marked before anything is stored.
 
-    Raises LearningError when learning is off, when the message can be no example, or was taught
-    as another intent (with ``force`` it takes the place of that); DispatchError for an unknown
-    intent, MessageError for an empty message, WorkspaceError and StoreError when nothing can be
-    kept there, ConfigError when a prompt file does not load.
+    Raises LearningError when learning is off, when the message cannot be an example, or was taught
+    as another intent (``force`` replaces that); DispatchError for an unknown intent, MessageError
+    for an empty message, WorkspaceError and StoreError when nothing can be kept there, ConfigError
+    when a prompt file does not load.
     """
     learning = _opened(workspace)
     library = PromptLibrary.load(
@@ -89,18 +151,22 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
         return Taught(same[-1], new=False, redacted=redacted, warnings=before.warnings)
     instead_of = next((old.intent for old in same if old.intent != name), "")
     if instead_of and not force:
-        raise LearningError(
-            f"you taught '{text}' as {instead_of}",
-            hint="add --force to replace that, or take it back: "
-            + ", ".join(f"kds learn undo {old.id}" for old in same),
-        )
+        undo = ", ".join(f"kds learn undo {old.id}" for old in same)
+        hint = f"add --force to replace that, or take it back: {undo}"
+        raise LearningError(f"you taught '{text}' as {instead_of}", hint=hint)
     workspace.ensure()
     for old in same:
         learning.undo(old.id)
     learning.take_in([one])
-    after = [(old.text, old.intent) for old in before.examples if old not in same]
-    found, warnings = changes(workspace, library, before.pairs, [*after, (text, name)])
-    return Taught(one, True, redacted, instead_of, found, (*before.warnings, *warnings))
+    kept = [(old.text, old.intent) for old in before.examples if old not in same]
+    opened = open_model(library.prompts(), workspace.cache_dir)
+    then, now = opened.model.with_own(before.pairs), opened.model.with_own([*kept, (text, name)])
+    changes = tuple(
+        Change(shipped, expected, becomes)
+        for shipped, expected in _nearest(library, text)
+        if (becomes := now.leaning(shipped)) != expected and then.leaning(shipped) == expected
+    )
+    return Taught(one, True, redacted, instead_of, changes, (*before.warnings, *opened.warnings))
 
 
 def teach_reference(workspace: Workspace, description: str, antecedent: str) -> TaughtReference:
@@ -109,15 +175,13 @@ def teach_reference(workspace: Workspace, description: str, antecedent: str) -> 
     It counts wherever the conversation has mentioned that thing, until `Learning.undo` takes it
     back. Of several things that were taught for a description, the one taught last counts first.
 
-    Raises LearningError when learning is off, or for what is no description or no thing;
-    WorkspaceError and StoreError when nothing can be kept there.
+    Raises LearningError when learning is off, or for a description or thing that cannot be
+    learned; WorkspaceError and StoreError when nothing can be kept there.
     """
     learning = _opened(workspace)
     said, meant = one_line(description), without_article(one_line(antecedent))
     if reason := unteachable(said, meant):
-        hint = (
-            "name a thing as it was mentioned: kds learn teach 'the button' --means 'FAB button'"
-        )
+        hint = "name a thing as it was mentioned: kds learn teach 'the button' --means 'FAB button'"
         raise LearningError(f"that cannot be learned: {reason}", hint=hint)
     learning.check_enabled()
     one = LearnedReference(reference_id(said, meant), said, meant, YOU)
@@ -125,7 +189,7 @@ def teach_reference(workspace: Workspace, description: str, antecedent: str) -> 
     if known and known[-1].id == one.id:
         return TaughtReference(known[-1], new=False)
     if any(other.id == one.id for other in known):
-        learning.undo(one.id)  # what was said last stands at the end
+        learning.undo(one.id)  # the one taught last is the last in the file
     workspace.ensure()
     learning.take_in([one])
     return TaughtReference(one, new=True)
@@ -153,19 +217,21 @@ class Learning:
     ) -> None:
         """Raises SettingsError when the settings may name a server and are wrong."""
         self.workspace = workspace
-        self.place = LearningPlace.of(workspace, environ=environ)
-        self.events, self.file = self.place.events, self.place.file
+        self.file = LearnedFile(locked_text(workspace, FILE_NAME, environ=environ))
+        self.events = EventLog(locked_text(workspace, EVENTS, environ=environ))
         self._clock = clock
+        self._environ = environ
 
     @property
     def enabled(self) -> bool:
         """Whether the user leaves learning on. Raises SettingsError."""
-        return self.place.enabled
+        return load_settings(self.workspace, environ=self._environ).learning.enabled
 
     def check_enabled(self) -> None:
         """Raise LearningError when learning is off."""
         if not self.enabled:
-            raise LearningError("learning is off", hint=SWITCH_ON)
+            hint = "KDS_LEARNING=on, or `learning: {enabled: true}`"
+            raise LearningError("learning is off", hint=hint)
 
     def examples(self) -> tuple[LearnedExample, ...]:
         """What was taught, or written by hand."""
@@ -187,7 +253,7 @@ class Learning:
         return tuple(reversed(open_ones.values()))
 
     def note(self, event: LearningEvent) -> bool:
-        """Keep a correction; False when it says what was said last: nobody is asked twice."""
+        """Keep a correction; False when it repeats the last one: it is offered once."""
         said = [one for one in self.events.load().events if one.key == event.key]
         if said and said[-1].id == event.id and said[-1].kind != "undone":
             return False
@@ -199,19 +265,15 @@ class Learning:
         """Add to the file what is learned, and remember how to take it out again."""
         now, group = self._clock(), uuid.uuid4().hex[:12]
         blocks = self.file.add(new, now=now)
-        self.events.append(
-            [
-                replace(_event(now, one), block=block, group=group)
-                for one in new
-                if (block := blocks.get(one.id)) is not None
-            ]
-        )
+        added = [one for one in new if one.id in blocks]
+        events = [replace(_event(now, one), block=blocks[one.id], group=group) for one in added]
+        self.events.append(events)
 
     def undo(self, learned_id: str) -> Learned:
         """Take back an example, or what a description means."""
         found = [one for one in self.file.entries() if one.id.startswith(learned_id)]
         if len(found) != 1 or not learned_id:
-            raise LearningError(f"no one learned example is called '{learned_id}'", hint=LIST)
+            raise LearningError(f"no learned example with the id '{learned_id}'", hint=LIST)
         one = found[0]
         blocks = [event.block for event in self.events.load().events if event.id == one.id]
         self.file.remove(one.id, next((block for block in reversed(blocks) if block), None))
@@ -221,15 +283,12 @@ class Learning:
     def undo_last(self) -> tuple[Learned, ...]:
         """Take back what was taught last, all that one command did."""
         present = {one.id for one in self.file.entries()}
-        taught = [
-            event
-            for event in self.events.load().events
-            if event.kind in ("accepted", "adopted", "meant") and event.id in present
-        ]
+        decisions = ("accepted", "adopted", "meant")
+        events = self.events.load().events
+        taught = [one for one in events if one.kind in decisions and one.id in present]
         if not taught:
             raise LearningError("there is nothing to undo", hint=LIST)
-        group = taught[-1].group
-        ids = [event.id for event in taught if event.group == group]
+        ids = [event.id for event in taught if event.group == taught[-1].group]
         return tuple(self.undo(one) for one in reversed(list(dict.fromkeys(ids))))
 
 
@@ -254,3 +313,15 @@ def _check_learnable(message: str) -> None:
             f"'{shown}' cannot be learned: {reason}",
             hint="write it as an example or as an exact pattern into the prompt file of the intent",
         )
+
+
+def _nearest(library: PromptLibrary, message: str) -> Iterator[tuple[str, str]]:
+    """The shipped examples with most words in common with a message, and their intents."""
+    said = {*message.lower().split()}
+    shipped = [
+        (len(said & {*text.lower().split()}) / len(text.split()), text, agent.intent or "")
+        for agent in library.agents()
+        for text in agent.examples
+    ]
+    shipped.sort(key=lambda row: -row[0])
+    return ((text, intent) for share, text, intent in shipped[:NEAREST] if share)

@@ -27,7 +27,7 @@ from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
-from kds.learning.learning_log import LearningLog
+from kds.learning.corrections import LearningLog
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.service.desk import Desk, open_desk

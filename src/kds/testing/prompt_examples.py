@@ -14,7 +14,7 @@ from kds.brain.clock import utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.learning.learned import known_in
+from kds.learning.teaching import known_in
 from kds.router.classify import make_classify
 from kds.router.intents.evidence import RuleBook
 from kds.router.intents.lessons import lessons

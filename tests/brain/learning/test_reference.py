@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kds.brain.learning.event import LearningEvent, decode, encode, reference_id
-from kds.brain.learning.learned_file import YOU, LearnedFile, LearnedFileError
-from kds.brain.learning.reference import LearnedReference, unteachable
+from kds.brain.learning.events import reference_id
+from kds.brain.learning.examples import YOU, LearnedFile, LearnedFileError, LearnedReference
+from kds.brain.learning.phrases import unteachable
 
 from ..conftest import MakeText
 
@@ -50,11 +50,6 @@ def test_only_a_description_of_a_thing_is_learned(
     assert TOKEN not in reason
 
 
-@pytest.mark.parametrize("description", ["the button", "That save  button", "these tests"])
-def test_a_definite_description_is(description: str) -> None:
-    assert unteachable(description, "something else") is None
-
-
 def test_it_stands_among_the_examples_and_leaves_by_its_lines(make_text: MakeText) -> None:
     file = LearnedFile(make_text("learned.yaml"))
     file.text.replace(BY_HAND.encode())
@@ -76,10 +71,3 @@ def test_an_entry_says_one_thing_of_its_text(make_text: MakeText, said: str) -> 
     file.text.replace(f'examples:\n- text: "the button"\n{said}'.encode())
     with pytest.raises(LearnedFileError, match="needs an intent, or an antecedent"):
         file.references()
-
-
-def test_what_is_said_of_a_description_is_an_event_of_its_own() -> None:
-    meant = LearningEvent(NOON, "meant", "the button", "", antecedent="The FAB  button")
-    assert decode(encode(meant)) == meant
-    assert b'"intent"' not in encode(meant)
-    assert meant.id == reference("That  Button", "FAB button").id

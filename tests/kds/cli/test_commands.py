@@ -78,7 +78,7 @@ def test_the_version_is_printed(kds_call: Run) -> None:
         (["#file:KDS/prompts/user/kds.md"], "message is empty", "write"),
         (["learn", "teach", "x = load(y)", "PLAN"], "holds code", "prompt file"),
         (["learn", "teach", "open the page", "PLAM"], "unknown intent", "did you mean PLAN?"),
-        (["learn", "undo", "12345678"], "no one learned example", "kds learn list"),
+        (["learn", "undo", "12345678"], "no learned example", "kds learn list"),
         (["learn", "undo", "--last"], "nothing to undo", "kds learn list"),
         (["learn", "undo"], "name what to take back", "--last"),
         (["learn", "undo", "x", "--last"], "name what to take back", "--last"),

@@ -39,7 +39,7 @@ def test_a_damaged_line_is_told_and_the_rest_counts(kds_call: Run, brain: Path) 
         file.write("not json\n")
     result = kds_call("learn", "list")
     assert DASHBOARD in result.out
-    assert "learning.jsonl:2: is no JSON" in result.err
+    assert "learning.jsonl:2: invalid JSON" in result.err
 
 
 def test_learning_off_is_said_and_nothing_is_taught(

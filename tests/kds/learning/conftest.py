@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kds.brain.files import LockedText
-from kds.brain.learning.event_log import FILE_NAME as EVENTS
-from kds.brain.learning.learned_file import FILE_NAME as LEARNED
+from kds.brain.learning.events import FILE_NAME as EVENTS
+from kds.brain.learning.examples import FILE_NAME as LEARNED
 from kds.brain.workspace import Workspace, locked_text
 
 

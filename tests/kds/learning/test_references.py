@@ -43,12 +43,6 @@ def test_it_counts_at_once_and_is_taken_back_byte_for_byte(
     assert said(place, *BUTTONS, RED).expanded == before.expanded
 
 
-def test_what_would_destroy_something_is_settled_too(place: Workspace) -> None:
-    teach_reference(place, "the button", "save button")
-    turn = said(place, *BUTTONS, "Delete the button")
-    assert turn.expanded == "Delete the save button"
-
-
 def test_teaching_the_same_twice_changes_nothing_more(place: Workspace, kept: Kept) -> None:
     first = teach_reference(place, "the button", "save button")
     before = kept()
@@ -69,26 +63,6 @@ def test_of_two_things_that_were_taught_the_last_counts_first(place: Workspace) 
     assert said(place, *BUTTONS, RED).expanded == "Make the cancel button red"
 
 
-def test_nothing_of_it_is_used_or_taught_while_learning_is_off(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    teach_reference(place, "the button", "save button")
-    monkeypatch.setenv("KDS_LEARNING", "off")
-    assert said(place, *BUTTONS, RED).expanded == "Make the cancel button red"
-    with pytest.raises(LearningError, match="learning is off"):
-        teach_reference(place, "the button", "FAB button")
-
-
-def test_what_does_not_load_is_told_of_and_teaches_nothing(
-    place: Workspace, learned: LockedText
-) -> None:
-    teach_reference(place, "the button", "save button")
-    learned.append(b"- text: nothing said of it\n")
-    assert said(place, *BUTTONS, RED).expanded == "Make the cancel button red"
-    [warning] = kds.Router.open(place, log=False).warnings
-    assert "learned.yaml:9" in warning
-
-
 def test_what_cannot_be_learned_is_refused_and_not_stored(place: Workspace, kept: Kept) -> None:
     for description, antecedent in (("it", "button"), ("the token", TOKEN), (f"the {TOKEN}", "x")):
         with pytest.raises(LearningError) as refused:
@@ -101,11 +75,6 @@ def test_what_cannot_be_learned_is_refused_and_not_stored(place: Workspace, kept
             "the button",
             "save button",
         )
-
-
-def test_the_rules_own_tests_are_not_of_what_was_taught(place: Workspace) -> None:
-    teach_reference(place, "the button", "save button")
-    assert all(one.passed for one in kds.Router.open(place, log=False).check_rules())
 
 
 def test_a_message_offers_everything_else_that_was_talked_about(place: Workspace) -> None:

@@ -1,6 +1,5 @@
 """Reading off a turn which intent a message was meant to have."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import ContextEntry, StepRecord, Turn
-from kds.learning.signs import IntentNames, sign_in
+from kds.learning.corrections import IntentNames, sign_in
 from kds.router.prompts.library import PromptLibrary
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -71,22 +70,11 @@ def test_what_names_no_other_intent_or_says_more_teaches_nothing(message: str) -
     assert sign_in(turn(message), NAMES) is None
 
 
-def test_the_first_message_corrects_nothing() -> None:
-    alone = replace(turn("I meant plan it"), context=())
-    assert sign_in(alone, NAMES) is None
-
-
 def test_a_correction_is_about_the_message_not_about_the_complaint() -> None:
     complaint = ContextEntry(AT, "No, that's wrong", "CORRECT")
     event = sign_in(turn("I meant plan it", BEFORE, complaint), NAMES)
     assert event is not None
     assert event.text == BEFORE.user_message
-
-
-def test_an_answered_question_is_an_example_of_the_chosen_intent() -> None:
-    event = sign_in(turn("the first one", answered=True), NAMES)
-    assert event is not None
-    assert (event.kind, event.text, event.intent) == ("clarified", BEFORE.user_message, "PLAN")
 
 
 @pytest.mark.parametrize("text", ["do it", "use password: hunter2hunter2 there", "x = load(1, 2)"])

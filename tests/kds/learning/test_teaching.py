@@ -8,11 +8,10 @@ import kds
 from kds.brain.clock import utc_now
 from kds.brain.errors import DispatchError, MessageError, WorkspaceError
 from kds.brain.files import LockedText
-from kds.brain.learning.event import LearningEvent
-from kds.brain.learning.learned_file import MAX_EXAMPLES
+from kds.brain.learning.events import LearningEvent
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach
-from kds.learning.effects import Change
+from kds.learning.teaching import Change
 
 DASHBOARD = "give the dashboard some love"
 Kept = Callable[[], object]
@@ -38,15 +37,6 @@ def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
     Learning(place).undo(done.example.id)
     assert learned.read() == MINE.encode()
     assert intent_of(DASHBOARD, place) != "PLAN"
-
-
-def test_what_was_taken_back_can_be_taught_again_and_taken_back_as_the_last(
-    place: Workspace, learned: LockedText
-) -> None:
-    for _ in range(2):
-        assert teach(place, DASHBOARD, "PLAN").new
-        assert [one.text for one in Learning(place).undo_last()] == [DASHBOARD]
-    assert learned.read() is None
 
 
 def test_teaching_the_same_twice_changes_nothing_more(place: Workspace, kept: Kept) -> None:
@@ -115,22 +105,6 @@ def test_an_example_of_an_intent_that_nobody_has_is_a_warning(
     learned.replace(b"examples:\n- {text: water the plants, intent: GARDEN}\n")
     [warning] = kds.Router.open(place, log=False).warnings
     assert "learned.yaml:2: 'water the plants' is not used: no prompt file has" in warning
-
-
-def test_a_file_of_too_many_examples_is_not_used_and_says_why(
-    place: Workspace, learned: LockedText
-) -> None:
-    rows = "".join(f"- {{text: page number {n}, intent: PLAN}}\n" for n in range(MAX_EXAMPLES + 1))
-    learned.replace(f"examples:\n{rows}".encode())
-    [warning] = kds.Router.open(place, log=False).warnings
-    assert "learned.yaml:2002: holds 2,001 examples, more than 2,000" in warning
-
-
-def test_what_is_written_by_hand_counts_like_what_is_taught(
-    place: Workspace, learned: LockedText
-) -> None:
-    learned.replace(b"examples:\n- {text: run the tests, intent: plan}\n")
-    assert intent_of("Run the tests", place) == "PLAN"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kds.brain.learning.reference import LearnedReference
+from kds.brain.learning.examples import LearnedReference
 from kds.router.language.analysis import Language
 from kds.router.references.resolver import Resolution, Resolver, apply_edits
 from kds.router.references.ruleset import RuleSet

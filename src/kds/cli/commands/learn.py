@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import click
 
-from kds.brain.learning.event import LearningEvent
-from kds.brain.learning.learned_file import Learned, LearnedExample
-from kds.brain.learning.phrase import phrase_key
-from kds.brain.learning.reference import LearnedReference
+from kds.brain.learning.events import LearningEvent
+from kds.brain.learning.examples import Learned, LearnedExample, LearnedReference
+from kds.brain.learning.phrases import phrase_key
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, asked_json, command, flag, group, option
 from kds.cli.guard import Refusal, pass_on

@@ -9,10 +9,10 @@ import click
 from kds.brain.clock import moment
 from kds.brain.environment import DATABASE
 from kds.brain.errors import ConfigError
-from kds.brain.learning.event_log import FILE_NAME as EVENTS
-from kds.brain.learning.event_log import EventLog
-from kds.brain.learning.learned_file import FILE_NAME as LEARNED
-from kds.brain.learning.learned_file import LearnedFile
+from kds.brain.learning.events import FILE_NAME as EVENTS
+from kds.brain.learning.events import EventLog
+from kds.brain.learning.examples import FILE_NAME as LEARNED
+from kds.brain.learning.examples import LearnedFile
 from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, state_of, version

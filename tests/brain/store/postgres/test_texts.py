@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.files import LockedFile, LockedText
-from kds.brain.learning.learned_file import FILE_NAME
+from kds.brain.learning.examples import FILE_NAME
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.store.texts import PostgresText

@@ -1,8 +1,7 @@
-"""What was taught: `learned.yaml`, a text that people read and may change.
+"""What was taught: `learned.yaml`, a file that people read and may change.
 
 An entry, an example of an intent or what a description means, is added as lines at the end and
-taken out as exactly these lines: whatever else stands in the file, a comment or an example written
-by hand, keeps every byte.
+taken out as exactly these lines: everything else in the file keeps every byte.
 """
 
 import json
@@ -15,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from kds.brain.errors import ConfigError, Problem, StoreError
 from kds.brain.files import LockedText
-from kds.brain.learning.event import example_id, reference_id
-from kds.brain.learning.reference import LearnedReference
+from kds.brain.learning.events import LOCK_TIMEOUT_S, example_id, reference_id
 from kds.brain.yaml_files import decoded, parse_yaml, validate
 
 FILE_NAME: Final = "learned.yaml"
@@ -33,8 +31,6 @@ examples:
 
 YOU: Final = "you"
 """Who taught an example with a command or the page; one that was written by hand has "hand"."""
-
-LOCK_TIMEOUT_S: Final = 5.0
 
 
 class LearnedFileError(ConfigError):
@@ -55,6 +51,22 @@ class LearnedExample:
     def told(self) -> str:
         """It in words."""
         return f"'{self.text}' as {self.intent}"
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedReference:
+    """A description as the user types it, and the thing that is meant. ``line`` is where."""
+
+    id: str
+    text: str
+    antecedent: str
+    by: str
+    line: int = 0
+
+    @property
+    def told(self) -> str:
+        """It in words."""
+        return f"'{self.text}' means '{self.antecedent}'"
 
 
 Learned = LearnedExample | LearnedReference
@@ -103,7 +115,7 @@ class LearnedFile:
     def add(self, new: Sequence[Learned], *, now: datetime) -> dict[str, str]:
         """Write examples at the end, and return the lines that each of them added, by its id.
 
-        What is there already, perhaps since another process was faster, adds nothing.
+        An example that is there already adds nothing.
 
         Raises StoreError when the file is full, LearnedFileError when it does not load.
         """
@@ -124,7 +136,9 @@ class LearnedFile:
             if text and not text.endswith("\n"):  # as it is, with the line end in front instead
                 blocks = {one: f"\n{block.removesuffix(chr(10))}" for one, block in blocks.items()}
             after = text + "".join(blocks.values())
-            self._check_added(after, [*(one.id for one in present), *blocks])
+            if not self._holds(after, [*(one.id for one in present), *blocks]):
+                hint = "write `examples:` as its last key, with one example a '- ' below"
+                raise StoreError("no example can be added", where=str(self.text), hint=hint)
             if blocks:
                 kept.replace(after.encode())
         return blocks
@@ -153,18 +167,12 @@ class LearnedFile:
                 kept.replace(left.encode())
         return True
 
-    def _check_added(self, text: str, ids: Sequence[str]) -> None:
-        """See that what is to be written holds these examples, however the file was written."""
+    def _holds(self, text: str, ids: Sequence[str]) -> bool:
+        """Whether a text holds exactly these examples, however the file was written."""
         try:
-            found = [one.id for one in self._parsed(text)]
+            return [one.id for one in self._parsed(text)] == list(ids)
         except LearnedFileError:
-            found = []
-        if found != list(ids):
-            raise StoreError(
-                "no example can be added to it",
-                where=str(self.text),
-                hint="write `examples:` as its last key, with one example a '- ' below",
-            )
+            return False
 
     def _lines_of(self, example_id: str, text: str) -> tuple[int, int] | None:
         """The lines of an example, counted from 0: its first, and the one behind its last."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile
-from kds.brain.learning.event import example_id
-from kds.brain.learning.learned_file import (
+from kds.brain.learning.events import example_id
+from kds.brain.learning.examples import (
     MAX_EXAMPLES,
     YOU,
     LearnedExample,
@@ -62,16 +62,6 @@ def test_an_example_says_what_by_whom_and_when(file: LearnedFile) -> None:
         assert part in text
 
 
-def test_a_file_of_an_earlier_version_still_counts(file: LearnedFile) -> None:
-    file.text.replace(
-        b'examples:\n- id: 76b5b4ec\n  text: "sort out the login page"\n  intent: PLAN\n'
-        b'  by: itself\n  at: "2026-01-01T12:00:00Z"\n  times: 6\n  confidence: 0.86\n'
-        b'  why: "told 6 times"\n'
-    )
-    [one] = file.load()
-    assert (one.text, one.by) == ("sort out the login page", "itself")
-
-
 def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile) -> None:
     file.text.replace(BY_HAND.encode())
     [mine] = file.load()
@@ -88,26 +78,6 @@ def test_an_example_changed_by_hand_is_still_taken_out(file: LearnedFile) -> Non
     file.text.replace(before.replace("by: you", "by: me", 1).encode())
     assert file.remove(example("sort out the login page").id, blocks[0])
     assert [one.text for one in file.load()] == ["tidy up the billing module"]
-
-
-def test_what_is_there_already_is_not_added_again(file: LearnedFile) -> None:
-    add(file, "sort out the login page")
-    before = file.text.read()
-    assert add(file, "Sort out the login page!") == []
-    assert file.text.read() == before
-
-
-def test_what_is_not_there_cannot_be_taken_out(file: LearnedFile) -> None:
-    assert not file.remove("12345678")
-    add(file, "sort out the login page")
-    assert not file.remove("12345678")
-
-
-def test_an_empty_file_is_begun_as_one_that_was_not_there(file: LearnedFile) -> None:
-    file.text.replace(b"\n")
-    add(file, "sort out the login page")
-    assert (written(file) or "").startswith("# Examples that KDS has learned")
-    assert [one.text for one in file.load()] == ["sort out the login page"]
 
 
 @pytest.mark.parametrize("text", ["examples: []\n", "# only a comment\n", "examples: [\n]\n"])

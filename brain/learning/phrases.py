@@ -1,7 +1,8 @@
-"""Which messages may become examples, and when two of them are the same one.
+"""Which messages and descriptions can be taught, and when two of them are the same.
 
-An example speaks for messages like it, for good. So it must hold nothing that must not be kept: no
-secret, no code, no page of text. One that says little by itself speaks for itself alone.
+An example speaks for messages like it, so it must hold nothing that must not be kept: no secret, no
+code, no page of text. A description is "the button" when it means the FAB button: "it" means
+something else in every message, and "the other one" depends on what was said before it.
 """
 
 import re
@@ -15,12 +16,24 @@ MAX_CHARACTERS: Final = 200
 """Longest example. Of the shipped ones none is longer than 80; a long message is one of a kind."""
 
 MIN_CONTENT_WORDS: Final = 2
-"""Words that say something. With one ("fix this", "tests?") the conversation decides, not the
-words: such an example counts for exactly this message, not for every one that has the word."""
+"""Words with content. With one ("fix this", "tests?") the conversation decides, not the words:
+such an example counts for exactly this message, not for every one that has the word."""
 
-MARK: Final = re.compile(r"\[(?:secret|code): ?[^\]]*\]|\[code\b")
+LONGEST: Final = 8
+"""Words of a description, its determiner included: a longer one is not a name of a thing."""
+
+DETERMINERS: Final = frozenset("the this that these those".split())
+"""Words that begin a definite description, and do not tell one from another."""
+
+_ARTICLES: Final = DETERMINERS | {"a", "an"}
+_POINTING: Final = frozenset(
+    """one ones other others same rest first second third last next latter former two three thing
+    things stuff way it them""".split()
+)
+"""Last words of phrases that point back without naming a thing."""
+
+_MARK: Final = re.compile(r"\[(?:secret|code): ?[^\]]*\]|\[code\b")
 """What stands for a secret, or for code, that was not kept."""
-
 _SECRET: Final = re.compile(r"\[secret: [^\]]*\]")
 _CODE: Final = re.compile(
     r"[{}]|;\s*$|```|=>|->|[=!<>]=|\b\w+\s=\s\S|</?\w+[^>]*>|\w\([^)]*[\"'=,][^)]*\)"
@@ -54,7 +67,7 @@ def phrase_key(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """What a message says beside the marks that stand for its secrets.
+    """A message without the marks that stand for its secrets.
 
     >>> without_marks("sign in with password: [secret: password] and look around")
     'sign in with password:   and look around'
@@ -68,7 +81,7 @@ def says_little(text: str) -> bool:
     >>> says_little("ship it"), says_little("ship the parser")
     (True, False)
     """
-    return len(_telling_words(text)) < MIN_CONTENT_WORDS
+    return len(_content_words(text)) < MIN_CONTENT_WORDS
 
 
 def says_nothing(text: str) -> bool:
@@ -77,15 +90,11 @@ def says_nothing(text: str) -> bool:
     >>> says_nothing("do it again"), says_nothing("ship it")
     (True, False)
     """
-    return not _telling_words(text)
-
-
-def _telling_words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(phrase_key(text)) if word not in _EMPTY}
+    return not _content_words(text)
 
 
 def unlearnable(text: str) -> str | None:
-    """Why a message can be no example; None when it can.
+    """Why a message cannot be an example; None when it can.
 
     >>> unlearnable("Sort out the login page") is None
     True
@@ -96,10 +105,48 @@ def unlearnable(text: str) -> str | None:
         return "it has more than one line"
     if len(text) > MAX_CHARACTERS:
         return f"it is longer than {MAX_CHARACTERS} characters"
-    if MARK.search(text) or storable(text) != text:
+    if _MARK.search(text) or storable(text) != text:
         return "it holds a secret or code"
     if _CODE.search(text):
         return "it holds code"
     if not _WORD.search(phrase_key(text)):
         return "it has no word"
     return None
+
+
+def thing(text: str) -> str:
+    """What the spellings of one thing share: case, spaces and its article do not count.
+
+    >>> thing("The  FAB button"), thing("that button"), thing("src/A.py")
+    ('fab button', 'button', 'src/a.py')
+    """
+    return without_article(phrase_key(text))
+
+
+def without_article(text: str) -> str:
+    """A thing as it is shown: "the FAB button" is "FAB button"."""
+    first, _, rest = text.partition(" ")
+    return rest if first.lower() in _ARTICLES and rest else text
+
+
+def unteachable(description: str, antecedent: str) -> str | None:
+    """Why a description cannot be learned to mean a thing; None when it can.
+
+    >>> unteachable("the button", "FAB button") is None
+    True
+    >>> unteachable("it", "FAB button")
+    "'it' does not describe a thing, as 'the button' does"
+    """
+    words = phrase_key(description).split()
+    describes = 1 < len(words) <= LONGEST and words[0] in DETERMINERS
+    if not describes or words[-1] in _POINTING:
+        return f"'{storable(description)}' does not describe a thing, as 'the button' does"
+    if not thing(antecedent) or len(antecedent) > MAX_CHARACTERS:
+        return f"a thing has a name of 1 to {MAX_CHARACTERS} characters"
+    if any(_MARK.search(one) or storable(one) != one for one in (description, antecedent)):
+        return "it holds a secret or code"
+    return "it is called that already" if thing(description) == thing(antecedent) else None
+
+
+def _content_words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(phrase_key(text)) if word not in _EMPTY}

@@ -11,11 +11,10 @@ import pytest
 from kds.api.conversations import Conversations
 from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import utc_now
-from kds.brain.files import LockedText
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, teach
-from kds.learning.learning_log import LearningLog
+from kds.learning.corrections import LearningLog
 from kds.mcp.workplace import Workplace
 from kds.router.prompts.library import PromptLibrary
 
@@ -23,14 +22,6 @@ from ...effort import LINEAR, growth, steps
 
 DASHBOARD = "give the dashboard some love"
 Kept = Callable[[], object]
-UNCLEAR = (
-    "take care of the login page",
-    "polish the prompt files",
-    "look into the demo",
-    "get going with the demo",
-    "status of the login page",
-    "look at the login page",
-)
 MOST_STEPS = 1_000
 """Lines of Python for a turn of the length of a sentence that says nothing about another: four
 times what the most laborious needs."""
@@ -56,40 +47,12 @@ def test_ordinary_turns_leave_nothing(place: Workspace, kept: Kept) -> None:
     assert not list(place.brain.glob("lear*"))
 
 
-def test_a_correction_by_name_is_recorded_and_nothing_changes_yet(
-    place: Workspace, learned: LockedText
-) -> None:
-    here = Conversations.open(place)
-    before = here.route(DASHBOARD, conversation="a")
-    here.route("I meant plan it, not do it", conversation="a")
-    assert kinds(place) == [("corrected", DASHBOARD, "PLAN")]
-    assert here.route(DASHBOARD, conversation="b").intent == before.intent
-    assert learned.read() is None
-
-
-def test_an_answer_to_a_question_is_recorded(place: Workspace) -> None:
-    here = Conversations.open(place)
-    turns = [(text, here.route(text, conversation=text, log=False)) for text in UNCLEAR]
-    text, asked = next((text, turn) for text, turn in turns if turn.action == "clarify")
-    here.route(text, conversation="c")
-    answer = here.route("the second one", conversation="c")
-    assert answer.intent == asked.candidates[1]
-    assert kinds(place) == [("clarified", text, asked.candidates[1])]
-
-
 def test_a_choice_in_a_form_is_recorded(place: Workspace) -> None:
     workplace = Workplace(place)
     asked = Turn("take care of the login page", utc_now(), intent="ASK")
     workplace.learn(asked, "PLAN", conversation=None)
     workplace.learn(Turn("do it", utc_now()), "PLAN", conversation=None)
     assert kinds(place) == [("clarified", asked.message, "PLAN")]
-
-
-def test_what_is_not_logged_teaches_nothing(place: Workspace) -> None:
-    here = Conversations.open(place)
-    here.route(DASHBOARD)
-    here.route("I meant plan it", log=False)
-    assert kinds(place) == []
 
 
 def test_learning_off_records_nothing(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,17 +96,6 @@ def test_a_turn_goes_on_when_nothing_can_be_recorded(
     with caplog.at_level(logging.WARNING):
         assert here.route("I meant plan it").message == "I meant plan it"
     assert "nothing was learned" in caplog.text
-
-
-@in_files
-def test_a_broken_setting_does_not_stop_a_turn(place: Workspace) -> None:
-    here = Conversations.open(place)
-    here.route(DASHBOARD)
-    log = LearningLog(place, here.library)
-    place.settings_path.write_text("learning: {enabled: maybe}\n")
-    entry = ContextEntry(utc_now(), DASHBOARD, "EXECUTE")
-    log.note(Turn("I meant plan it", utc_now(), context=(entry,)))
-    assert kinds(place) == []
 
 
 @in_files

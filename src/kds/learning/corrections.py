@@ -1,23 +1,33 @@
-"""Reads off a routed turn whether the user has said which intent a message has.
+"""What turns say about the intent of earlier messages.
 
-Either the turn answers a question that KDS asked, or it names the intent of the message before:
+Either a turn answers a question that KDS asked, or it names the intent of the message before:
 "no, that was a question", "I meant plan it, not do it", "I wanted tests". Names are those of the
-prompt files: the intent, the agent, the words of its ``ask``. A message that says anything else
-besides is a correction of the work, and nothing is learned from it.
+prompt files: the intent, the agent, the words of its ``ask``. A message with anything else in it is
+a correction of the work, and nothing is learned from it.
 """
 
 import hashlib
+import logging
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Final
 
-from kds.brain.learning.event import Correction, LearningEvent
-from kds.brain.learning.phrase import says_nothing, unlearnable
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError
+from kds.brain.learning.events import Correction as CorrectionKind
+from kds.brain.learning.events import LearningEvent
+from kds.brain.learning.phrases import says_nothing, unlearnable
 from kds.brain.secrets.redaction import storable
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn
+from kds.brain.workspace import Workspace
+from kds.learning.teaching import Learning
 from kds.router.intents.terms import stem
 from kds.router.prompts.library import PromptLibrary
+
+logger = logging.getLogger(__name__)
 
 MAX_CHARACTERS: Final = 80
 """A message that only names an intent is short; longer ones are not looked at."""
@@ -42,11 +52,61 @@ _WORD: Final = re.compile(r"[\w']+")
 _EMPTY: Final = frozenset("a an the to or and of that is what it its with everything in".split())
 
 
+class LearningLog:
+    """Records what the conversations of one workspace say about intents, for any number of threads.
+
+    It never stops a turn. Nearly every turn says nothing: that costs a look at its words, no file
+    is made, and not even the settings are read.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        library: PromptLibrary,
+        *,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._workspace = workspace
+        self._library = library
+        self._clock = clock
+        self._environ = environ
+
+    def note(self, turn: Turn, conversation: str | None = None) -> LearningEvent | None:
+        """Record what the turn says about the one before; what goes wrong is logged.
+
+        Returns that, None when it says nothing, or the same was said before.
+        """
+        return self._record(lambda: sign_in(turn, self._names, conversation))
+
+    def chosen(self, asked: Turn, intent: str, conversation: str | None = None) -> None:
+        """Record that the user chose ``intent`` in a form that asked about a message."""
+        entry = ContextEntry(asked.at, storable(asked.message), asked.intent)
+        self._record(lambda: _event("clarified", asked, entry, intent, conversation))
+
+    def _record(self, look: Callable[[], LearningEvent | None]) -> LearningEvent | None:
+        try:
+            event = look()
+            if event is not None and self._learning.enabled and self._learning.note(event):
+                return event
+        except (KdsError, OSError) as error:
+            logger.warning("nothing was learned from the turn: %s", error)
+        return None
+
+    @cached_property
+    def _learning(self) -> Learning:
+        return Learning(self._workspace, clock=self._clock, environ=self._environ)
+
+    @cached_property
+    def _names(self) -> "IntentNames":
+        return IntentNames(self._library)
+
+
 class IntentNames:
     """The words by which the prompt files name their intents, each of exactly one of them."""
 
     corrections: frozenset[str]
-    """Intents of messages that are about another one: never what that one was meant to be."""
+    """Intents of messages about another message: that one never had such an intent."""
 
     def __init__(self, library: PromptLibrary) -> None:
         self.corrections = library.corrections()
@@ -65,7 +125,7 @@ class IntentNames:
         }
 
     def named(self, words: Iterable[str]) -> str | None:
-        """The intent that ``words`` name; None when there are others among them, or of two."""
+        """The intent that ``words`` name; None for two intents, or when they say more than that."""
         intents = {self._intent_of.get(stem(word)) for word in words if word not in _FILLER}
         return next(iter(intents)) if len(intents) == 1 else None
 
@@ -77,25 +137,22 @@ def sign_in(
     if not turn.context:
         return None
     if any(record.step == "answer" and record.notes for record in turn.records):
-        entry, intent = turn.context[-1], turn.intent
-        return _event("clarified", turn, entry, intent, conversation)
+        return _event("clarified", turn, turn.context[-1], turn.intent, conversation)
     named = _named_intent(turn.message, names)
-    entry_meant = _meant(turn.context, names) if named else None
-    if named is None or entry_meant is None or named == entry_meant.intent:
+    if named is None:
         return None
-    return _event("corrected", turn, entry_meant, named, conversation)
-
-
-def choice_in(asked: Turn, intent: str, conversation: str | None = None) -> LearningEvent | None:
-    """What it says that the user chose ``intent`` when asked about a message, as in a form."""
-    entry = ContextEntry(asked.at, storable(asked.message), asked.intent)
-    return _event("clarified", asked, entry, intent, conversation)
+    # The newest message that is not a correction itself is the one that was meant.
+    newest_first = reversed(turn.context)
+    meant = next((one for one in newest_first if one.intent not in names.corrections), None)
+    if meant is None or named == meant.intent:
+        return None
+    return _event("corrected", turn, meant, named, conversation)
 
 
 def _named_intent(message: str, names: IntentNames) -> str | None:
     """The intent that a message names and does not deny, when it says nothing else.
 
-    "I meant plan it, not do it" names PLAN: what is denied does not count.
+    "I meant plan it, not do it" names PLAN.
     """
     if len(message) > MAX_CHARACTERS or "\n" in message:
         return None
@@ -111,27 +168,14 @@ def _named_intent(message: str, names: IntentNames) -> str | None:
     return None if intent == UNKNOWN or intent in names.corrections else intent
 
 
-def _meant(context: Sequence[ContextEntry], names: IntentNames) -> ContextEntry | None:
-    """The message that a correction is about: the newest that is none itself."""
-    newest_first = reversed(context)
-    return next((one for one in newest_first if one.intent not in names.corrections), None)
-
-
 def _event(
-    kind: Correction, turn: Turn, entry: ContextEntry, intent: str, conversation: str | None
+    kind: CorrectionKind, turn: Turn, entry: ContextEntry, intent: str, conversation: str | None
 ) -> LearningEvent | None:
     said = entry.user_message
     if says_nothing(said) or unlearnable(said) is not None:
         return None
     source = hashlib.sha256((conversation or "").encode(errors="surrogatepass")).hexdigest()[:12]
-    return LearningEvent(
-        turn.at,
-        kind,
-        entry.user_message,
-        intent,
-        was=entry.intent,
-        source=source,
-    )
+    return LearningEvent(turn.at, kind, said, intent, was=entry.intent, source=source)
 
 
 def _own_names(intent: str, ask: str | None) -> set[str]:
