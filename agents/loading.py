@@ -17,7 +17,7 @@ from kds.agents.running import AgentRunnable
 from kds.agents.tools import AnyTool, built_in_tools
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError, WorkspaceError
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary

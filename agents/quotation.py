@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from kds.brain.memory.prompt_memory import PromptMemory
+from kds.brain.memory.memory import PromptMemory
 from kds.router.prompts.library import PromptLibrary
 
 MEMORY: Final = "memory-found"

@@ -20,7 +20,7 @@ from pydantic import Field
 from kds.agents.document_retriever import DocumentRetriever
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import DispatchError
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import log_recall
 from kds.brain.passages.assembly import BUDGET_TOKENS, assemble
 from kds.brain.passages.recall import recall

@@ -30,7 +30,7 @@ from pathlib import Path
 from common import options
 
 from kds.api.embeddings import embed_waiting, load_embedder
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.query import WORD
 from kds.brain.passages.recall import recall
 from kds.brain.passages.store import Embedder

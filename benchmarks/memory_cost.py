@@ -22,8 +22,8 @@ import numpy as np
 from common import Words, costs, cpu_ms, options, ranks, show, spent
 
 from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.records import Archive, Session
-from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.query import WORD
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import RecallSettings

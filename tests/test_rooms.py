@@ -30,7 +30,6 @@ SLICE: Final = 80
 CROWDED: Final[dict[str, int]] = {
     "brain": 24,
     "brain/passages": 20,
-    "brain/memory": 24,
     "brain/documents": 20,
     "router/references": 21,
     "router/discourse": 16,

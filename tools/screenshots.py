@@ -25,7 +25,7 @@ from tests.agents.openai_server import FakeProvider, Text, serving
 from web_place import Page, Place, workspace
 
 from kds.brain.clock import utc_now
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 PICTURES: Final = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "web"
 SIZE: Final = {"width": 1000, "height": 800}

@@ -28,9 +28,8 @@ from pydantic import (
 
 from kds.brain.clock import minute
 from kds.brain.errors import StoreError
-from kds.brain.memory.memory_rows import EXPORTED
 from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.records import Archive, Session
+from kds.brain.memory.records import EXPORTED, Archive, Session
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.passages.values import Message, Role, Summary, SummaryKind
 from kds.brain.store.columns import within_reach

@@ -1,27 +1,75 @@
-"""The conversation memory, whatever engine runs its SQL.
+"""The conversation memory, put together: its tables, its file, and where a workspace has it.
 
-`sqlite_store.SqliteStore` keeps it in one file, `kds.brain.memory.postgres_store.PostgresStore`
-on a server; tests/brain/conformance.py holds both against the same tests. Every method raises
-StoreError with ``where`` and ``hint``; a session that does not exist is one of the reasons.
+`SqliteStore` keeps it in one file, `postgres_store.PostgresStore` on a server; both pass
+tests/brain/conformance.py. Every method raises StoreError with ``where`` and ``hint``; a session
+that does not exist is one of the reasons.
+
+`schema/` has the steps that make the tables of a file. `message` holds every text once: a chunk is
+a slice of its message, and what the index knows of a chunk is a view. The index notes in which
+column of which chunk a word stands, not where in it: it takes .45 of the messages' size. A
+session's chunks are one range of ids. Times are microseconds since 1970.
 """
 
 from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
+from typing import Final
 
+from kds.brain.clock import Clock
+from kds.brain.git import CONVERSATION
 from kds.brain.memory.entities import EntityTable
-from kds.brain.memory.messages import Draft, MessageTable
 from kds.brain.memory.metrics import MetricTable
 from kds.brain.memory.profile import ProfileTable
 from kds.brain.memory.records import Archive, Session, Stats
-from kds.brain.memory.sessions import SessionTable, new_id
+from kds.brain.memory.sessions import Draft, MessageTable, SessionTable, new_id
 from kds.brain.memory.sessions import insert as insert_session
 from kds.brain.memory.summaries import SummaryTable
+from kds.brain.passages.outbox import read_models
+from kds.brain.passages.passage_file import PassageFile
+from kds.brain.passages.passage_schema import WITHOUT_VECTOR
+from kds.brain.passages.place import Place
 from kds.brain.passages.store import MessageSearch
 from kds.brain.passages.values import Message
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection
 from kds.brain.store.health import healing
+from kds.brain.store.migrations import FileKind, scripts, version_of
+from kds.brain.store.sqlite import Database
+from kds.brain.store.sqlite_files import all_files, size_of
+from kds.brain.words.tokens import TokenCounter
+from kds.brain.workspace import SharedDatabase
+
+CONTRADICTIONS: Final = {
+    "messages are missing in the middle of a session": (
+        "SELECT count(*) FROM session WHERE message_count <> "
+        "(SELECT count(*) FROM message WHERE session_num = session.num) OR message_count <> "
+        "coalesce((SELECT max(seq) FROM message WHERE session_num = session.num), 0)"
+    ),
+    "sessions count their tokens wrong": (
+        "SELECT count(*) FROM session WHERE token_count <> "
+        "coalesce((SELECT sum(tokens) FROM message WHERE session_num = session.num), 0)"
+    ),
+    "chunks stand outside the range of their session": (
+        "SELECT count(*) FROM chunk JOIN message ON message.num = chunk.message_num "
+        "WHERE chunk.id >> 24 <> session_num"
+    ),
+    "chunks have neither a vector nor a job": WITHOUT_VECTOR,
+    "messages are not cut into chunks": (
+        "SELECT count(*) FROM message WHERE role <> 'system' AND trim(replace(replace("
+        "content, '\n', ''), '\t', '')) <> '' "
+        "AND NOT EXISTS (SELECT 1 FROM chunk WHERE message_num = message.num)"
+    ),
+}
+"""What may not be, in either engine, and the question that counts how often it is."""
+
+MEMORY: Final = FileKind(
+    "the memory",
+    0x4B44534D,  # 'KDSM'
+    rebuild="kds memory check --rebuild",
+    migrations=scripts(Path(__file__).parent / "schema"),
+    contradictions=CONTRADICTIONS,
+)
 
 
 class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
@@ -86,3 +134,49 @@ def _with_free_id(connection: Connection, draft: Draft) -> Draft:
 
 def _is_free(connection: Connection, table: str, name: str) -> bool:
     return connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (name,)).fetchone() is None
+
+
+class SqliteStore(PassageFile, MemoryStore):
+    """The memory of one workspace."""
+
+    database: Database
+    kind = MEMORY
+    phrases = False
+    file_name = "memory.db"
+    holders = "session"
+
+    def stats(self) -> Stats:
+        """Return how much is stored."""
+        with self.database.read() as connection:
+            sessions, messages, tokens = connection.execute(
+                "SELECT count(*), coalesce(sum(message_count), 0), coalesce(sum(token_count), 0) "
+                "FROM session"
+            ).fetchone()
+            chunks = connection.execute("SELECT count(*) FROM chunk").fetchone()[0]
+            summaries = connection.execute("SELECT count(*) FROM summary").fetchone()[0]
+            models = read_models(connection)
+            version = version_of(connection)
+        size = sum(map(size_of, all_files(self.path)))
+        return Stats(sessions, messages, chunks, summaries, tokens, models, size, version)
+
+
+class MemoryPlace(Place[MemoryStore]):
+    """The memory of a workspace, wherever that is."""
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> Path:
+        """The file, whether it is used or not."""
+        return SqliteStore.path_in(self.workspace)
+
+    def _private(self) -> tuple[str, ...]:
+        return CONVERSATION
+
+    def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> MemoryStore:
+        from kds.brain.memory.postgres_store import PostgresStore  # for who has a server
+
+        return PostgresStore.of(shared, clock=clock, count_tokens=count)
+
+    def _in_file(self, clock: Clock, count: TokenCounter) -> MemoryStore:
+        return SqliteStore(self.path, clock=clock, count_tokens=count)

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from kds.brain.memory.memory_rows import SUMMARY_COLUMNS, summary_of
-from kds.brain.memory.memory_schema import CONTRADICTIONS
-from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.messages import Draft
-from kds.brain.memory.records import Stats
+from kds.brain.memory.memory_store import CONTRADICTIONS, MemoryStore
+from kds.brain.memory.records import SUMMARY_COLUMNS, Stats, summary_of
+from kds.brain.memory.sessions import Draft
 from kds.brain.passages.outbox import read_models
 from kds.brain.passages.postgres_passages import (
     PostgresPassages,

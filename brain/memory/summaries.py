@@ -1,18 +1,32 @@
-"""The table of summaries, with what finds them: words, and vectors where there is a model."""
+"""Summaries of sessions: the table, and keeping them up to date.
 
-from collections.abc import Sequence
-from typing import Final, TypeVar
+The rolling summary covers what has left the window. It is stored in steps of some turns; what
+left since is added without a model whenever a window is made. A periodic one is made every few
+replies, or when asked for. What is stored is never ahead of what was said.
+"""
 
-from kds.brain.errors import StoreError
-from kds.brain.memory.memory_rows import SUMMARY_COLUMNS, summary_of
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock, Thread, current_thread
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.memory.extractive import Limit, read
+from kds.brain.memory.records import SUMMARY_COLUMNS, summary_of
+from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.text_search import any_of, words_of
-from kds.brain.passages.values import Summary, SummaryKind
+from kds.brain.passages.values import Message, Summary, SummaryKind
 from kds.brain.passages.vector_blob import from_blob, to_blobs
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.health import healing
+
+if TYPE_CHECKING:
+    from kds.brain.memory.memory_store import MemoryStore
 
 ALIKE: Final = 0.35
 """Least cosine at which a summary or a line of the profile is about a question, for MiniLM-class
@@ -150,3 +164,249 @@ def alike(
     read = ((one, from_blob(blob).astype("f4")) for one, blob in stored)
     found = [(one, float(its @ asked)) for one, its in read if its.shape == asked.shape]
     return sorted((one for one in found if one[1] >= ALIKE), key=lambda one: -one[1])
+
+
+logger = logging.getLogger(__name__)
+
+CONDENSE_AT: Final = 0.95
+"""Of the limit of a conversation that is sent whole (issue 5): then the older part is condensed."""
+
+CONDENSE_TO: Final = 0.5
+"""Of the limit that stays verbatim then. Condensing costs a summary and what a provider cached
+of the beginning: it must not happen at every turn."""
+
+SUMMARY_SHARE: Final = 0.02
+"""Of such a limit for the summary: 5,200 tokens of 262k."""
+
+STORED_TURNS: Final = 4
+"""Turns between two stored rolling summaries: a quarter of the model's work and of the disk."""
+
+BACKLOG: Final = 5000
+"""Messages that are summarised at once, the newest: 1,200 of 100 tokens take 0.7 s of CPU. Only
+an imported conversation has more."""
+
+SESSIONS_KNOWN: Final = 64
+"""Sessions whose latest summaries are remembered, to read them only once."""
+
+Keep = Literal["due", "always", "never"]
+
+OnMade = Callable[[str, Made], None]
+"""Told the kind of each summary and how it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A summary of a session up to ``last_seq``; ``notes`` say what a user should know."""
+
+    text: str = ""
+    last_seq: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Condensation:
+    """The summaries of the sessions of one store, for any number of threads."""
+
+    def __init__(
+        self,
+        store: "MemoryStore",
+        summarizer: CheckedSummarizer,
+        *,
+        on_made: OnMade = lambda _, __: None,
+    ) -> None:
+        self._store = store
+        self._summarizer = summarizer
+        self._on_made = on_made
+        self._known: OrderedDict[tuple[str, SummaryKind], Covered] = OrderedDict()
+        self._lock = Lock()
+
+    def stored(self, session_id: str, kind: SummaryKind = "rolling") -> Covered:
+        """Return the latest stored summary of a session."""
+        key = (session_id, kind)
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        summaries = self._store.summaries(session_id, kind=kind)
+        found = _covered(summaries[-1]) if summaries else Covered()
+        self._remember(key, found)
+        return found
+
+    def cover(
+        self,
+        session_id: str,
+        last_seq: int,
+        *,
+        limit: Limit,
+        keep: Keep = "due",
+        model: Summarizer | None = None,
+    ) -> Covered:
+        """Return a summary of the session up to ``last_seq``, or a little further.
+
+        Made without a model unless one is given, and stored as ``keep`` says: when enough turns
+        were added, always, or never.
+        """
+        known = self.stored(session_id)
+        if last_seq <= known.last_seq:
+            return known
+        messages = self._since(known, session_id, last_seq)
+        made = self._by(model).make(_spoken(messages), known.text, limit=limit)
+        covered = Covered(made.text, last_seq, (*known.notes, *_gap(known, messages)))
+        newer = self.stored(session_id).last_seq > known.last_seq  # another thread was quicker
+        if not newer and (keep == "always" or (keep == "due" and _is_due(messages))):
+            self._on_made("rolling", made)
+            return self._store_rolling(session_id, covered)
+        return covered
+
+    def is_due(self, session_id: str, last_seq: int) -> bool:
+        """Whether enough turns were added for a rolling summary up to ``last_seq``."""
+        known = self.stored(session_id)
+        return last_seq > known.last_seq and _is_due(self._since(known, session_id, last_seq))
+
+    def within(self, text: str, limit: Limit) -> str:
+        """Cut a summary down, when a window has less room for it than usual."""
+        extractive = self._summarizer.extractive
+        if len(text.split()) <= limit.words and extractive.count_tokens(text) <= limit.tokens:
+            return text
+        return extractive.digest((), text, limit=limit).text
+
+    def with_periodic(
+        self, session_id: str, text: str, verbatim: Iterable[str], *, limit: Limit
+    ) -> str:
+        """Add to the summary of a window what the newest periodic summary says besides.
+
+        That is its sentences which neither the summary nor the messages beside it have, as long
+        as there is room: a model's, as a rule. One that the rolling summary covers adds nothing.
+        """
+        known = self.stored(session_id, "periodic")
+        if known.last_seq <= self.stored(session_id).last_seq:
+            return text
+        beside = (text, *verbatim)
+        count = self._summarizer.extractive.count_tokens
+        for sentence in read((), known.text).sentences:
+            longer = f"{text} {sentence.text}".strip()
+            fits = len(longer.split()) <= limit.words and count(longer) <= limit.tokens
+            if fits and not any(sentence.text.rstrip(".!?") in one for one in beside):
+                text = longer
+        return text
+
+    def periodic(
+        self, session_id: str, last_seq: int, *, replies: int, model: Summarizer | None = None
+    ) -> Summary | None:
+        """Store a summary of what was said since the last periodic one up to ``last_seq``.
+
+        None when fewer ``replies`` were, nothing was said, or another thread was quicker.
+        """
+        known = self.stored(session_id, "periodic")
+        count = min(last_seq - known.last_seq, BACKLOG)
+        if count < max(replies, 1):
+            return None
+        messages = self._store.messages(session_id, last=count, before_seq=last_seq + 1)
+        if sum(message.role == "assistant" for message in messages) < replies:
+            return None
+        made = self._by(model).make(_spoken(messages))
+        if not made.text or self.stored(session_id, "periodic").last_seq > known.last_seq:
+            return None
+        self._on_made("periodic", made)
+        first, last = messages[0].seq, messages[-1].seq
+        summary = self._store.add_summary(session_id, first, last, made.text, kind="periodic")
+        self._remember((session_id, "periodic"), _covered(summary))
+        return summary
+
+    def forget(self, session_id: str) -> None:
+        """Drop what is remembered of a session, such as one that was deleted."""
+        with self._lock:
+            for key in [key for key in self._known if key[0] == session_id]:
+                del self._known[key]
+
+    def _by(self, model: Summarizer | None) -> CheckedSummarizer:
+        return replace(self._summarizer, model=model) if model is not None else self._summarizer
+
+    def _store_rolling(self, session_id: str, covered: Covered) -> Covered:
+        if covered.text:
+            try:
+                self._store.add_summary(
+                    session_id, 1, covered.last_seq, covered.text, kind="rolling"
+                )
+            except StoreError as error:  # the window goes on with what it has
+                return replace(
+                    covered, notes=(*covered.notes, f"summary not stored: {error.message}")
+                )
+        self._remember((session_id, "rolling"), covered)
+        return covered
+
+    def _since(self, known: Covered, session_id: str, last_seq: int) -> tuple[Message, ...]:
+        count = min(last_seq - known.last_seq, BACKLOG)
+        return self._store.messages(session_id, last=count, before_seq=last_seq + 1)
+
+    def _remember(self, key: tuple[str, SummaryKind], covered: Covered) -> None:
+        with self._lock:
+            self._known[key] = covered
+            self._known.move_to_end(key)
+            while len(self._known) > 2 * SESSIONS_KNOWN:
+                self._known.popitem(last=False)
+
+
+class Later:
+    """Makes summaries in one thread, a session after the other, while nobody waits.
+
+    The thread is a daemon and ends when there is nothing left to do: it never keeps the process
+    from ending.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._jobs: dict[str, Callable[[], None]] = {}
+        self._running: str | None = None
+        self._thread: Thread | None = None
+
+    def run(self, session: str, job: Callable[[], None]) -> None:
+        """Have ``job`` done; one of the same session that has not begun is replaced."""
+        with self._lock:
+            self._jobs[session] = job
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="kds-summaries", daemon=True)
+                self._thread.start()
+
+    def end(self, wait_s: float) -> tuple[str, ...]:
+        """Wait until all is done; return the sessions for which it was not."""
+        with self._lock:
+            thread = self._thread
+        if thread is not None and thread is not current_thread():
+            thread.join(wait_s)
+        with self._lock:
+            left = tuple(self._jobs)
+            self._jobs.clear()
+            return (*left, *((self._running,) if self._running is not None else ()))
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._jobs:
+                    self._thread = self._running = None
+                    return
+                self._running = next(iter(self._jobs))
+                job = self._jobs.pop(self._running)
+            try:
+                job()
+            except KdsError as error:
+                logger.info("not summarised: %s", error)
+
+
+def _spoken(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """What people and agents said: what the system says is for one model at one time."""
+    return tuple(one for one in messages if one.role != "system")
+
+
+def _covered(summary: Summary) -> Covered:
+    return Covered(summary.text, summary.last_seq)
+
+
+def _is_due(messages: tuple[Message, ...]) -> bool:
+    return sum(message.role == "user" for message in messages) >= STORED_TURNS
+
+
+def _gap(known: Covered, messages: tuple[Message, ...]) -> tuple[str, ...]:
+    if not messages or messages[0].seq == known.last_seq + 1:
+        return ()
+    first, last = known.last_seq + 1, messages[0].seq - 1
+    return (f"messages {first} to {last} are not in the summary",)

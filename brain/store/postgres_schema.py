@@ -1,7 +1,7 @@
 """The tables on a server: made and changed step by step, and examined. Their SQL is in `schema/`.
 
 Conversations have the schema ``kds``, documents, whose tables share names with theirs, one of their
-own. They are the tables of a file (`brain/memory/memory_schema.py`, `brain/documents/tables.sql`)
+own. They are the tables of a file (`brain/memory/memory_store.py`, `brain/documents/tables.sql`)
 with a tenant in every row, so that the same SQL runs on both. What keeps tenants apart:
 
 - every service transaction runs as the role `tenancy.MEMBER`, which owns nothing and obeys the row

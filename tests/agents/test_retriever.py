@@ -10,8 +10,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.retriever import MemoryRetriever
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.metrics import RECALL
-from kds.brain.memory.sqlite_store import SqliteStore
 
 SAID = (
     "Staging uses port 8443.",

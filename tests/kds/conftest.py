@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.cli import main
 from kds.router.intents.model import IntentModel

@@ -12,7 +12,7 @@ import pytest
 import kds
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.files import make_private_folder
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import DocumentCache

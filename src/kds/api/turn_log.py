@@ -57,7 +57,7 @@ class TurnRecord(ABC):
     @property
     def exists(self) -> bool:
         """Whether anything was ever remembered in this workspace: looking makes no file."""
-        from kds.brain.memory.memory_place import MemoryPlace  # as heavy as the memory
+        from kds.brain.memory.memory_store import MemoryPlace  # as heavy as the memory
 
         return MemoryPlace.of(self._workspace, environ=self._environ).exists
 

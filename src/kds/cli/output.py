@@ -169,7 +169,7 @@ def print_entries(entries: Sequence[ContextEntry]) -> None:
 
 def session_dict(session: "Session") -> dict[str, Any]:
     """The JSON form of a session."""
-    from kds.brain.memory.memory_rows import EXPORTED  # late: needs the database's modules
+    from kds.brain.memory.records import EXPORTED  # late: needs the database's modules
 
     told = fields(session, " ".join(one.name for one in EXPORTED))
     return told | {"messages": session.message_count, "tokens": session.token_count}

@@ -15,7 +15,7 @@ from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import Journal
 from kds.brain.errors import KdsError, MessageError
 from kds.brain.memory.export import archive, to_json, to_markdown
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import log_recall
 from kds.brain.memory.records import Session
 from kds.brain.message import clean_message

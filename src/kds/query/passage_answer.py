@@ -16,7 +16,7 @@ from kds.agents.models import load_chat_model, model_label
 from kds.agents.quotation import cited, memory_note, quoted
 from kds.agents.summarizer import summarizer_of
 from kds.brain.errors import KdsError
-from kds.brain.memory.prompt_memory import PromptMemory
+from kds.brain.memory.memory import PromptMemory
 from kds.brain.memory.summarizer import Summarizer
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn

@@ -20,8 +20,7 @@ from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.memory.memory import ConversationMemory, Tools
-from kds.brain.memory.prompt_memory import PromptMemory
+from kds.brain.memory.memory import ConversationMemory, PromptMemory, Tools
 from kds.brain.message import clean_message
 from kds.brain.settings import Settings
 from kds.brain.turn import NOT_ENGLISH, Turn

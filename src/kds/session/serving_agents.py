@@ -17,8 +17,8 @@ from kds.agents.quotation import memory_note
 from kds.agents.reply import AgentReply
 from kds.agents.summarizer import summarizer_of
 from kds.brain.context.work import Halted
-from kds.brain.memory.memory_place import MemoryPlace
-from kds.brain.memory.prompt_memory import PromptMemory
+from kds.brain.memory.memory import PromptMemory
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.summarizer import Summarizer
 from kds.brain.settings import ModelSettings, load_settings
 from kds.brain.turn import Turn, Utterance

@@ -12,8 +12,7 @@ from kds.api.session_names import LAST, all_sessions
 from kds.api.turn_log import SHARED, TURN, TurnRecord, turn_metric, turn_terms
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import ExposedError, KdsError
-from kds.brain.memory.memory import ConversationMemory
-from kds.brain.memory.prompt_memory import PromptMemory
+from kds.brain.memory.memory import ConversationMemory, PromptMemory
 from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import new_id
 from kds.brain.memory.summarizer import Summarizer

@@ -17,7 +17,7 @@ from kds.brain.context.journal import MAX_AGE
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import EMBEDDING, RECALL
 from kds.brain.memory.records import Metric
-from kds.brain.memory.windows import SUMMARY, WINDOW
+from kds.brain.memory.window import SUMMARY, WINDOW
 from kds.query.metric import SessionHits, session_hits
 from kds.router.intents.calibration import ReliabilityBin, reliability
 

@@ -12,7 +12,7 @@ from document_texts import LEASE, Put, source_of
 
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import StoreError
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.readers.text import read_text
 
 MARKS = ("quokkaquokka", "zyzzyvazyzzyva")

@@ -3,7 +3,7 @@
 import pytest
 
 from kds.brain.memory.entities import REACH_TURNS, EntitySession, snippet
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, from_json, to_json
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 
 @pytest.fixture

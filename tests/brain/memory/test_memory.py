@@ -12,7 +12,7 @@ from spoken import CONVERSATION, FACTS
 
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory import ConversationMemory, Rewriter, Tools
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.summarizer import Summarizer
 from kds.brain.memory.window import LABEL
 from kds.brain.passages.values import Message

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from conformance import CODE, HandClock, StoreConformance, by_text, say
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 OpenStore = Callable[[], SqliteStore]
 

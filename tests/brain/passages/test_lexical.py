@@ -1,6 +1,6 @@
 """Collecting candidates, and the searches of the store that this needs."""
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.lexical import search_words
 from kds.brain.passages.query import read_question
 

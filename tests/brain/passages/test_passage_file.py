@@ -8,7 +8,7 @@ from conformance import HandClock
 from passage_conformance import DocumentShelf, MessageShelf, PassageConformance
 
 from kds.brain.documents.document_store import DocumentStore
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 
 class TestMessages(PassageConformance):

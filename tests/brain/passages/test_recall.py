@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, RecallSettings
 from kds.brain.passages.values import Role, Scope

@@ -6,7 +6,7 @@ from conformance import say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages import vectors
 from kds.brain.passages.vector_blob import unit
 

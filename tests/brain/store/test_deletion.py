@@ -11,9 +11,8 @@ from conformance import HandClock, by_text, say
 
 from kds.brain.errors import StoreError
 from kds.brain.memory import sessions as session_table
-from kds.brain.memory.memory_schema import MEMORY
+from kds.brain.memory.memory_store import MEMORY, SqliteStore
 from kds.brain.memory.records import Profile
-from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.store.sqlite import Database
 
 OpenStore = Callable[[], SqliteStore]

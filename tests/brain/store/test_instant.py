@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, to_json, to_markdown
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.store.columns import EARLIEST, LATEST, from_micros, to_micros
 
 BEYOND = [

@@ -10,8 +10,7 @@ import pytest
 from conformance import HandClock, say
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.memory_schema import MEMORY
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import MEMORY, SqliteStore
 from kds.brain.store.migrations import FileKind, statements
 from kds.brain.store.sqlite import Database
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 from ...effort import PATIENCE_S
 
@@ -18,7 +18,7 @@ MESSAGES = 25
 WRITER = """
 import sys
 from pathlib import Path
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
@@ -32,7 +32,7 @@ DOOMED = """
 import sys
 from itertools import count
 from pathlib import Path
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 store = SqliteStore(Path(sys.argv[1]))
 store.use_model("m")
@@ -89,7 +89,7 @@ def test_processes_that_open_a_new_memory_at_once_make_one(
     memory_path: Path, launchers: Path
 ) -> None:
     script = (
-        "import sys; from pathlib import Path; from kds.brain.memory.sqlite_store import *;"
+        "import sys; from pathlib import Path; from kds.brain.memory.memory_store import *;"
         "store = SqliteStore(Path(sys.argv[1])); store.create_session(); print(store.warnings)"
     )
     openers = [

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 import pytest
 from click.testing import CliRunner
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.store.sqlite_files import backups
 from kds.cli.main import app
 

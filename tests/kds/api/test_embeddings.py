@@ -8,7 +8,7 @@ import pytest
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting, load_embedder
 from kds.brain.errors import KdsError
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 MODEL = """
 class Small:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 from ...postgres import driver
 from ..conftest import begin_session, data, refused

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.cli.terminal import spelt
 

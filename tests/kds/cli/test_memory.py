@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from kds.brain.memory.entities import EntitySession
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace, SqliteStore
 from kds.brain.memory.records import Session
-from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 
 from ..conftest import BAD_INPUT, Run, data, refused

@@ -6,8 +6,8 @@ import pytest
 
 from kds.api.turn_log import TURN, turn_metric
 from kds.brain.clock import utc_now
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.metrics import log_recall
-from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.recall import recall
 from kds.brain.turn import StepRecord, Turn
 from kds.cli.commands.status import sparkline

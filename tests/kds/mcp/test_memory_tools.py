@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.workspace import Workspace
 from kds.mcp.mcp_server import KdsServer
 from kds.mcp.tools import EXPORT_CHARACTERS

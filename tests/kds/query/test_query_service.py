@@ -10,7 +10,7 @@ import pytest
 
 from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import MessageError
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.workspace import Workspace
 from kds.query.metric import session_hits
 from kds.query.query_service import QueryService

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.service.jobs import BACK_OFF_S, BATCH, EmbeddingQueue
 from kds.service.workspaces import ServedWorkspace

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.records import Profile
 
 from .conftest import ask

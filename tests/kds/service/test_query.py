@@ -12,7 +12,7 @@ import httpx
 import pytest
 from tests.agents.openai_server import Asked, Failure, FakeProvider, Slow, Text
 
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.words.tokens import estimate_tokens
 from kds.brain.workspace import Workspace
 from kds.service.listening import HttpAddress

@@ -9,7 +9,7 @@ import pytest
 
 import kds
 from kds.api.workspace_parts import Parts
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.values import Message
 
 from ...agents.openai_server import FakeProvider

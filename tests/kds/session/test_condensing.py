@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from kds.brain.memory import memory as remembering
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 
 from ...agents.openai_server import Asked, FakeProvider, Reply, Slow, Text

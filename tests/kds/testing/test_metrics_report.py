@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kds.api.turn_log import TURN, turn_metric
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.metrics import RECALL, log_recall
 from kds.brain.memory.records import Metric
-from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.passages.recall import recall
 from kds.brain.turn import StepRecord, Turn
 from kds.testing.metrics_report import MetricsReport, report_metrics

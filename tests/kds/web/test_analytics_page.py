@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from kds.brain.clock import utc_now
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.router.intents.calibration import ReliabilityBin
 from kds.testing.metrics_report import report_metrics
 from kds.testing.metrics_tables import metrics_tables

@@ -2,7 +2,7 @@
 
 import json
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 
 from .conftest import Site, Visitor
 

@@ -19,7 +19,7 @@ from kds.brain.config import LiveConfig
 from kds.brain.discovery import BRAIN
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recalled import recall_settings
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace

@@ -25,7 +25,7 @@ from kds.brain.memory.export import (
     to_json,
     to_markdown,
 )
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import log_recall
 from kds.brain.memory.records import Archive, Session, Stats
 from kds.brain.passages.assembly import Assembled, assemble

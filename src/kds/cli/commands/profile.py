@@ -8,8 +8,7 @@ from typing import Any, Final, Literal
 import click
 
 from kds.api.embeddings import load_embedder
-from kds.brain.memory.memory_place import MemoryPlace
-from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.records import Consent, ConsentEvent, Profile
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace

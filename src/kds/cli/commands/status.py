@@ -11,7 +11,7 @@ from kds.brain.clock import minute
 from kds.brain.context.conversations import Contexts
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import KEPT
 from kds.brain.memory.records import Stats
 from kds.brain.settings import load_layers

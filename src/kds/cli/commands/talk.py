@@ -12,7 +12,7 @@ import click
 import kds
 from kds.agents.agent import prompt_named
 from kds.brain.errors import KdsError
-from kds.brain.memory.memory_place import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
 from kds.cli.command import MessageCommand, asked_json, command, flag, option

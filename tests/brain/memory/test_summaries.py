@@ -3,9 +3,9 @@
 import pytest
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.condensation import STORED_TURNS, Condensation
 from kds.brain.memory.extractive import ExtractiveSummarizer, Limit
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
+from kds.brain.memory.summaries import STORED_TURNS, Condensation
 from kds.brain.memory.summarizer import CheckedSummarizer, Made
 from kds.brain.passages.values import Summary, SummaryKind
 
@@ -44,12 +44,12 @@ def test_a_step_of_turns_is_stored_and_gone_on_from(
     store: SqliteStore, condensation: Condensation, made: list[tuple[str, Made]]
 ) -> None:
     talk(store, 12)
-    condensation.advance("chat", 6, limit=LIMIT)
+    condensation.cover("chat", 6, limit=LIMIT)
     assert store.summaries("chat") == ()
-    condensation.advance("chat", 8, limit=LIMIT)
+    condensation.cover("chat", 8, limit=LIMIT)
     [summary] = store.summaries("chat")
     assert (summary.first_seq, summary.last_seq, summary.kind) == (1, 8, "rolling")
-    condensation.advance("chat", 8, limit=LIMIT)
+    condensation.cover("chat", 8, limit=LIMIT)
     assert len(made) == 1
     later = condensation.cover("chat", 10, limit=LIMIT)
     assert "module_1" in later.text
@@ -75,13 +75,13 @@ def test_what_another_process_stored_is_gone_on_from(
     assert "module_4" not in covered.text
 
 
-@pytest.mark.parametrize(("every", "ranges"), [(2, [(1, 4), (5, 8)]), (5, []), (0, [])])
+@pytest.mark.parametrize(("every", "ranges"), [(2, [(1, 4), (5, 8)]), (5, [])])
 def test_every_few_replies_make_a_summary_of_their_own(
     store: SqliteStore, condensation: Condensation, every: int, ranges: list[tuple[int, int]]
 ) -> None:
     for turn in range(1, 5):
         talk(store, 1, first=turn)
-        condensation.periodic("chat", 2 * turn, every=every)
+        condensation.periodic("chat", 2 * turn, replies=every)
     stored = store.summaries("chat", kind="periodic")
     assert [(one.first_seq, one.last_seq) for one in stored] == ranges
 
@@ -89,7 +89,7 @@ def test_every_few_replies_make_a_summary_of_their_own(
 def test_a_long_backlog_is_said_not_to_be_in_the_summary(
     store: SqliteStore, condensation: Condensation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.brain.memory.condensation.BACKLOG", 6)
+    monkeypatch.setattr("kds.brain.memory.summaries.BACKLOG", 6)
     talk(store, 4)
     covered = condensation.cover("chat", 8, limit=LIMIT)
     assert covered.notes == ("messages 1 to 2 are not in the summary",)
