@@ -12,7 +12,7 @@ from typing import Final
 
 from kds.brain.context.session import NAMELESS, session_id
 from kds.brain.errors import DispatchError
-from kds.brain.secrets.withheld import reveals, withheld
+from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import UNKNOWN, Turn
 from kds.router.intents.policy import Decision, decide
 from kds.router.prompts.library import PromptLibrary

@@ -18,8 +18,7 @@ from kds.brain.context.entry_line import Line, decode_lines, encode, latest
 from kds.brain.context.origin import within_reach
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile
-from kds.brain.secrets.redaction import storable
-from kds.brain.secrets.withheld import withheld, without
+from kds.brain.secrets.redaction import storable, withheld, without
 from kds.brain.turn import ContextEntry
 
 LIMIT: Final = 10

@@ -1,20 +1,19 @@
 """What may be stored of a text: secrets replaced by `[secret: <kind>]`, code by its size.
 
-The one door to the disk: the journal sends every text through `storable` (DESIGN 3). Secrets
-are found by the rules of `rules.yaml`; those that several lines make are found by `lines`.
+The one door to the disk: every text that is stored goes through `storable`. Secrets are found by
+the rules of `rules.yaml`; `value_tests` says whether a value is a secret or a word.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
 from kds.brain.message import well_formed
 from kds.brain.secrets.code_block import summarise_code
-from kds.brain.secrets.lines import line_findings
-from kds.brain.secrets.rules import BLANK, Span, findings, may_hold_secret
-from kds.brain.secrets.value_tests import DATA, TESTS
-
-__all__ = ["KINDS", "may_hold_secret", "redact_secrets", "redacted", "storable"]
+from kds.brain.secrets.value_tests import DATA, LOGINS, TESTS, may_be_strong
 
 KINDS: Final = frozenset(
     {"password", "token", "api key", "secret", *DATA["tokens"], *DATA["former_kinds"]}
@@ -22,17 +21,37 @@ KINDS: Final = frozenset(
 )
 """The kinds a mark may name. Closed, so that a text cannot hide a secret in a false mark."""
 
-_BLANKED: Final = re.compile(
-    r"\[secret: (?:" + "|".join(sorted(map(re.escape, KINDS), key=len, reverse=True)) + r")\]|"
-    + "|".join(DATA["public"])
-)  # fmt: skip
-_PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
-"""The body is the secret, not the first line only. A key without its end goes
-as far as its lines look like one."""
-_REST: Final = re.compile(r"\n\s*(?P<rest>[\w+/=-]{6,})[\s\"',]*(?:\n|\Z)")
-"""The rest of a token that was wrapped stands alone on the next line."""
+BLANK: Final = "\ue000"
+"""Stands for each character that is not looked at: of a mark, or of a public key."""
+
+_BEFORE: Final = 100
+"""Characters before a name that a rule looks at."""
+_AFTER: Final = 500
+"""Characters behind a name that decide whether it has a value."""
+_PREFIX: Final = 14
+"""Characters of the longest word before "key"."""
+_SEGMENT: Final = 400
+"""Characters of a command that are looked at."""
+_LONG: Final = 16
+"""Characters that a token has at least, without a break."""
+_LONG_NUMBER: Final = 12
+"""A shorter number behind "token" is an id or a count."""
 _WRAPPED: Final = 40
 """Characters: a line that ends in a token and is shorter was not wrapped."""
+_NAME_LIMIT: Final = 200
+"""Characters of a line that may be a name: a longer one is not looked at."""
+_CODES: Final = 20
+"""Lines of recovery codes that are looked at."""
+_CLOSING: Final = ".,;:)]}>。，、；"
+"""What closes a sentence or a bracket does not belong to a value without quotes."""
+
+
+class Span(NamedTuple):
+    """A secret in a text."""
+
+    start: int
+    end: int
+    kind: str
 
 
 def storable(text: str) -> str:
@@ -49,17 +68,6 @@ def redacted(text: str) -> str:
     return _settled(text, redact_secrets)
 
 
-def _settled(text: str, change: Callable[[str], str]) -> str:
-    """Change ``text`` until nothing does: what a mark leaves beside it may be a secret by itself.
-
-    Each round that changes something leaves less that is no mark, so this ends; nearly always in
-    the second round.
-    """
-    while (changed := change(text)) != text:
-        text = changed
-    return text
-
-
 def redact_secrets(text: str) -> str:
     """Replace every secret found in ``text`` by its mark, once."""
     if not may_hold_secret(text):
@@ -67,11 +75,12 @@ def redact_secrets(text: str) -> str:
     if "PRIVATE" in text or "PuTTY" in text:
         text = _PRIVATE_KEY.sub("[secret: private key]", text)
     view = text.replace(BLANK, " ")
-    view = _BLANKED.sub(lambda found: BLANK * len(found[0]), view)
+    if any(sign in view for sign in _BLANKED_SIGNS):
+        view = _BLANKED.sub(lambda found: BLANK * len(found[0]), view)
     low = _lowered(view)
     parts: list[str] = []
     at = 0
-    for span in _joined((*findings(view, low), *line_findings(view, low))):
+    for span in _joined((*_findings(view, low), *_line_findings(view, low))):
         end = span.end
         wrapped = end - text.rfind("\n", 0, end) > _WRAPPED
         if wrapped and (rest := _REST.match(text, end)) and TESTS["strong"](rest["rest"]):
@@ -79,6 +88,65 @@ def redact_secrets(text: str) -> str:
         parts += [text[at : span.start], f"[secret: {span.kind}]"]
         at = end
     return "".join((*parts, text[at:]))
+
+
+def may_hold_secret(text: str) -> bool:
+    """Say, cheaply, whether any rule could find something; it may be wrong only with yes."""
+    words = set(text.lower().split())
+    vocabulary = _vocabulary(words)
+    return (
+        any(len(word) >= _LONG for word in words)
+        or _STEM.search(vocabulary) is not None
+        or any(need in vocabulary for need in _needs())
+        or not _command_words().isdisjoint(map(_command, words))
+    )
+
+
+def withheld(*texts: str) -> frozenset[str]:
+    """Return the words of ``texts`` that only stand in secrets.
+
+    "DB_PASSWORD=swordfish" is redacted, "swordfish" alone is a word. To store a piece of a text
+    (a term, a name, a snippet), ask what the whole text withholds, and drop pieces that reveal it.
+
+    >>> sorted(withheld("Why does DB_PASSWORD=swordfish fail?"))
+    ['swordfish']
+    """
+    found: set[str] = set()
+    for text in texts:
+        if may_hold_secret(text):
+            found |= _words(text) - _words(redacted(text))
+    return frozenset(found)
+
+
+def reveals(piece: str, hidden: Collection[str]) -> bool:
+    """Tell whether a piece has a word that is withheld."""
+    return any(word in hidden for word in _words(piece)) if hidden else False
+
+
+def without(piece: str, hidden: Collection[str]) -> str:
+    """Replace whatever of ``piece`` has a word that is withheld.
+
+    >>> without("fix DB_PASSWORD=swordfish now", {"swordfish"})
+    'fix [secret: secret] now'
+    """
+    if not reveals(piece, hidden):
+        return piece
+    parts = re.split(r"(\s+)", piece)
+    return "".join("[secret: secret]" if reveals(part, hidden) else part for part in parts)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]{3,}", text.casefold()))
+
+
+def _settled(text: str, change: Callable[[str], str]) -> str:
+    """Change ``text`` until nothing does: what a mark leaves beside it may be a secret by itself.
+
+    Each round that changes something leaves less text, so this ends; usually in the second round.
+    """
+    while (changed := change(text)) != text:
+        text = changed
+    return text
 
 
 def _lowered(text: str) -> str:
@@ -102,3 +170,453 @@ def _joined(spans: Iterable[Span]) -> Iterator[Span]:
         current = Span(current.start, max(current.end, span.end), kind)
     if current is not None:
         yield current
+
+
+# Rules
+
+
+_NAMED: Final = re.compile(r"\{([a-z_]+)\}")
+_PARTS: Final[Mapping[str, str]] = {
+    **DATA["parts"],
+    "logins": "|".join(sorted(LOGINS)),
+    "other_keys": DATA["other_keys"],
+}
+
+
+def _compiled(source: str) -> re.Pattern[str]:
+    """Compile a regex of the file."""
+    while (longer := _NAMED.sub(lambda found: _PARTS[found[1]], source)) != source:
+        source = longer
+    return re.compile(source.replace(r"\h", r"[^\S\n]"), re.MULTILINE)
+
+
+class _Rule:
+    """Regexes whose group `value`, or all of it, is a secret if the test of the rule accepts it."""
+
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        find = entry["find"]
+        self.kind: str = entry.get("kind", "password")
+        self.sources: list[str] = find if isinstance(find, list) else [find]
+        self.accept: Callable[[str], bool] = TESTS[entry.get("if", "anything")]
+        self.run: bool = entry.get("run", False)
+        self.case: bool = entry.get("case", False)
+        self.strong: bool = entry.get("if") in ("strong", "told", "digits")
+        self.odd: bool = entry.get("if") in ("strong", "drawn", "key")
+        self.needs, self.near, self.after = (
+            tuple(map(str, entry.get(name, ()))) for name in ("needs", "near", "after")
+        )
+        self.of: tuple[str, ...] = tuple(entry.get("of", ()))
+        self.at: str = entry.get("at", "space")
+        self.names: tuple[str, ...] = tuple(
+            entry.get("for", ("password", "token", "api key", "secret"))
+        )
+        self._before: str | None = entry.get("before")
+
+    @cached_property
+    def patterns(self) -> list[re.Pattern[str]]:
+        """The regexes, compiled when a text first has what they need."""
+        return [_compiled(source) for source in self.sources]
+
+    @cached_property
+    def before(self) -> re.Pattern[str] | None:
+        """What must stand before a name."""
+        return _compiled(rf"(?:{self._before})\Z") if self._before else None
+
+    def may_fit(self, past: str, future: str) -> bool:
+        """Say, cheaply, whether the rule could find something between two texts."""
+        return (not self.near or any(map(past.__contains__, self.near))) and (
+            not self.after or any(map(future.__contains__, self.after))
+        )
+
+    def values_at(self, text: str, low: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where the secrets are behind a name that has this start and end."""
+        for pattern in self.patterns:
+            found = pattern.match(low, end)
+            if found and (value := self.value(text, found)):
+                past = max(0, start - _BEFORE)
+                if not self.before or self.before.search(low, past, start):
+                    yield value
+
+    def value(self, text: str, found: re.Match[str]) -> tuple[int, int] | None:
+        """Where the secret is that the rule accepts."""
+        groups = found.re.groupindex
+        start, end = found.span("value" if "value" in groups else "text" if "text" in groups else 0)
+        value = text[start:end]
+        start += len(value) - len(value.lstrip())
+        end = start + len(value.strip() if "text" in groups else value.strip().rstrip(_CLOSING))
+        return (start, end) if end > start and self.accept(text[start:end]) else None
+
+
+@cache
+def _rules(part: str) -> tuple[_Rule, ...]:
+    return tuple(_Rule(entry) for entry in DATA[part])
+
+
+@cache
+def _rules_for(kind: str, groups: str, strong: bool) -> tuple[_Rule, ...]:
+    """The rules for what follows a name of a kind."""
+    also = {"foreign": {"foreign", "password"}, "hump": {"password"}, "secret key": {"secret"}}
+    kinds = also.get(kind, {kind})
+    return tuple(
+        rule
+        for rule in _rules("named")
+        if rule.at in groups.split()
+        and (strong or not rule.strong)
+        and kinds.intersection(rule.names)
+    )
+
+
+@cache
+def _gate() -> re.Pattern[str]:
+    """What must stand near a name for a rule that needs neither a sign nor a strong value."""
+    rules = [rule for rule in _rules("named") if rule.at == "space" and not rule.strong]
+    assert all(rule.near or rule.after for rule in rules)
+    signs = {sign for rule in rules for sign in (*rule.near, *rule.after)}
+    return re.compile("|".join(map(re.escape, sorted(signs))))
+
+
+_STEM: Final = re.compile("|".join(map(re.escape, DATA["stems"])))
+_TOLD: Final = _compiled(DATA["told"])
+_SUFFIX: Final = re.compile(DATA["suffix"])
+_SPACED: Final = re.compile(r"[^\S\n]++[\w\"'`„«“$]")
+_TAIL: Final = re.compile(r"[\w+/=.~-]*(?<![.])")
+_LOUD: Final = re.compile(r"[\d!@#$%^&*+=~?]")
+_BLANKED: Final = re.compile(
+    r"\[secret: (?:" + "|".join(sorted(map(re.escape, KINDS), key=len, reverse=True)) + r")\]|"
+    + "|".join(DATA["public"])
+)  # fmt: skip
+_BLANKED_SIGNS: Final = ("[secret: ", "arn:", "-----BEGIN", "data:", "ssh-", "ecdsa-", "sha")
+"""One of these is in whatever _BLANKED finds."""
+_PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
+"""All of the body is the secret. A key without its end goes as far as its lines look like one."""
+_REST: Final = re.compile(r"\n\s*(?P<rest>[\w+/=-]{6,})[\s\"',]*(?:\n|\Z)")
+"""The rest of a token that was wrapped stands alone on the next line."""
+_MARKS: Final = {"token": "token", "api key": "api key", "secret": "secret", "secret key": "secret"}
+
+
+def _findings(text: str, low: str) -> Iterator[Span]:
+    """Find secrets in ``text``, a text without marks; ``low`` is the same in lower case."""
+    words = set(low.split())
+    vocabulary = _vocabulary(words)
+    if _STEM.search(vocabulary):
+        yield from _named(text, low)
+    if any(len(word) >= _LONG for word in words):
+        yield from _tokens(text)
+    odd = any(map(may_be_strong, set(text.split())))
+    for rule in _rules("free"):
+        if rule.odd and not odd:
+            continue
+        if not rule.needs or any(need in vocabulary for need in rule.needs):
+            yield from _free(rule, text, text if rule.case else low)
+    yield from _commands(text, low, words)
+
+
+def _vocabulary(words: set[str]) -> str:
+    """Each word once: what a long text has is found much faster in it."""
+    return f" {' '.join(words)} "
+
+
+@cache
+def _needs() -> tuple[str, ...]:
+    needles = {need for rule in _rules("free") for need in rule.needs}
+    return tuple(one for one in needles if not any(two != one and two in one for two in needles))
+
+
+def _free(rule: _Rule, text: str, view: str) -> Iterator[Span]:
+    for pattern in rule.patterns:
+        at = 0
+        while found := pattern.search(view, at):
+            at = max(found.end(), at + 1)
+            if value := rule.value(text, found):
+                end = _tail(text, value[1]) if rule.run else value[1]
+                at = max(at, end)
+                yield Span(value[0], end, rule.kind)
+
+
+class _Strong:
+    """Where in a text words stand that may be strong values."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._odd = {word for word in set(text.split()) if may_be_strong(word)}
+
+    def within(self, start: int) -> bool:
+        """Whether one begins soon after a place."""
+        if not self._odd:
+            return False
+        piece = self._text[start : start + _BEFORE]
+        return bool(_LOUD.search(piece)) or not self._odd.isdisjoint(piece.split())
+
+
+def _named(text: str, low: str) -> Iterator[Span]:
+    """Find the values of names such as "password", in assignments and in sentences."""
+    strong, done = _Strong(text), 0
+    empty: set[tuple[str, str]] = set()
+    """Surroundings of a name in which nothing was found: generated texts repeat them."""
+    for stem in _STEM.finditer(low):
+        at = stem.start()
+        if at < done:
+            continue
+        around = text[at : at + _AFTER], text[max(0, at - _BEFORE) : at]
+        if around in empty:
+            continue
+        spans = list(_values_of_name(text, low, at, strong))
+        if not spans:
+            empty.add(around)
+        done = max((done, *(span.end for span in spans)))
+        yield from spans
+
+
+def _values_of_name(text: str, low: str, at: int, strong: _Strong) -> Iterator[Span]:
+    """The values of the name that has its stem at a place."""
+    if not (name := _name_at(text, low, at)):
+        return
+    kind, start, end = name
+    follows = low[end : end + 1]
+    if follows != " " and (suffix := _SUFFIX.match(low, end)):
+        end = suffix.end()
+        follows = low[end : end + 1]
+    if follows == "_" or (follows.isascii() and follows.isalnum()):
+        return
+    groups, inside, loud = "sign", False, strong.within(end)
+    if _SPACED.match(low, end):
+        groups = "space told" if _TOLD.match(low, end) else "space"
+        inside = low[start - 1 : start].isalnum() or "_" in low[name[2] : end]
+        if groups == "space" and not loud and not _near(_gate(), low, start, end):
+            return
+    past, future = low[max(0, start - _BEFORE) : start], low[end : end + _BEFORE]
+    mark = _MARKS.get(kind, "password")
+    for rule in _rules_for(kind, groups, loud):
+        if (rule.before or not inside) and rule.may_fit(past, future):
+            for value in rule.values_at(text, low, start, end):
+                if mark == "password" or not _is_short_number(text[slice(*value)]):
+                    yield Span(*value, mark)
+
+
+def _near(gate: re.Pattern[str], low: str, start: int, end: int) -> bool:
+    return bool(
+        gate.search(low, max(0, start - _BEFORE), start) or gate.search(low, end, end + 100)
+    )
+
+
+@cache
+def _names() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str] | None], ...]:
+    return tuple(
+        (
+            kind,
+            _compiled(name["find"]),
+            _compiled(rf"(?:{name['before']})\Z") if "before" in name else None,
+        )
+        for kind, name in DATA["names"].items()
+    )
+
+
+def _name_at(text: str, low: str, at: int) -> tuple[str, int, int] | None:
+    """The kind, start and end of the name that has its stem at a place."""
+    for kind, find, before in _names():
+        if found := find.match(low, at):
+            if kind == "hump" and not (text[at].isupper() and low[at - 1] == text[at - 1]):
+                continue
+            if before is None:
+                return kind, at, found.end()
+            if first := before.search(low, max(0, at - _PREFIX), at):
+                return kind, first.start(), found.end()
+    return None
+
+
+def _is_short_number(text: str) -> bool:
+    return text.isdigit() and len(text) < _LONG_NUMBER
+
+
+def _tokens(text: str) -> Iterator[Span]:
+    """What is known by its form alone, taken to the end of the unbroken run."""
+    kinds, at = tuple(DATA["tokens"]), 0
+    while found := _token_pattern().search(text, at):
+        at = _tail(text, found.end())
+        yield Span(found.start(), at, kinds[int(str(found.lastgroup)[1:])])
+
+
+@cache
+def _token_pattern() -> re.Pattern[str]:
+    kinds = (f"(?P<k{at}>{'|'.join(forms)})" for at, forms in enumerate(DATA["tokens"].values()))
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(kinds)})")
+
+
+def _tail(text: str, at: int) -> int:
+    found = _TAIL.match(text, at)
+    return max(at, found.end()) if found else at
+
+
+@cache
+def _command_words() -> frozenset[str]:
+    return frozenset(word for rule in _rules("commands") for word in rule.of)
+
+
+def _command(word: str) -> str:
+    return word.rpartition("/")[2].lstrip("`\"'$(|;&>")
+
+
+def _commands(text: str, low: str, words: set[str]) -> Iterator[Span]:
+    here = _command_words() & set(map(_command, words))
+    for rule in _rules("commands") if here else ():
+        if here.isdisjoint(rule.of):
+            continue
+        places = re.finditer(rf"(?<![\w.-])(?:{'|'.join(rule.of)})(?=[^\S\n])", low)
+        starts = [place.end() for place in places]
+        for start, following in pairwise((*starts, len(low))):
+            end = min(following, start + _SEGMENT)
+            if (line := low.find("\n", start, end)) >= 0 and low[line - 1] != "\\":
+                end = line
+            for found in rule.patterns[0].finditer(low, start, end):
+                value = rule.value(text, found)
+                if value and TESTS["given"](text[slice(*value)]):
+                    yield Span(*value, rule.kind)
+
+
+# Values on another line than their name: below it (YAML, JSON, "the password is" and the password
+# under it), or in the column of a table or CSV file that the name heads.
+
+_LINES: Final = {name: _compiled(source) for name, source in DATA["lines"].items()}
+_SEPARATORS: Final = tuple(map(re.compile, (r"\|", r"\t", r";", r",", r"\s{2,}")))
+_Found = tuple[int, tuple[int, int], str]
+"""The row of a value, its place there, and its kind."""
+
+
+def _line_findings(text: str, low: str) -> Iterator[Span]:
+    """Find the values that stand below their names."""
+    if "\n" not in text or not _LINES["hint"].search(low):
+        return
+    lines, lows, starts = text.split("\n"), low.split("\n"), [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    table = 0
+    empty: set[tuple[str, ...]] = set()
+    for at in dict.fromkeys(bisect_right(starts, found.start()) - 1
+                            for found in _LINES["hint"].finditer(low)):  # fmt: skip
+        line = lows[at]
+        if at == len(lows) - 1 or len(line) > _NAME_LIMIT:
+            continue
+        below = tuple(lines[at : at + _CODES])
+        if below not in empty:
+            spans = [Span(starts[row] + start, starts[row] + end, kind)
+                     for row, (start, end), kind in _below(lines, lows, at)]  # fmt: skip
+            yield from spans
+            if not spans:
+                empty.add(below)
+        if at >= table and (sign := _separator(line)):
+            columns = _secret_columns(line, sign)
+            count, plain = len(sign.split(line)), _may_be_head(sign.split(line)[0])
+            table = at + 1
+            while columns and table < len(lines) and len(sign.split(lines[table])) == count:
+                for start, end, kind in _cells(lines[table], sign, columns, plain=plain):
+                    yield Span(starts[table] + start, starts[table] + end, kind)
+                table += 1
+
+
+def _below(lines: Sequence[str], lows: Sequence[str], at: int) -> Iterator[_Found]:
+    """What stands below a name."""
+    line = lows[at]
+    last = line.rstrip()[-1:]
+    if (last in ":=|>-\"'" or "#" in line) and (head := _LINES["head"].match(line)):
+        yield from _indented(lines, at, head)
+    elif named := _LINES["named"].match(line):
+        yield from _word(lines, at + 1, "value", TESTS["bare"], _kind(named))
+    elif _LINES["login"].fullmatch(line):
+        yield from _word(lines, at + 1, "netrc", TESTS["bare"], "password")
+    elif "variable" in line and (named := _LINES["variable"].match(line)):
+        for row in range(at + 1, min(at + 8, len(lines))):
+            yield from _word(lines, row, "default", TESTS["value"], _kind(named))
+    if _LINES["codes"].search(line):
+        yield from _codes(lines, at)
+    elif _LINES["phrase"].search(line):
+        yield from _word(lines, at + 1, "words", TESTS["anything"], "secret", blank=True)
+    elif told := _LINES["told"].search(line):
+        accept = TESTS["told_below" if told["password"] else "strong"]
+        yield from _word(lines, at + 1, "alone", accept, _kind(told), blank=True)
+
+
+def _codes(lines: Sequence[str], at: int) -> Iterator[_Found]:
+    """The lines below "backup codes" that hold nothing but codes."""
+    for row in range(at + 1, min(at + _CODES, len(lines))):
+        found = list(_word(lines, row, "code", TESTS["code"], "one-time code"))
+        if not found and lines[row].strip():
+            return
+        yield from found
+
+
+def _word(
+    lines: Sequence[str],
+    row: int,
+    form: str,
+    accept: Callable[[str], bool],
+    kind: str,
+    *,
+    blank: bool = False,
+) -> Iterator[_Found]:
+    """The value of a line that has a form; with ``blank`` an empty line may stand before it."""
+    if blank and row < len(lines) - 1 and not lines[row].strip():
+        row += 1
+    if (
+        row < len(lines)
+        and (found := _LINES[form].fullmatch(lines[row]))
+        and accept(found["value"])
+    ):
+        yield row, found.span("value"), kind
+
+
+def _indented(lines: Sequence[str], at: int, head: re.Match[str]) -> Iterator[_Found]:
+    """What is indented more than its name: all of a block, else the first line, if it is a word."""
+    margin, block = len(head["lead"].removesuffix("- ")), head["block"]
+    for row in range(at + 1, len(lines)):
+        line = lines[row]
+        if not line.strip():
+            continue
+        if len(line) - len(line.lstrip(" \t>")) <= margin:
+            return
+        if block:
+            yield row, (len(line) - len(line.lstrip(" \t>")), len(line.rstrip())), _kind(head)
+            continue
+        found = _LINES["value"].fullmatch(line)
+        if found and not found["value"].endswith((":", "{", "[")):
+            sure = _kind(head) == "password" or found["quote"]
+            if TESTS["bare" if sure else "strong"](found["value"]):
+                yield row, found.span("value"), _kind(head)
+        return
+
+
+def _kind(found: re.Match[str]) -> str:
+    return "password" if found["password"] else "secret"
+
+
+def _separator(line: str) -> re.Pattern[str] | None:
+    """What divides the cells of a line that may be the head of a table."""
+    for sign in _SEPARATORS:
+        cells = [cell for cell in sign.split(line) if cell.strip()]
+        # The first may have a sentence before it: "use this: user,password".
+        if len(cells) > 1 and all(map(_may_be_head, cells[1:])):
+            return sign
+    return None
+
+
+def _may_be_head(cell: str) -> bool:
+    return len(cell.split()) <= 3 and "=" not in cell
+
+
+def _secret_columns(line: str, sign: re.Pattern[str]) -> dict[int, str]:
+    cells = [cell.strip(" \"'*`\r") for cell in sign.split(line)]
+    named = ((at, _LINES["column"].fullmatch(cell)) for at, cell in enumerate(cells))
+    return {at: _kind(name) for at, name in named if name}
+
+
+def _cells(
+    line: str, sign: re.Pattern[str], columns: dict[int, str], *, plain: bool
+) -> Iterator[tuple[int, int, str]]:
+    bounds = [0, *(edge for found in sign.finditer(line) for edge in found.span()), len(line)]
+    for at, kind in columns.items():
+        cell = line[bounds[2 * at] : bounds[2 * at + 1]]
+        body = cell.strip(" \"'*`\r")
+        accept = TESTS["said" if kind == "password" and plain else "strong"]
+        one = body and " " not in body and BLANK not in body
+        if one and (TESTS["strong"](body) or accept(body)):
+            start = bounds[2 * at] + cell.index(body)
+            yield start, start + len(body), kind

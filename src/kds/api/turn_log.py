@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.environment import MEMORY
 from kds.brain.errors import KdsError
-from kds.brain.secrets.withheld import reveals, withheld
+from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import Turn, rewriting_to_wire
 from kds.brain.workspace import Workspace, own_settings_path
 

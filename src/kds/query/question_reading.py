@@ -7,7 +7,7 @@ from typing import Final
 
 from kds.api.workspace_parts import Parts
 from kds.brain.errors import KdsError
-from kds.brain.secrets.withheld import reveals, withheld
+from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.conversation import DiscourseOf, sent_along
 from kds.router.discourse.mention import Mention, is_time
