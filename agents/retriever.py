@@ -13,8 +13,7 @@ from pydantic import ConfigDict, Field, SkipValidation
 from kds.brain.clock import utc_now
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import log_recall
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Hit, RecallSettings
+from kds.brain.passages.recall import Hit, RecallSettings, recall
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
 

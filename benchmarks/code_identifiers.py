@@ -31,9 +31,9 @@ from common import options
 
 from kds.api.embeddings import embed_waiting, load_embedder
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages.query import WORD
 from kds.brain.passages.recall import recall
 from kds.brain.passages.store import Embedder
+from kds.brain.words.stems import WORD
 
 FUNCTIONS = 600
 A_CONVERSATION = 12

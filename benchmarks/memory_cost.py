@@ -24,10 +24,9 @@ from common import Words, costs, cpu_ms, options, ranks, show, spent
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.records import Archive, Session
-from kds.brain.passages.query import WORD
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import RecallSettings
+from kds.brain.passages.recall import RecallSettings, recall
 from kds.brain.passages.values import EVERYWHERE, Message, Role, Scope
+from kds.brain.words.stems import WORD
 from kds.brain.workspace import Workspace
 
 SESSION_MESSAGES = 100

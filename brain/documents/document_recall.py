@@ -15,11 +15,9 @@ from kds.brain.documents.document_table import DocumentTable
 from kds.brain.documents.document_values import Document, DocumentHit, DocumentRecall, Passage
 from kds.brain.documents.judging import Candidate, Judge, Judged
 from kds.brain.documents.question import Asked, read_asked, side_of, without_references
-from kds.brain.passages.dense import DenseHits, embed_question, search_vectors
-from kds.brain.passages.fusion import Weights, fuse
-from kds.brain.passages.query import LONG_QUERY
-from kds.brain.passages.recalled import Log, words_told
-from kds.brain.passages.rerank import rarity
+from kds.brain.passages.question import LONG_QUERY
+from kds.brain.passages.recall import DenseHits, Log, embed_question, search_vectors, words_told
+from kds.brain.passages.rerank import Weights, fuse, rarity
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scored
 from kds.brain.words.stems import WORD
@@ -116,7 +114,7 @@ def recall(
         hits=hits,
         concepts=tuple(one.text for one in asked.concepts),
         notes=tuple(log.notes),
-        timings_ms=log.timings_ms | {"total": log.total_ms(started)},
+        timings_ms=log.timings(started),
     )
 
 

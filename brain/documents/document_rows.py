@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kds.brain.documents.document_values import Document, Passage, Section
-from kds.brain.passages.passage_schema import range_of
-from kds.brain.passages.rows import Row, insert, marks
+from kds.brain.passages.schema import Row, insert, marks, range_of
 from kds.brain.store.columns import from_micros
 from kds.brain.store.engine import Connection
 

@@ -14,7 +14,7 @@ and full-text search of the memory work on this file too.
 from pathlib import Path
 from typing import Final
 
-from kds.brain.passages.passage_schema import (
+from kds.brain.passages.schema import (
     INDEX_TABLES,
     STATE_TABLE,
     VECTOR_TABLES,

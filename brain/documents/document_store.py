@@ -8,7 +8,7 @@ from kds.brain.documents.document_values import Holdings
 from kds.brain.documents.documents import Documents
 from kds.brain.git import DOCUMENT_FILES
 from kds.brain.passages.passage_file import PassageFile
-from kds.brain.passages.place import Place
+from kds.brain.passages.store import Place
 from kds.brain.store.migrations import version_of
 from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import all_files, size_of

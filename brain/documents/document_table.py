@@ -32,9 +32,8 @@ from kds.brain.documents.drafting import (
 from kds.brain.documents.heading import clause_keys, referred_in
 from kds.brain.documents.judging import Candidate
 from kds.brain.documents.lookup import Lookup
-from kds.brain.passages.outbox import count_vector_deletion, queue
-from kds.brain.passages.passage_schema import range_of
-from kds.brain.passages.rows import Row, in_order
+from kds.brain.passages.embedding_queue import count_vector_deletion, queue
+from kds.brain.passages.schema import Row, in_order, range_of
 from kds.brain.passages.store import PassageStore
 from kds.brain.store.columns import to_micros
 from kds.brain.store.deletion import note_scrub, wipe

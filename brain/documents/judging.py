@@ -17,7 +17,7 @@ from typing import Final
 
 from kds.brain.documents.question import Asked, Concept, is_about_meaning
 from kds.brain.documents.synonyms import WORTH
-from kds.brain.passages.query import Term
+from kds.brain.passages.question import Term
 from kds.brain.words.stems import has_phrase, said, stem, stem_line
 
 SATURATION: Final = 1.0

@@ -6,8 +6,7 @@ from typing import Final
 
 from kds.brain.documents.document_schema import CLAUSE
 from kds.brain.documents.question import Reference
-from kds.brain.passages.passage_schema import CHUNK_BITS
-from kds.brain.passages.rows import marks, slices
+from kds.brain.passages.schema import CHUNK_BITS, marks, slices
 from kds.brain.store.engine import Connection, Engine
 
 MANY_DEFINERS: Final = 30

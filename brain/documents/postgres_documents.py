@@ -6,14 +6,13 @@ from kds.brain.documents.document_schema import CONTRADICTIONS
 from kds.brain.documents.document_values import Holdings
 from kds.brain.documents.documents import Documents
 from kds.brain.documents.drafting import DraftPassage
-from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.postgres_passages import (
     PostgresPassages,
     indexed,
     steps_taken,
     stored_bytes,
 )
-from kds.brain.passages.rows import Row
+from kds.brain.passages.schema import Row, range_of
 from kds.brain.store.engine import Connection
 from kds.brain.store.tenancy import Area, Tenancy
 

@@ -13,7 +13,7 @@ from kds.brain.documents.comparison import MEASURES, compared_sides
 from kds.brain.documents.definition import LONGEST_TERM
 from kds.brain.documents.heading import LABELS, label_of, number_key
 from kds.brain.documents.synonyms import synonyms_of
-from kds.brain.passages.query import Question, Term, read_question
+from kds.brain.passages.question import Question, Term, read_question
 from kds.brain.words.identifiers import joined_forms, names_in
 from kds.brain.words.stems import ABOUT_MEANING, EMPTY, WORD, phrase_key, stem, stems
 

@@ -12,7 +12,7 @@ from typing import Final
 from kds.brain.documents.content import Block
 from kds.brain.documents.definition import LISTED, Defined, definitions, leading
 from kds.brain.documents.document_values import PassageKind
-from kds.brain.passages.chunker import packed
+from kds.brain.passages.chunking import packed
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
 CHUNK_TOKENS: Final = 220

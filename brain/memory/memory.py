@@ -28,9 +28,8 @@ from kds.brain.memory.summaries import Keep, Later
 from kds.brain.memory.summarizer import CheckedSummarizer, Summarizer
 from kds.brain.memory.window import Window, Windows, window_of
 from kds.brain.passages.assembly import Assembled, assemble
-from kds.brain.passages.query import Question, read_question
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Hit, Recall, RecallSettings, recall_settings
+from kds.brain.passages.question import Question, read_question
+from kds.brain.passages.recall import Hit, Recall, RecallSettings, recall, recall_settings
 from kds.brain.passages.store import Embedder, MessageSearch
 from kds.brain.passages.values import Message, Passage, Role, Scope, Summary
 from kds.brain.settings import MemorySettings

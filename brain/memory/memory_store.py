@@ -25,11 +25,10 @@ from kds.brain.memory.records import Archive, Session, Stats
 from kds.brain.memory.sessions import Draft, MessageTable, SessionTable, new_id
 from kds.brain.memory.sessions import insert as insert_session
 from kds.brain.memory.summaries import SummaryTable
-from kds.brain.passages.outbox import read_models
+from kds.brain.passages.embedding_queue import read_models
 from kds.brain.passages.passage_file import PassageFile
-from kds.brain.passages.passage_schema import WITHOUT_VECTOR
-from kds.brain.passages.place import Place
-from kds.brain.passages.store import MessageSearch
+from kds.brain.passages.schema import WITHOUT_VECTOR
+from kds.brain.passages.store import MessageSearch, Place
 from kds.brain.passages.values import Message
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection

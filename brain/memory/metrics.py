@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.records import Metric
-from kds.brain.passages.recalled import Recall
+from kds.brain.passages.recall import Recall
 from kds.brain.store.columns import from_micros, json_column, to_micros
 from kds.brain.store.engine import Engine
 

@@ -6,7 +6,8 @@ from typing import Final
 from kds.brain.memory.memory_store import CONTRADICTIONS, MemoryStore
 from kds.brain.memory.records import SUMMARY_COLUMNS, Stats, summary_of
 from kds.brain.memory.sessions import Draft
-from kds.brain.passages.outbox import read_models
+from kds.brain.passages.embedding_queue import read_models
+from kds.brain.passages.passage_file import WordForms, words_of
 from kds.brain.passages.postgres_passages import (
     PostgresPassages,
     any_of,
@@ -15,8 +16,7 @@ from kds.brain.passages.postgres_passages import (
     steps_taken,
     stored_bytes,
 )
-from kds.brain.passages.rows import session_number
-from kds.brain.passages.text_search import WordForms, words_of
+from kds.brain.passages.schema import session_number
 from kds.brain.passages.values import Summary
 from kds.brain.store.engine import Connection
 from kds.brain.store.tenancy import Tenancy

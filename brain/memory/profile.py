@@ -12,14 +12,14 @@ from typing import Any, Final
 from kds.brain.errors import StoreError
 from kds.brain.memory.records import Consent, ConsentAction, ConsentEvent, Profile
 from kds.brain.memory.summaries import alike
-from kds.brain.passages.dense import Vector
-from kds.brain.passages.query import WORD, Question
+from kds.brain.passages.question import Question
+from kds.brain.passages.recall import Vector
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.vector_blob import to_blobs
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.words.stems import EMPTY_WORDS, stem
+from kds.brain.words.stems import EMPTY_WORDS, WORD, stem
 from kds.brain.words.tokens import TokenCounter
 
 PROFILE_TOKENS: Final = 200
@@ -257,7 +257,7 @@ def fitting_lines(
 def matching_lines(profile: Profile, question: Question) -> tuple[str, ...]:
     """Return the lines of the profile that share a content word with a question.
 
-    >>> from kds.brain.passages.query import read_question
+    >>> from kds.brain.passages.question import read_question
     >>> matching_lines(Profile(role="SRE", domain="payments"), read_question("which payments?"))
     ('Domain: payments',)
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, get_type_hints
 
-from kds.brain.passages.rows import Row
+from kds.brain.passages.schema import Row
 from kds.brain.passages.values import EmbeddingModel, Message, Passage, Summary
 from kds.brain.store.columns import from_micros, to_micros
 

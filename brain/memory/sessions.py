@@ -24,10 +24,9 @@ from kds.brain.memory.records import (
     session_of,
     session_row,
 )
-from kds.brain.passages.chunker import Piece, cut
-from kds.brain.passages.outbox import count_vector_deletion, queue
-from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
-from kds.brain.passages.rows import in_order, marks, session_number, unknown
+from kds.brain.passages.chunking import Piece, cut
+from kds.brain.passages.embedding_queue import count_vector_deletion, queue
+from kds.brain.passages.schema import CHUNK_BITS, in_order, marks, range_of, session_number, unknown
 from kds.brain.passages.values import Message, Passage, Role
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.deletion import note_scrub, wipe

@@ -16,9 +16,9 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.extractive import Limit, read
 from kds.brain.memory.records import SUMMARY_COLUMNS, summary_of
 from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
-from kds.brain.passages.rows import session_number
+from kds.brain.passages.passage_file import any_of, words_of
+from kds.brain.passages.schema import session_number
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.text_search import any_of, words_of
 from kds.brain.passages.values import Message, Summary, SummaryKind
 from kds.brain.passages.vector_blob import from_blob, to_blobs
 from kds.brain.store.columns import from_micros, kept_text, to_micros

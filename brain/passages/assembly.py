@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.passages.query import read_question
-from kds.brain.passages.recalled import Hit
+from kds.brain.passages.question import read_question
+from kds.brain.passages.recall import Hit
 from kds.brain.passages.values import Passage
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 

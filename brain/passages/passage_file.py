@@ -1,29 +1,225 @@
 """Passages in one SQLite file: `store.PassageStore` for messages and for documents.
 
-For any number of threads and processes at once. A search index that SQLite finds damaged is made
-anew on the spot, and the call that found it is repeated.
+SQLite's FTS5 cuts, folds and stems the words. For any number of threads and processes at once. A
+search index that SQLite finds damaged is made again on the spot, and the call that found it is
+repeated.
 """
 
-from collections.abc import Sequence
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.passages.outbox import backfill
-from kds.brain.passages.store import PassageStore
-from kds.brain.passages.text_search import TextSearch
+from kds.brain.passages.embedding_queue import backfill
+from kds.brain.passages.schema import range_of, session_number
+from kds.brain.passages.store import PassageStore, Weights
 from kds.brain.passages.values import Scored
 from kds.brain.store import health
 from kds.brain.store.deletion import scrub_if_due
-from kds.brain.store.health import Check
+from kds.brain.store.health import Check, healing
 from kds.brain.store.migrations import FileKind
 from kds.brain.store.sqlite import TIMEOUT_S, Database
+from kds.brain.words.identifiers import joined_forms
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
 if TYPE_CHECKING:
     from kds.brain.passages.vectors import VectorSearch
+
+IDENTIFIER_WEIGHTS: Final[Weights] = (1.0, 1.0, 0.3, 1.0)
+"""BM25 weights of header, body, context, idents (DESIGN 6: measured on LoCoMo)."""
+
+COMMON: Final = 1000
+"""Passages. SQLite counts a term's passages one by one (50k: 5 ms), so counts from here on are kept
+for as long as the store is open: what is common stays so."""
+
+_WORD: Final = re.compile(r"\w+")
+
+QUERY_WORDS: Final = 64
+"""Words of a question that are searched for: a pasted page must not cost a second."""
+
+FORMS_KEPT: Final = 10_000
+"""Words whose terms are kept in memory."""
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the first words of a question, each once.
+
+    >>> words_of('What about "NEAR(x)" AND what')
+    ('What', 'about', 'NEAR', 'x', 'AND', 'what')
+    """
+    return tuple(dict.fromkeys(_WORD.findall(text)))[:QUERY_WORDS]
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return the FTS5 question for rows with any of the words; "" when there is none to ask.
+
+    Each is quoted, so that nothing in it is an operator; one of several words is a phrase.
+
+    >>> any_of(["NEAR", "x y"])
+    '"NEAR" OR "x y"'
+    """
+    kept = (word.replace("\x00", "") for word in words)
+    return " OR ".join(f'"{_quoted(word)}"' for word in kept if _WORD.search(word))
+
+
+def _quoted(word: str) -> str:
+    return word.replace('"', '""')
+
+
+class WordForms:
+    """Tells which terms of the index a word stands for: "Services" is looked up as "servic"."""
+
+    def __init__(self, tokenizer: str = "porter unicode61") -> None:
+        self._tokenizer = tokenizer
+        self._lock = Lock()
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._connection: sqlite3.Connection | None = None
+
+    def __call__(self, word: str) -> tuple[str, ...]:
+        """Return the terms of a word, in order: several where the index cuts it."""
+        with self._lock:
+            if word not in self._known:
+                if len(self._known) > FORMS_KEPT:
+                    self._known.clear()
+                self._known[word] = self._cut(word)
+            return self._known[word]
+
+    def of_text(self, text: str) -> tuple[str, ...]:
+        """Return the terms of a whole text, in order."""
+        with self._lock:
+            return self._cut(text)
+
+    def close(self) -> None:
+        """Let go of the table in memory."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _cut(self, text: str) -> tuple[str, ...]:
+        if self._connection is None:
+            self._connection = sqlite3.connect(
+                ":memory:", isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute(
+                f"CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='{self._tokenizer}')"
+            )
+            self._connection.execute("CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance)")
+        self._connection.execute("DELETE FROM probe")
+        self._connection.execute("INSERT INTO probe(text) VALUES (?)", (text,))
+        rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
+        return tuple(row[0] for row in rows)
+
+
+class TextSearch:
+    """The full-text index of the passages of a file."""
+
+    database: Database
+    phrases: ClassVar[bool] = True
+    """Whether the index knows where words stand; else those of a phrase need not be neighbours."""
+
+    def __init__(self) -> None:
+        self._forms = WordForms()
+        self._tokens = WordForms("unicode61")
+        self._common: dict[str, int] = {}
+        """Counts of terms that were found to be common, as they were then."""
+
+    @healing
+    def search_words(
+        self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
+    ) -> tuple[Scored, ...]:
+        """Rank the passages that have any of the words."""
+        return self._match(self._any_of(words), within, limit=limit, weights=weights)
+
+    @healing
+    def search_identifiers(
+        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
+    ) -> tuple[Scored, ...]:
+        """Rank the passages that have any of the identifiers, in any spelling."""
+        question = self._any_of(joined_forms(identifiers))
+        if not question:
+            return ()
+        named = f"idents : ({question})"
+        return self._match(named, within, limit=limit, weights=IDENTIFIER_WEIGHTS)
+
+    @healing
+    def occurrences(
+        self, terms: Sequence[Sequence[str]], session_id: str, *, limit: int
+    ) -> tuple[dict[int, int], ...]:
+        """Return for each term the passages of a session with one of its words, and their tokens.
+
+        Without bm25(), which looks at every row of the whole store that has the words.
+        """
+        query = (
+            "SELECT chunk.id, chunk.tokens FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid "
+            "WHERE chunk_fts MATCH ? AND chunk_fts.rowid BETWEEN ? AND ? "
+            "ORDER BY chunk_fts.rowid DESC LIMIT ?"
+        )
+        found: list[dict[int, int]] = []
+        with self.database.read() as connection:
+            number = session_number(connection, session_id, self.database.place)
+            for words in terms:
+                question = self._any_of(words)
+                asked = (f"{{header body idents}} : ({question})", *range_of(number), limit)
+                found.append(dict(connection.execute(query, asked)) if question else {})
+        return tuple(found)
+
+    @healing
+    def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """Return in how many passages each word occurs: of several terms, the rarest counts."""
+        found: dict[str, int] = {}
+        with self.database.read() as connection:
+            for word in words:
+                counts = [self._frequency(connection, term) for term in self._forms(word)]
+                found[word] = min(counts, default=0)
+        return found
+
+    def _any_of(self, words: Iterable[str]) -> str:
+        if self.phrases:
+            return any_of(words)
+        cut = filter(None, (self._tokens(word) for word in words))
+        each = (" AND ".join(f'"{token}"' for token in tokens) for tokens in cut)
+        return " OR ".join(f"({one})" for one in each)
+
+    def _frequency(self, connection: sqlite3.Connection, term: str) -> int:
+        if (known := self._common.get(term)) is not None:
+            return known
+        query = "SELECT doc FROM chunk_word WHERE term = ?"
+        row = connection.execute(query, (term,)).fetchone()
+        count = int(row[0]) if row else 0
+        if count >= COMMON:
+            self._common[term] = count
+        return count
+
+    def _match(
+        self, question: str, within: str | None, *, limit: int, weights: Weights
+    ) -> tuple[Scored, ...]:
+        with self.database.read() as connection:
+            condition = ""
+            values: tuple[int, ...] = ()
+            if within is not None:
+                number = session_number(connection, within, self.database.place)
+                condition, values = "AND rowid BETWEEN ? AND ? ", range_of(number)
+            if not question or limit < 1:
+                return ()
+            ranking = f"bm25({', '.join(str(float(weight)) for weight in weights)})"
+            rows = connection.execute(
+                "SELECT rowid, -rank FROM chunk_fts WHERE chunk_fts MATCH ? AND rank MATCH ? "
+                f"{condition} ORDER BY rank LIMIT ?",
+                (question, ranking, *values, limit),
+            ).fetchall()
+        return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
 
 
 class PassageFile(TextSearch, PassageStore):

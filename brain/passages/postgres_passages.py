@@ -18,11 +18,10 @@ from math import ceil, log, log2
 from typing import ClassVar, Final, Self
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.passages.outbox import Outbox, backfill, searched_model
-from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
-from kds.brain.passages.rows import session_number
+from kds.brain.passages.embedding_queue import EmbeddingQueue, backfill, searched_model
+from kds.brain.passages.passage_file import COMMON, IDENTIFIER_WEIGHTS, WordForms
+from kds.brain.passages.schema import CHUNK_BITS, range_of, session_number
 from kds.brain.passages.store import PassageStore, Weights
-from kds.brain.passages.text_search import COMMON, IDENTIFIER_WEIGHTS, WordForms
 from kds.brain.passages.values import Scored
 from kds.brain.passages.vector_blob import from_blob, unit
 from kds.brain.store.engine import Connection
@@ -308,7 +307,7 @@ SEARCHED: Final = 100
 """Vectors that HNSW keeps in view (``ef_search``); with the filter of the tenant it goes on."""
 
 
-class PostgresVectors(Outbox):
+class PostgresVectors(EmbeddingQueue):
     """The outbox of `passages/outbox.py`, its vectors in pgvector."""
 
     database: Tenancy

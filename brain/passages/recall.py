@@ -1,35 +1,187 @@
-"""Recall: the chunks of past conversations that a question is about, best first, with reasons.
+"""Recall: the passages of past conversations that a question is about, best first, with reasons.
 
 Words, identifiers and (with an embedding model) meaning are searched, what they found is judged
 in its surroundings, and the scores are fused and explained. The conversation at hand comes first;
-only when it has too little do the others follow. Nothing here changes the store.
+only when it has too little do the others follow. Nothing here changes the store. An embedding
+model that fails is a note: the words are searched all the same.
 """
 
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import perf_counter
-from typing import Final
+from typing import ClassVar, Final
 
-from kds.brain.passages.dense import DenseHits, Vector, embed_question, search_vectors
-from kds.brain.passages.fusion import Fused, fuse
-from kds.brain.passages.lexical import LexicalHits, search_words
-from kds.brain.passages.query import Question, read_question
-from kds.brain.passages.recalled import SUMMARIES, Hit, Log, Recall, RecallSettings, words_told
-from kds.brain.passages.rerank import Reranked, rerank, window
-from kds.brain.passages.store import Embedder, MessageSearch
+from kds.brain.errors import StoreError
+from kds.brain.passages.question import Question, Term, read_question
+from kds.brain.passages.rerank import (
+    DEFAULT,
+    LENGTH,
+    NEIGHBOURS,
+    Fused,
+    Reranked,
+    Weights,
+    fuse,
+    rarity,
+    rerank,
+    window,
+)
+from kds.brain.passages.store import Embedder, MessageSearch, PassageStore
 from kds.brain.passages.values import EVERYWHERE, Passage, Scope, Scored, Summary
+from kds.brain.settings import RecallOptions
 
-DENSE_JUDGED: Final = 10
-"""Nearest chunks whose words are looked at too. The others keep what their vector says."""
+FEW: Final = 3
+"""Fewer hits than that in the conversation, and all conversations are searched."""
+
+DOCUMENT_BIAS: Final = 1.15
+"""What a hit of a conversation about the same document counts more. Never a filter."""
+
+SUMMARIES: Final = 2
+"""Summaries of the conversation that come with the hits."""
+
+COLUMN_WEIGHTS: Final = (1.0, 1.0, 0.4, 1.0)
+"""BM25 weights of header, body, context and idents. LoCoMo: .4 for the context finds 1 point more
+than .3."""
+
+CANDIDATES: Final = 150
+"""Passages that get a second look. LoCoMo: 60 lose 0.8 points of recall@10, 100 lose 0.2."""
+
+EVERYWHERE_CANDIDATES: Final = 50
+"""In all conversations a word stands in many places that have nothing to do with each other."""
 
 CODE_CANDIDATES: Final = 30
 """Passages with a name of the question: one in more places says little of any of them."""
 
-SHORTLIST: Final = 3
-"""Times as many chunks as asked for are fetched: the document's bias may lift some of them."""
+DENSE_CANDIDATES: Final = 200
+"""Nearest passages. More than the lexical ones: their neighbours' vectors count too."""
 
-DEFAULT_SETTINGS = RecallSettings()
+DENSE_JUDGED: Final = 10
+"""Nearest passages whose words are looked at too. The others keep what their vector says."""
+
+COMMON_SHARE: Final = 0.01
+"""A word that more passages than this share have is not searched for in all conversations when
+rarer words are there."""
+
+COMMON_FLOOR: Final = 200
+"""Passages: in a small store no word is too common."""
+
+PLACES: Final = 3000
+"""The newest places of a word that are looked at in one conversation."""
+
+SHORTLIST: Final = 3
+"""Times as many passages as asked for are fetched: the document's bias may lift some of them."""
+
+_STEPS: Final = {0: 1.0, **NEIGHBOURS}
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """What can be switched and tuned. Every switch off leaves the simpler behaviour."""
+
+    hybrid: bool = True
+    """Off: words only, neither vectors nor identifiers."""
+    chunking: bool = True
+    """Off: whole messages, one hit each."""
+    weights: Weights = DEFAULT
+    document_bias: ClassVar[float] = DOCUMENT_BIAS
+    few: int = FEW
+    """0: never another conversation."""
+
+
+DEFAULT_SETTINGS: Final = RecallSettings()
+
+
+def recall_settings(options: RecallOptions) -> RecallSettings:
+    """Return the settings of recalls; a weight that is not set has its default.
+
+    >>> recall_settings(RecallOptions(hybrid=False, rerank_beta=0.5)).weights.beta
+    0.5
+    """
+    given = (options.rerank_alpha, options.rerank_beta, options.rerank_gamma)
+    defaults = (DEFAULT.alpha, DEFAULT.beta, DEFAULT.gamma)
+    chosen = (usual if own is None else own for own, usual in zip(given, defaults, strict=True))
+    return RecallSettings(options.hybrid, options.chunking, Weights(*chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found. ``score`` compares within one recall; the best is about 1."""
+
+    passage: Passage
+    score: float
+    parts: Fused
+    elsewhere: bool
+    """Of another conversation than the one asked about."""
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """The vector of the question and the model that made it."""
+
+    values: tuple[float, ...]
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What a recall found, and how."""
+
+    question: Question
+    hits: tuple[Hit, ...]
+    summaries: tuple[tuple[Summary, float], ...]
+    notes: tuple[str, ...]
+    """What a user should know: a model that failed, words that were too common."""
+    counts: Mapping[str, int]
+    """Candidates of each search: lexical, code, dense."""
+    timings_ms: Mapping[str, float]
+    """Of each stage; "embedding" is the model's own time, which "total" leaves out."""
+    flags: Mapping[str, bool]
+    vector: Vector | None = field(default=None, repr=False)
+    """Of the question, where there is an embedding model."""
+
+    def as_metric(self) -> dict[str, object]:
+        """Return the record for the metrics: figures only, nothing of what was said."""
+        return {
+            "hits": len(self.hits),
+            "summaries": len(self.summaries),
+            "counts": dict(self.counts),
+            "timings_ms": {stage: round(ms, 3) for stage, ms in self.timings_ms.items()},
+            "top_scores": [round(hit.score, 4) for hit in self.hits[:5]],
+            "flags": dict(self.flags),
+        }
+
+
+@dataclass(slots=True)
+class Log:
+    """What the stages of a search note while it runs."""
+
+    notes: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to that of the stage."""
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            spent = (perf_counter() - started) * 1000.0
+            self.timings_ms[name] = self.timings_ms.get(name, 0.0) + spent
+
+    def note(self, text: str) -> None:
+        """Keep a note, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def timings(self, started: float) -> Mapping[str, float]:
+        """Return the times of all stages; the total since ``started`` is without the model's."""
+        spent = (perf_counter() - started) * 1000.0
+        return self.timings_ms | {"total": spent - self.timings_ms.get("embedding", 0.0)}
 
 
 def recall(
@@ -53,19 +205,21 @@ def recall(
     question = read_question(query, now=now)
     by_meaning = settings.hybrid and settings.weights.alpha > 0.0
     vector = embed_question(embedder if by_meaning else None, question.text, log)
-    search = Search(store, question, settings, vector, scope.document, log)
+    search = _Search(store, question, settings, vector, scope.document, log)
     hits = search.run(scope.session_id, limit=limit)
     widened = scope.session_id is not None and len(hits) < min(settings.few, limit)
     if widened:
-        hits += _elsewhere(search, hits, limit)
-    summaries = _summaries(search, scope)
+        known = {hit.passage.chunk_id for hit in hits}
+        others = search.run(None, limit=limit + len(known))
+        hits += [replace(hit, elsewhere=True) for hit in others
+                 if hit.passage.chunk_id not in known]  # fmt: skip
     return Recall(
         question=question,
         hits=tuple(hits[:limit]),
-        summaries=summaries,
+        summaries=search.summaries(scope.session_id),
         notes=tuple(log.notes),
         counts=dict(log.counts),
-        timings_ms=log.timings_ms | {"total": log.total_ms(started)},
+        timings_ms=log.timings(started),
         flags={
             "hybrid": settings.hybrid,
             "chunking": settings.chunking,
@@ -79,7 +233,7 @@ def recall(
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class _Search:
     """What stays the same while one question is searched for in several scopes."""
 
     store: MessageSearch
@@ -91,91 +245,73 @@ class Search:
 
     def run(self, within: str | None, *, limit: int) -> list[Hit]:
         """Return the best passages, best first: of one session, or (None) of all."""
-        with self.log.stage("lexical"):
+        log, names = self.log, self.question.identifiers if self.settings.hybrid else ()
+        with log.stage("lexical"):
             words = search_words(self.store, self.question, within)
-        with self.log.stage("code"):
-            code = self._code(within)
-        with self.log.stage("dense"):
-            dense = search_vectors(self.store, self.vector, within, self.log)
-        self._count(words, code, dense)
-        with self.log.stage("rerank"):
-            passages, judged = self._judged(words, code, dense)
-        with self.log.stage("fusion"):
-            fused = self._fused(judged, code, dense)
-            return self._hits(fused, passages, judged, dense, limit=limit)
-
-    def _code(self, within: str | None) -> tuple[Scored, ...]:
-        names = self.question.identifiers
-        if not (self.settings.hybrid and names):
-            return ()
-        return self.store.search_identifiers(names, within, limit=CODE_CANDIDATES)
-
-    def _count(self, words: LexicalHits, code: Sequence[Scored], dense: DenseHits) -> None:
-        self.log.counts.update(lexical=len(words.hits), code=len(code), dense=len(dense.hits))
+        with log.stage("code"):
+            code = (
+                self.store.search_identifiers(names, within, limit=CODE_CANDIDATES) if names else ()
+            )
+        with log.stage("dense"):
+            dense = search_vectors(self.store, self.vector, within, log)
+        log.counts.update(lexical=len(words.hits), code=len(code), dense=len(dense.hits))
         if words.pruned:
             listed = ", ".join(f"'{word}'" for word in words.pruned)
-            self.log.note(f"too common to search all conversations for: {listed}")
-
-    def _judged(
-        self, words: LexicalHits, code: Sequence[Scored], dense: DenseHits
-    ) -> tuple[dict[int, Passage], dict[int, Reranked]]:
-        found = (*words.hits, *code, *dense.hits[:DENSE_JUDGED])
-        candidates = tuple(dict.fromkeys(hit.chunk_id for hit in found))
-        passages = self._passages(window(candidates))
-        return passages, rerank(self.question, candidates, passages, words.rarities)
-
-    def _fused(
-        self,
-        judged: Mapping[int, Reranked],
-        code: Sequence[Scored],
-        dense: DenseHits,
-    ) -> dict[int, Fused]:
-        return fuse(
-            {one: found.score for one, found in judged.items()},
-            {hit.chunk_id: hit.score for hit in code},
-            {hit.chunk_id: hit.score for hit in dense.hits},
-            weights=self.settings.weights,
-            dense_floor=dense.floor,
-        )
+            log.note(f"too common to search all conversations for: {listed}")
+        with log.stage("rerank"):
+            found = (*words.hits, *code, *dense.hits[:DENSE_JUDGED])
+            candidates = tuple(dict.fromkeys(hit.chunk_id for hit in found))
+            passages = self._passages(window(candidates))
+            judged = rerank(self.question, candidates, passages, words.rarities)
+        with log.stage("fusion"):
+            cosines = {hit.chunk_id: hit.score for hit in dense.hits}
+            fused = fuse(
+                {one: result.score for one, result in judged.items()},
+                {hit.chunk_id: hit.score for hit in code},
+                cosines,
+                weights=self.settings.weights,
+                dense_floor=dense.floor,
+            )
+            return self._hits(fused, passages, judged, cosines, limit)
 
     def _hits(
         self,
         fused: Mapping[int, Fused],
-        passages: dict[int, Passage],
+        passages: Mapping[int, Passage],
         judged: Mapping[int, Reranked],
-        dense: DenseHits,
-        *,
+        cosines: Mapping[int, float],
         limit: int,
     ) -> list[Hit]:
         best = sorted(fused, key=lambda one: (-fused[one].score, -one))
         if self.settings.chunking:
             best = best[: SHORTLIST * limit]
-        passages = passages | self._passages([one for one in best if one not in passages])
-        cosines = {hit.chunk_id: hit.score for hit in dense.hits}
+        known = {**passages, **self._passages([one for one in best if one not in passages])}
         hits = []
         for one in best:
-            if one not in passages or fused[one].score <= 0.0:  # deleted meanwhile, or nothing
+            if one not in known or fused[one].score <= 0.0:  # deleted meanwhile, or nothing
                 continue
-            bias = self._bias(passages[one])
-            why = explain(fused[one], judged.get(one), cosine=cosines.get(one), bias=bias)
-            hits.append(Hit(passages[one], fused[one].score * bias, fused[one], False, why))
+            bias = self._bias(known[one])
+            why = tuple(_reasons(fused[one], judged.get(one), cosines.get(one), bias))
+            hits.append(Hit(known[one], fused[one].score * bias, fused[one], False, why))
         hits.sort(key=lambda hit: -hit.score)
-        if self.settings.chunking:
-            return hits[:limit]
-        return self._whole(_one_a_message(hits)[:limit])
+        return hits[:limit] if self.settings.chunking else self._whole(hits, limit)
 
-    def _whole(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Put each message in the place of its passage."""
-        found = self.store.passages([hit.passage.chunk_id for hit in hits], whole=True)
+    def _whole(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
+        """Put each message in the place of its best passage."""
+        first: dict[str, Hit] = {}
+        for hit in hits:
+            first.setdefault(hit.passage.message_id, hit)
+        kept = list(first.values())[:limit]
+        found = self.store.passages([hit.passage.chunk_id for hit in kept], whole=True)
         messages = {one.chunk_id: one for one in found}
         return [
             replace(hit, passage=messages[hit.passage.chunk_id])
-            for hit in hits
+            for hit in kept
             if hit.passage.chunk_id in messages
         ]
 
     def _passages(self, ids: Sequence[int]) -> dict[int, Passage]:
-        """Passages by their number, but for what the system said: an earlier KDS indexed that."""
+        """Passages by their number, without system messages, which an earlier KDS indexed."""
         found = self.store.passages(ids) if ids else ()
         return {one.chunk_id: one for one in found if one.role != "system"}
 
@@ -184,51 +320,34 @@ class Search:
         preferred = not about.isdisjoint((self.document or "").splitlines())
         return self.settings.document_bias if preferred else 1.0
 
-
-def _elsewhere(search: Search, known: list[Hit], limit: int) -> list[Hit]:
-    ids = {hit.passage.chunk_id for hit in known}
-    others = search.run(None, limit=limit + len(ids))
-    return [replace(hit, elsewhere=True) for hit in others if hit.passage.chunk_id not in ids]
-
-
-def _summaries(search: Search, scope: Scope) -> tuple[tuple[Summary, float], ...]:
-    """Summaries speak for their own conversation only. Those with its words come first."""
-    session, vector, store = scope.session_id, search.vector, search.store
-    if session is None:
-        return ()
-    with search.log.stage("summaries"):
-        words = " ".join(search.question.words)
-        found = store.search_summaries(words, session, limit=SUMMARIES) if words else ()
-        if vector is not None:
-            model = vector.model
-            near = store.near_summaries(vector.values, session, model=model, limit=SUMMARIES)
-            known = {summary.id for summary, _ in found}
-            found = (*found, *(one for one in near if one[0].id not in known))
-        return found[:SUMMARIES]
+    def summaries(self, session: str | None) -> tuple[tuple[Summary, float], ...]:
+        """Summaries speak for their own conversation only. Those with its words come first."""
+        if session is None:
+            return ()
+        with self.log.stage("summaries"):
+            words = " ".join(self.question.words)
+            found = self.store.search_summaries(words, session, limit=SUMMARIES) if words else ()
+            if self.vector is not None:
+                near = self.store.near_summaries(
+                    self.vector.values, session, model=self.vector.model, limit=SUMMARIES
+                )
+                known = {summary.id for summary, _ in found}
+                found = (*found, *(one for one in near if one[0].id not in known))
+            return found[:SUMMARIES]
 
 
-def _one_a_message(hits: Sequence[Hit]) -> list[Hit]:
-    kept: dict[str, Hit] = {}
-    for hit in hits:
-        kept.setdefault(hit.passage.message_id, hit)
-    return list(kept.values())
+def words_told(has: Sequence[str], near: Sequence[str]) -> Iterator[str]:
+    """Yield which words of a question a passage has, and which only stand beside it."""
+    if has:
+        yield "has " + ", ".join(f"'{word}'" for word in has)
+    if near:
+        yield "beside it stands " + ", ".join(f"'{word}'" for word in near)
 
 
-def explain(
-    fused: Fused, found: Reranked | None, *, cosine: float | None, bias: float
-) -> tuple[str, ...]:
-    """Return the reasons of one hit, the strongest kind of evidence first.
-
-    >>> explain(Fused(0.9, None, 1.0, 0.0), Reranked(7.2, ("port",), ("staging",), ()),
-    ...     cosine=None, bias=1.0)
-    ("words 1.00: has 'port'; beside it stands 'staging'",)
-    """
-    return tuple(_lines(fused, found, cosine, bias))
-
-
-def _lines(
+def _reasons(
     fused: Fused, found: Reranked | None, cosine: float | None, bias: float
 ) -> Iterator[str]:
+    """Yield the reasons of one hit, the strongest kind of evidence first."""
     if fused.code > 0.0:
         yield f"identifiers {fused.code:.2f}: holds a name of the question"
     if found is not None and fused.lexical > 0.0:
@@ -239,3 +358,108 @@ def _lines(
         yield f"meaning {fused.dense or 0.0:.2f}: cosine {cosine:.2f}"
     if bias != 1.0:
         yield f"x{bias:g}: of the same document"
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalHits:
+    """Candidates, and how rare the words asked for are."""
+
+    hits: tuple[Scored, ...] = ()
+    rarities: Mapping[str, float] = field(default_factory=dict)
+    """Of each term's word (BM25's idf)."""
+    pruned: tuple[str, ...] = ()
+    """Words that were left out of the search for being too common."""
+
+
+def search_words(store: MessageSearch, question: Question, within: str | None) -> LexicalHits:
+    """Collect the passages that share words with the question, the most promising ones first.
+
+    In one conversation the words' places are enough: a passage is worth what it says and, less,
+    what its neighbours say. In all conversations the index ranks (BM25), and the most common words,
+    which cost the most and tell the least, are left out.
+    """
+    if not question.terms:
+        return LexicalHits()
+    total, _ = store.measure()
+    counts = store.document_frequencies(question.words)
+    frequencies = {
+        term.word: sum(counts.get(form, 0) for form in term.forms) for term in question.terms
+    }
+    rarities = {word: rarity(count, total) for word, count in frequencies.items()}
+    terms = [term for term in question.terms if frequencies[term.word]]
+    if within is not None:
+        return LexicalHits(_in_session(store, terms, rarities, within), rarities)
+    common = max(COMMON_FLOOR, COMMON_SHARE * total)
+    kept = [term for term in terms if frequencies[term.word] <= common]
+    kept = kept or sorted(terms, key=lambda term: frequencies[term.word])[:1]
+    forms = dict.fromkeys(form for term in kept for form in term.forms if counts.get(form))
+    hits = store.search_words(tuple(forms), limit=EVERYWHERE_CANDIDATES, weights=COLUMN_WEIGHTS)
+    return LexicalHits(hits, rarities, tuple(term.word for term in terms if term not in kept))
+
+
+def _in_session(
+    store: MessageSearch, terms: Sequence[Term], rarities: Mapping[str, float], session_id: str
+) -> tuple[Scored, ...]:
+    places = store.occurrences([term.forms for term in terms], session_id, limit=PLACES)
+    scores: defaultdict[int, float] = defaultdict(float)
+    for term, place in zip(terms, places, strict=True):
+        mean = sum(place.values()) / max(len(place), 1) or 1.0
+        squares: defaultdict[int, float] = defaultdict(float)
+        for one, tokens in place.items():
+            worth = 2.0 / (2.0 - LENGTH + LENGTH * tokens / mean)
+            for step, weight in _STEPS.items():
+                squares[one - step] += (weight * worth) ** 2
+        for one, square in squares.items():
+            scores[one] += rarities[term.word] * math.sqrt(square)
+    best = sorted(scores, key=lambda one: (-scores[one], -one))[:CANDIDATES]
+    return tuple(Scored(one, scores[one]) for one in best)
+
+
+@dataclass(frozen=True, slots=True)
+class DenseHits:
+    """The nearest passages by cosine.
+
+    ``floor`` is the cosine that none of the others exceeds; None when the others have no vector.
+    """
+
+    hits: tuple[Scored, ...] = ()
+    floor: float | None = None
+
+
+def embed_question(embedder: Embedder | None, text: str, log: Log) -> Vector | None:
+    """Ask the model for the vector of a question; None, and a note, when that fails."""
+    if embedder is None or not text.strip():
+        return None
+    started = perf_counter()
+    values: tuple[float, ...] = ()
+    note = "the embedding model gave no usable vector; words only"
+    try:
+        values = tuple(map(float, embedder.embed_query(text)))
+    except Exception as error:  # noqa: BLE001  # foreign code: an outage must not stop a recall
+        note = f"the embedding model failed ({type(error).__name__}: {error}); words only"
+    log.timings_ms["embedding"] = (perf_counter() - started) * 1000.0
+    if not any(values) or not all(map(math.isfinite, values)):
+        log.note(note)
+        return None
+    return Vector(values, embedder.name)
+
+
+def search_vectors(
+    store: PassageStore,
+    vector: Vector | None,
+    within: str | None,
+    log: Log,
+    *,
+    limit: int = DENSE_CANDIDATES,
+) -> DenseHits:
+    """Collect the nearest passages; a store that cannot is a note, not an error."""
+    if vector is None:
+        return DenseHits()
+    try:
+        hits = store.search_dense(vector.values, within, model=vector.model, limit=limit)
+    except StoreError as error:
+        log.note(f"no search by meaning: {error.message}; words only")
+        return DenseHits()
+    if not hits:
+        log.note(f"no vectors of '{vector.model}' here yet; words only")
+    return DenseHits(hits, floor=hits[-1].score if len(hits) >= limit else None)

@@ -1,6 +1,6 @@
 """Vectors as they are stored: of length one, in half precision, little-endian.
 
-Half precision changes a cosine by less than 0.001 and halves the file (DESIGN 6).
+Half precision changes a cosine by less than 0.001 and halves the file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kds.brain.errors import StoreError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # 0.1 s: numpy is imported by those who have vectors
     import numpy as np
 
 Key = TypeVar("Key", int, str)
@@ -21,9 +21,9 @@ def to_blobs(
 ) -> tuple[int | None, dict[Key, bytes]]:
     """Return the common length of the vectors (None: there are none) and their bytes.
 
-    Raises StoreError when they differ in length or hold what is no number.
+    Raises StoreError when they differ in length or hold anything but numbers.
     """
-    import numpy as np  # 0.1 s: only for who has vectors
+    import numpy as np
 
     if not vectors:
         return None, {}
@@ -34,10 +34,11 @@ def to_blobs(
     if matrix.ndim != 2 or not matrix.shape[1]:
         raise _bad("the vectors are empty", where)
     if not np.isfinite(matrix).all():
-        raise _bad("a vector holds what is not a number", where)
+        raise _bad("a vector holds something other than numbers", where)
     rows = unit(matrix).astype(FORMAT)
-    blobs = {key: row.tobytes() for key, row in zip(vectors, rows, strict=True)}
-    return int(matrix.shape[1]), blobs
+    return int(matrix.shape[1]), {
+        key: row.tobytes() for key, row in zip(vectors, rows, strict=True)
+    }
 
 
 def from_blob(blob: bytes) -> "np.ndarray[Any, Any]":

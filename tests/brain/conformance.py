@@ -15,10 +15,9 @@ from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.export import archive, from_json, to_json, to_markdown
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Profile, Session
-from kds.brain.passages.dense import Vector
-from kds.brain.passages.lexical import COLUMN_WEIGHTS
-from kds.brain.passages.query import read_question
-from kds.brain.passages.text_search import words_of
+from kds.brain.passages.passage_file import words_of
+from kds.brain.passages.question import read_question
+from kds.brain.passages.recall import COLUMN_WEIGHTS, Vector
 from kds.brain.passages.values import Message, Role, Scored
 
 CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."

@@ -16,8 +16,8 @@ from kds.brain.documents.drafting import document_id
 from kds.brain.documents.heading import read_heading
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import MemoryStore
+from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.store import PassageStore
-from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import EmbeddingJob, Scored
 
 EVEN: Final = (1.0, 1.0, 0.3, 1.0)

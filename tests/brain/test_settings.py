@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.environment import switch
-from kds.brain.passages.recalled import recall_settings
+from kds.brain.passages.recall import recall_settings
 from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
 from kds.brain.workspace import Workspace, own_settings_path
 

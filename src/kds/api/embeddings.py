@@ -15,7 +15,7 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.installation import load_extra
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import EMBEDDING
-from kds.brain.passages.outbox import Outbox
+from kds.brain.passages.embedding_queue import EmbeddingQueue
 from kds.brain.passages.store import Embedder
 
 BATCH: Final = 64
@@ -85,7 +85,7 @@ def load_embedder(name: str) -> Embedder:
 
 
 def embed_waiting(
-    store: Outbox,
+    store: EmbeddingQueue,
     embedder: Embedder,
     *,
     tell: Teller | None = None,
@@ -119,7 +119,7 @@ def embed_waiting(
     return done + _embed_summaries(store, embedder, goes_on)
 
 
-def _embed_summaries(store: Outbox, embedder: Embedder, goes_on: Callable[[], bool]) -> int:
+def _embed_summaries(store: EmbeddingQueue, embedder: Embedder, goes_on: Callable[[], bool]) -> int:
     done = 0
     if not isinstance(store, MemoryStore):
         return done
@@ -136,7 +136,7 @@ def _embed_summaries(store: Outbox, embedder: Embedder, goes_on: Callable[[], bo
     return done
 
 
-def _measured(store: Outbox, texts: int, ms: float) -> None:
+def _measured(store: EmbeddingQueue, texts: int, ms: float) -> None:
     """Note how long the model took; a document store keeps no measurements."""
     if isinstance(store, MemoryStore):
         with suppress(StoreError):

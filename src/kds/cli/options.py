@@ -25,8 +25,7 @@ from kds.hooks.start import start_service
 from kds.service.desk import LOADING, Desk
 
 if TYPE_CHECKING:  # 0.2 s of imports: a warm `kds route` opens no store
-    from kds.brain.passages.place import Place
-    from kds.brain.passages.store import Embedder, PassageStore
+    from kds.brain.passages.store import Embedder, PassageStore, Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S", bound="PassageStore")

@@ -35,7 +35,7 @@ from kds.brain.yaml_files import nearest
 
 if TYPE_CHECKING:
     from kds.brain.memory.records import Session
-    from kds.brain.passages.recalled import Hit
+    from kds.brain.passages.recall import Hit
     from kds.mcp.workplace import Workplace
 
 ANSWER_S: Final = 55.0

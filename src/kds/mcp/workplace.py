@@ -20,8 +20,7 @@ from kds.brain.memory.metrics import log_recall
 from kds.brain.memory.records import Session
 from kds.brain.message import clean_message
 from kds.brain.passages.assembly import assemble
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Recall, recall_settings
+from kds.brain.passages.recall import Recall, recall, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings

@@ -10,8 +10,7 @@ from kds.brain.errors import KdsError, MessageError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.assembly import assemble
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Hit, Recall
+from kds.brain.passages.recall import Hit, Recall, recall
 from kds.brain.passages.values import Scope as Where
 from kds.brain.turn import Turn
 from kds.query.document_library import Library

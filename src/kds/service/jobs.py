@@ -21,7 +21,7 @@ from typing import Final
 from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.passages.outbox import Outbox
+from kds.brain.passages import embedding_queue
 from kds.brain.passages.store import Embedder
 from kds.service.errors import describe_fault
 from kds.service.fingerprint import Fingerprint, fingerprint
@@ -196,7 +196,7 @@ class EmbeddingQueue(_Job):
             if done:
                 model.failures, served.embedding.last_error = 0, None
 
-    def _embed(self, store: Outbox, embedder: Embedder) -> int:
+    def _embed(self, store: embedding_queue.EmbeddingQueue, embedder: Embedder) -> int:
         if not _waits(store, embedder.name):
             return 0
         return embed_waiting(store, embedder, batch=BATCH, goes_on=self._may_go_on)
@@ -237,14 +237,14 @@ def _state(served: ServedWorkspace) -> tuple[Fingerprint, int]:
     return fingerprint(served.workspace), served.reload.count
 
 
-def _stores(served: ServedWorkspace) -> Iterator[Outbox]:
+def _stores(served: ServedWorkspace) -> Iterator[embedding_queue.EmbeddingQueue]:
     if (memory := served.memory_if_any()) is not None:
         yield memory
     if (documents := served.queries.library.store) is not None:
         yield documents
 
 
-def _waits(store: Outbox, name: str) -> bool:
+def _waits(store: embedding_queue.EmbeddingQueue, name: str) -> bool:
     """Whether anything waits that is still tried, or the store has not heard of the model."""
     known = [model for model in store.models() if model.name == name]
     if not known or any(model.waiting > model.failed for model in known):

@@ -23,9 +23,8 @@ from pydantic import BeforeValidator, Field, field_validator
 from kds.api.measures import Figures, mean, percentile, rounded
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.passages.fusion import Weights, weigh
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Hit, RecallSettings
+from kds.brain.passages.recall import Hit, RecallSettings, recall
+from kds.brain.passages.rerank import Weights, weigh
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Role, Scope
 from kds.brain.yaml_files import Document, validate

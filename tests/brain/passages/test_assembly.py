@@ -3,8 +3,8 @@ from hypothesis import strategies as st
 from spoken import passage
 
 from kds.brain.passages.assembly import assemble
-from kds.brain.passages.fusion import Fused
-from kds.brain.passages.recalled import Hit
+from kds.brain.passages.recall import Hit
+from kds.brain.passages.rerank import Fused
 from kds.brain.passages.values import ChunkKind
 from kds.brain.words.tokens import estimate_tokens
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.passages.chunker import CHUNK_TOKENS, Piece, cut
+from kds.brain.passages.chunking import CHUNK_TOKENS, Piece, cut
 from kds.brain.words.code_spans import code_spans
 from kds.brain.words.tokens import estimate_tokens
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.passages.fusion import Weights, WeightsError, fuse
+from kds.brain.passages.rerank import Weights, WeightsError, fuse
 
 Scores = dict[int, float]
 SCORES = st.dictionaries(st.integers(0, 30), st.floats(-1, 20), max_size=12)

@@ -1,8 +1,8 @@
 """Collecting candidates, and the searches of the store that this needs."""
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages.lexical import search_words
-from kds.brain.passages.query import read_question
+from kds.brain.passages.question import read_question
+from kds.brain.passages.recall import search_words
 
 
 def _fill(store: SqliteStore) -> list[int]:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.passages.query import MANY_TERMS, read_question
+from kds.brain.passages.question import MANY_TERMS, read_question
 
 
 def test_words_that_only_ask_are_left_out() -> None:

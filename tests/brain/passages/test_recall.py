@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Recall, RecallSettings
+from kds.brain.passages.recall import Recall, RecallSettings, recall
 from kds.brain.passages.values import Role, Scope
 
 CODE = '```python\ndef parse_rows(path):\n    """Read the rows."""\n    return load(path)\n```'

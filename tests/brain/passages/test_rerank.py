@@ -2,7 +2,7 @@
 
 from spoken import passage
 
-from kds.brain.passages.query import read_question
+from kds.brain.passages.question import read_question
 from kds.brain.passages.rerank import NEIGHBOURS, Reranked, rarity, rerank, window
 from kds.brain.passages.values import ChunkKind, Passage
 

@@ -8,35 +8,6 @@ from hypothesis import strategies as st
 
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages import vectors
-from kds.brain.passages.vector_blob import unit
-
-
-@pytest.mark.parametrize("width", [1, 7, 64, 100, 384])
-def test_differing_signs_are_counted(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    generator = np.random.default_rng(1)
-    rows = generator.standard_normal((50, width)).astype("<f2")
-    asked = generator.standard_normal(width).astype(np.float32)
-    expected = ((rows > 0) != (asked > 0)).sum(axis=1)
-    bits, word = vectors.signs(rows), vectors.signs(asked[None, :])[:, 0]
-    assert (vectors.differing(bits, word) == expected).all()
-    monkeypatch.delattr(np, "bitwise_count", raising=False)  # as in numpy 1
-    assert (vectors.differing(bits, word) == expected).all()
-
-
-def test_the_nearest_of_many_are_found() -> None:
-    generator = np.random.default_rng(2)
-    # A decaying spectrum in no particular direction, as vectors of language have it.
-    spectrum = np.arange(1, 129) ** -0.5
-    turn = np.linalg.qr(generator.standard_normal((128, 128)))[0]
-    made = (generator.standard_normal((8_000, 128)) * spectrum) @ turn
-    rows = unit(made.astype(np.float32))
-    matrix = vectors.Matrix.of(np.arange(8_000), rows.astype("<f2"))
-    found = total = 0
-    for asked in rows[:50]:
-        exact = np.argsort(-(rows @ asked))[:10]
-        found += len({key for _, key in matrix.nearest(asked, 10)} & set(exact.tolist()))
-        total += 10
-    assert found / total > 0.97
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -83,7 +54,7 @@ def test_a_session_is_searched_alike_from_file_and_from_memory(store: SqliteStor
 def test_many_new_vectors_are_joined_to_the_others(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "TAIL", 4)
+    monkeypatch.setattr(vectors, "MANY_PARTS", 4)
     store.use_model("m")
     session = store.create_session()
     for number in range(12):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kds.brain.errors import ExampleFileError
-from kds.brain.passages.fusion import DEFAULT, Fused, Weights
-from kds.brain.passages.recalled import Hit
+from kds.brain.passages.recall import Hit
+from kds.brain.passages.rerank import DEFAULT, Fused, Weights
 from kds.brain.passages.values import Passage
 from kds.testing.retrieval import (
     EPOCH,

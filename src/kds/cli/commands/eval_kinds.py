@@ -20,7 +20,7 @@ from kds.brain.discovery import BRAIN
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages.recalled import recall_settings
+from kds.brain.passages.recall import recall_settings
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal, pass_on

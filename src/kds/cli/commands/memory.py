@@ -29,9 +29,8 @@ from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import log_recall
 from kds.brain.memory.records import Archive, Session, Stats
 from kds.brain.passages.assembly import Assembled, assemble
-from kds.brain.passages.outbox import Outbox
-from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Hit, Recall, recall_settings
+from kds.brain.passages.embedding_queue import EmbeddingQueue
+from kds.brain.passages.recall import Hit, Recall, recall, recall_settings
 from kds.brain.passages.values import EmbeddingModel, Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -550,7 +549,7 @@ def check(
     return TESTS_FAILED if problems else 0
 
 
-def _backfilled(store: Outbox, embedder: Any) -> int:
+def _backfilled(store: EmbeddingQueue, embedder: Any) -> int:
     """Make the vectors that wait, or want none any more; how many were made."""
     store.use_model(embedder.name if embedder else None)
     if embedder is None:

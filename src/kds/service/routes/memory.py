@@ -14,7 +14,7 @@ from kds.brain.memory.profile import PURPOSE_LIMIT
 from kds.brain.memory.records import Consent, ConsentEvent
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.passages.query import read_question
+from kds.brain.passages.question import read_question
 from kds.brain.passages.values import EmbeddingModel
 from kds.brain.store.health import index_sizes
 from kds.brain.turn import Reference

@@ -21,8 +21,8 @@ from kds.brain.memory.export import archive
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.memory.records import Profile
-from kds.brain.passages.lexical import COLUMN_WEIGHTS
-from kds.brain.passages.text_search import words_of
+from kds.brain.passages.passage_file import words_of
+from kds.brain.passages.recall import COLUMN_WEIGHTS
 from kds.brain.store import postgres_schema as upgrading
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, upgrade

@@ -10,10 +10,7 @@ from typing import Final
 
 from kds.brain.words.identifiers import joined_forms, names_in
 from kds.brain.words.period import Period, find_period
-from kds.brain.words.stems import EMPTY_WORDS, forms_of, stem
-
-WORD: Final = re.compile(r"[^\W_]+")
-"""What the index takes for a word: FTS5's unicode61 divides at underscores too."""
+from kds.brain.words.stems import EMPTY_WORDS, WORD, forms_of, stem
 
 MANY_TERMS: Final = 24
 """Different words that are searched for. A pasted page must not cost a second."""
@@ -29,7 +26,6 @@ _TIME_QUESTION: Final = re.compile(
     r"|\b(?:what|which) (?:day|date|month|year|time)\b|\bsince when\b",
     re.I,
 )
-
 _CODE_WORDS: Final = re.compile(
     r"\b(?:code|snippet|function|method|class|decorator|signature|implementation|docstring|"
     r"script|regex|sql|traceback|stack ?trace|import|module|constructor|subroutine|api)\b",
@@ -60,7 +56,7 @@ class Question:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Every form of every term, once."""
+        """Everything the index is asked for."""
         return tuple(dict.fromkeys(form for term in self.terms for form in term.forms))
 
 
@@ -72,11 +68,18 @@ def read_question(text: str, *, now: datetime | None = None) -> Question:
     (['go', 'parse', 'rows', 'parserows'], ('parse_rows',), True)
     """
     text = text[:LONG_QUERY]
-    named = tuple(names_in(text, code=False))
-    identifiers = named or _possible_name(text)
+    words = WORD.findall(text)
+    told = [word for word in words if word.casefold() not in EMPTY_WORDS]
+    named = identifiers = tuple(names_in(text, code=False))
+    if not named and "?" not in text and len(told) > 1 and len(words) <= _LONG_NAME:
+        identifiers = ("_".join(words),)  # "get user name" is how people say it
+    terms: dict[str, Term] = {}
+    for word in (*(told or words), *joined_forms(identifiers)):
+        word = word.casefold()
+        terms.setdefault(stem(word), _term(word))
     return Question(
         text=text,
-        terms=_terms(text, identifiers),
+        terms=tuple(terms.values())[:MANY_TERMS],
         identifiers=identifiers,
         period=find_period(text, now),
         asks_when=_TIME_QUESTION.search(text) is not None,
@@ -84,23 +87,6 @@ def read_question(text: str, *, now: datetime | None = None) -> Question:
     )
 
 
-def _terms(text: str, identifiers: tuple[str, ...]) -> tuple[Term, ...]:
-    words = [word.casefold() for word in WORD.findall(text)]
-    told = [word for word in words if word not in EMPTY_WORDS] or words
-    found: dict[str, Term] = {}
-    for word in (*told, *joined_forms(identifiers)):
-        found.setdefault(stem(word), _term(word))
-    return tuple(found.values())[:MANY_TERMS]
-
-
 def _term(word: str) -> Term:
     forms = forms_of(word)
-    return Term(word, forms, frozenset(stem(form) for form in forms))
-
-
-def _possible_name(text: str) -> tuple[str, ...]:
-    """Take a short question's words as one name: "get user name" is how people say it."""
-    words = WORD.findall(text)
-    told = [word for word in words if word.casefold() not in EMPTY_WORDS]
-    may_be = "?" not in text and len(told) > 1 and len(words) <= _LONG_NAME
-    return ("_".join(words),) if may_be else ()
+    return Term(word, forms, frozenset(map(stem, forms)))

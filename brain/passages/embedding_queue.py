@@ -1,7 +1,7 @@
-"""The outbox: chunks that wait for their vectors. Jobs are queued in the transaction that stores
-the chunk, so an outage of the embedding model costs nothing but time.
+"""The queue of passages that wait for their vectors, and the models whose vectors are kept.
 
-A job is claimed by putting off its time: who claims it and dies lets it fall due again.
+Jobs are queued in the transaction that stores the passage, so an outage of the embedding model
+costs nothing but time. A job is claimed by putting off its time: after a crash it falls due again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.rows import IDS_AT_ONCE, insert, marks
+from kds.brain.passages.schema import IDS_AT_ONCE, insert, marks
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel
 from kds.brain.passages.vector_blob import to_blobs
 from kds.brain.store.columns import kept_text, to_micros
@@ -17,8 +17,8 @@ from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.sqlite import Database
 
 LEASE: Final = timedelta(minutes=5)
-"""How long a claimed job belongs to who claimed it. Longer than a batch takes, and short enough
-that what a dead process had is soon taken up."""
+"""How long a claimed job is reserved: longer than a batch takes, and short enough that jobs of a
+dead process are soon taken up."""
 
 FIRST_PAUSE: Final = timedelta(seconds=2)
 LONGEST_PAUSE: Final = timedelta(hours=1)
@@ -30,13 +30,13 @@ ATTEMPTS: Final = 36
 _ERROR_LENGTH: Final = 300
 
 
-class Outbox:
+class EmbeddingQueue:
     """The passages of a store that wait for vectors, and the models whose vectors are kept."""
 
     database: Engine
 
     def use_model(self, name: str | None) -> None:
-        """Say whose vectors are wanted from now on; every passage without one is queued.
+        """Set the model whose vectors are wanted from now on; every passage without one is queued.
 
         Another model that serves goes on serving until the new one has all passages; then its
         vectors are removed. None: queue nothing any more.
@@ -66,7 +66,7 @@ class Outbox:
             return read_models(connection)
 
     def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
-        """Claim up to ``limit`` passages that are due; nobody else gets them for a while."""
+        """Claim up to ``limit`` passages that are due; no other process gets them for a while."""
         now = self.database.clock()
         with self.database.read() as connection:  # most often there is nothing to claim
             if not _due(connection, to_micros(now), 1):
