@@ -55,10 +55,6 @@ from kds.clients.table import (
 )
 from kds.clients.text_parts import codex_server, with_codex_server, with_lines, with_section
 
-_DROPPED: Final = (
-    "skills of an earlier kds init are taken away: assistants list each in every request. "
-    "--skills adds one; kds export skills writes them all"
-)
 _NOT_SHARED: Final = (
     "kds is not on the PATH outside of an environment, so the files name it by its path on this "
     f"machine: do not commit them, or install it first with `{install_line(tool='pipx install')}`"
@@ -305,33 +301,18 @@ class Plan:
     # -- skills and pages
 
     def plan_skills(self) -> None:
-        """Have the one skill where it is wanted or there already, and no others of earlier runs."""
+        """Have the one skill where it is wanted or there already, in as few folders as possible."""
         targets = self._skill_targets()
-        dropped = 0
         for folder in SKILL_FOLDERS:
             name = f"{folder}/{FRONT_DOOR}/SKILL.md"
             text = self.project.read(name)
+            if text is not None and not is_one_skill(text):
+                continue  # `kds export` wrote it, or somebody else
             if folder in targets:
                 client: Client | None = "claude" if folder == CLAUDE_SKILLS else None
-                skill = one_skill(shlex.quote(self.programs.kds), client=client)
-                if text is None or is_one_skill(text) or name in self.record.files:
-                    self._put_generated(name, skill.text)
-            elif text is not None and is_one_skill(text):
-                self._drop(name, text)
-        for name in self.record.files:
-            text = self.project.read(name) if name.endswith("SKILL.md") else None
-            if text is not None and not any(file.name == name for file in self.files):
-                dropped += self._drop(name, text)
-        if dropped:
-            self.notes.append(f"{dropped} {_DROPPED}")
-
-    def _drop(self, name: str, text: str) -> bool:
-        """Remove a generated file unless it was changed by hand."""
-        untouched = digest_in(text) == digest_of(text)
-        if not untouched:
-            self.notes.append(f"{name} stays as it is: changed by hand")
-        self._put(PlannedFile(name, "generated", text, None if untouched else text))
-        return untouched
+                self._put_generated(name, one_skill(self._kds(), client=client).text)
+            elif text is not None and digest_in(text) == digest_of(text):
+                self._put(PlannedFile(name, "generated", text, None))
 
     def _skill_targets(self) -> set[str]:
         """The folders for the skill: as few as the clients can be served from."""
@@ -348,13 +329,16 @@ class Plan:
 
     def plan_pages(self) -> None:
         """Text that is always read: a rule for Cursor, and a section of AGENTS.md."""
-        kds = shlex.quote(self.programs.kds)
         if "cursor" in self.wish.clients:
-            self._put_generated(CURSOR_RULE, cursor_rule(kds).text)
+            self._put_generated(CURSOR_RULE, cursor_rule(self._kds()).text)
         if "agents" in self.wish.clients:
             before = self.project.read(AGENTS_PAGE)
-            after = with_section(before or "", standing_words(kds))
+            after = with_section(before or "", standing_words(self._kds()))
             self._put(PlannedFile(AGENTS_PAGE, "section", before, after))
+
+    def _kds(self) -> str:
+        """The program as a shell calls it."""
+        return shlex.quote(self.programs.kds)
 
     def plan_ignored(self) -> None:
         """Have git ignore the conversations, and settings that are for this machine alone."""

@@ -181,11 +181,6 @@ def test_broken_files_of_the_user_are_named_with_line_and_fix(project: Project) 
     assert checks["files"][0]["found"].startswith(f"{project.folder}/.claude/settings.json:1:")
 
 
-def test_a_context_that_cannot_be_read_is_a_problem(project: Project) -> None:
-    Path("kds-brain/conversation-context.jsonl").mkdir(mode=0o700)
-    assert project.doctor()["context"][0]["mark"] == "problem"
-
-
 def test_files_that_init_would_write_otherwise_are_problems_that_it_solves(
     project: Project,
 ) -> None:
@@ -208,16 +203,6 @@ def test_files_that_init_would_write_otherwise_are_problems_that_it_solves(
     skill.write_text(skill.read_text() + "mine")
     notes = [one["found"] for one in project.doctor()["files"] if one["mark"] == "note"]
     assert notes == [f"{skill} stays as it is: changed by hand"]
-
-
-def test_a_hook_beside_the_plugin_is_a_problem(project: Project) -> None:
-    project.try_init("claude")
-    settings = Path(".claude/settings.json")
-    text = settings.read_text().replace("{", '{\n  "enabledPlugins": {"kds@kds": true},', 1)
-    settings.write_text(text)
-    assert project.doctor().problems[0].startswith(".claude/settings.json is not as kds init")
-    project.try_init("claude")
-    assert project.doctor().problems == []
 
 
 def test_a_foreign_server_of_our_name_is_a_problem(project: Project) -> None:

@@ -99,15 +99,6 @@ def test_claude_leaves_what_needs_a_confirmation_to_the_user(
     assert "mcp__kds__route_message" in _front(Path("out/kds/SKILL.md"))["allowed-tools"]
 
 
-def test_agents_of_the_workspace_are_exported_too(workspace: Path, kds_call: Call) -> None:
-    _agent(workspace, "artist", description="Draws: logos, 'icons' & #more.")
-    kds_call("export", "skills", "--to", "out")
-    skill = Path("out/kds-artist/SKILL.md")
-    assert _front(skill)["description"].startswith("Draws: logos, 'icons' & #more. Use it")
-    assert _front(skill)["metadata"]["source"] == "prompts/internal/artist.md"
-    assert "before this message" in skill.read_text()
-
-
 def test_long_names_and_descriptions_are_cut_to_the_limits(workspace: Path, kds_call: Call) -> None:
     _agent(workspace, "a" * 60 + "-bcd", description="word " * 200)
     kds_call("export", "skills", "--to", "out")
@@ -127,15 +118,6 @@ def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: 
     assert {file["action"] for file in first["files"]} == {"write"}
     assert {file["state"] for file in again["files"]} == {"current"}
     assert {path: path.stat().st_mtime_ns for path in times} == times
-
-
-def test_a_dry_run_writes_nothing(workspace: Path, kds_call: Call) -> None:
-    shown = kds_call("export", "skills", "--to", "out", "--dry-run").out
-    assert "14 would be written" in shown
-    assert "would write out/kds/SKILL.md\n" in shown
-    assert "\nwrite " not in shown
-    assert shown.endswith("a dry run: nothing was written\n")
-    assert not Path("out").exists()
 
 
 def test_a_dry_run_tells_when_a_real_one_would_be_refused(workspace: Path, kds_call: Call) -> None:
@@ -213,13 +195,6 @@ def test_prompt_files_ask_for_the_message(workspace: Path, kds_call: Call) -> No
     assert path.read_text().rstrip().endswith("-->")
 
 
-def test_cursor_gets_plain_commands(workspace: Path, kds_call: Call) -> None:
-    kds_call("export", "prompts", "--to", "out", "--client", "cursor")
-    text = Path("out/kds.md").read_text()
-    assert text.startswith("# KDS")
-    assert "${input" not in text
-
-
 def test_agents_hand_over_to_agents_that_exist(workspace: Path, kds_call: Call) -> None:
     kds_call("export", "agents", "--to", "out")
     names = {_front(path)["name"] for path in Path("out").glob("*.agent.md")}
@@ -260,12 +235,6 @@ def test_gemini_gets_an_extension(workspace: Path, kds_call: Call) -> None:
     assert "BeforeAgent" in json.loads(Path("out/hooks/hooks.json").read_text())["hooks"]
     assert Path("out/skills/kds/SKILL.md").exists()
     assert not Path("out/.claude-plugin/plugin.json").exists()
-
-
-def test_opencode_gets_a_plugin_of_one_file(workspace: Path, kds_call: Call) -> None:
-    kds_call("export", "plugin", "--to", "out", "--client", "opencode")
-    (plugin,) = Path("out").iterdir()
-    assert 'const COMMAND = "kds-hook"' in plugin.read_text()
 
 
 def test_a_json_file_of_a_plugin_carries_no_mark_and_stays_unless_forced(

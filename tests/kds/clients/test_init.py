@@ -16,7 +16,6 @@ from skills_ref.validator import validate_metadata
 
 from kds.brain.installation import install_line
 from kds.cli.commands.init import init
-from kds.clients.apply import InitRecord, RecordStore
 from kds.clients.generated import digest_in, digest_of
 
 from .conftest import Project, Snapshot, read
@@ -100,33 +99,6 @@ def test_the_one_skill_is_short_and_for_when_it_is_asked_for(project: Project, c
     assert ("allowed-tools" in front) is (client == "claude")
     wrong = validate_metadata({k: v for k, v in front.items() if k != "license"}, path.parent)
     assert wrong == []
-
-
-def _earlier_init(project: Project, folder: str, *client: str) -> None:
-    """The fourteen skills, recorded as `kds init` of a version before this one did."""
-    project.kds("export", "skills", "--to", folder, *client)
-    files = {
-        path.as_posix(): {"kind": "generated", "before": None, "after": _digest(path.read_text())}
-        for path in Path(folder).glob("*/SKILL.md")
-    }
-    record = InitRecord.model_validate({"files": files, "folders": [folder]})
-    store = RecordStore(project.folder / "kds-brain")
-    with store.hold():
-        store.save(record)
-
-
-def test_the_skills_of_an_earlier_init_go_and_those_changed_by_hand_stay(project: Project) -> None:
-    _earlier_init(project, ".claude/skills", "--client", "claude")
-    mine = Path(".claude/skills/kds-work-planner/SKILL.md")
-    mine.write_text(mine.read_text() + "mine")
-    done = project.init("claude")
-    assert list(Path(".claude/skills").glob("*/SKILL.md")) == [mine]
-    assert any("13 skills of an earlier kds init are taken away" in one for one in done["notes"])
-    assert f"{mine} stays as it is: changed by hand" in done["notes"]
-    project.init("claude", "--skills")
-    assert sorted(path.name for path in Path(".claude/skills").iterdir()) == [
-        *("kds", "kds-work-planner")
-    ]
 
 
 def _found(text: str) -> str:
@@ -250,17 +222,6 @@ def test_the_users_entries_keep_order_comments_and_layout(project: Project) -> N
     )
     assert b"\n" not in vscode.replace(b"\r\n", b"")
     assert Path(".gitignore").read_text().startswith("node_modules\nkds-brain.txt\n# KDS")
-
-
-def test_edits_between_two_runs_are_kept_too(project: Project) -> None:
-    project.write(".mcp.json", "{}\n")
-    project.init("claude", *BOTH)
-    path = Path(".mcp.json")
-    path.write_text(path.read_text().replace('"mcp"', '"mcp", "--old"'))
-    project.init("claude", *BOTH)
-    assert read(".mcp.json")["mcpServers"]["kds"]["args"] == ["mcp"]
-    project.init("--undo")
-    assert read(".mcp.json") == {}
 
 
 def test_an_undo_for_one_client_is_refused_and_says_how_to_keep_the_others(
@@ -400,14 +361,6 @@ def test_a_user_wide_hook_of_claude_is_not_doubled(
     assert Path(".github/hooks/kds.json").exists()
 
 
-def test_an_enabled_plugin_is_not_doubled(project: Project) -> None:
-    text = '{"enabledPlugins": {"kds@kds": true, "other@kds": true}}'
-    project.write(".claude/settings.json", text)
-    done = project.init("claude")
-    assert any("the plugin kds@kds brings it" in note for note in done["notes"])
-    assert Path(".claude/settings.json").read_text() == text
-
-
 def test_who_has_the_files_and_not_kds_sees_nothing(project: Project, tmp_path: Path) -> None:
     project.write(".codex/hooks.json", '{"hooks": {}}')
     project.write(".claude/settings.json", json.dumps(
@@ -457,15 +410,6 @@ def test_programs_that_are_nowhere_are_an_error(
     assert install_line(tool="pipx install") in refused.err
 
 
-def test_parts_can_be_left_out(project: Project) -> None:
-    project.init("claude", "--no-mcp", "--no-start")
-    assert _commands(".claude/settings.json") == {
-        "UserPromptSubmit": ["kds-hook --no-start 2>/dev/null || true"]
-    }
-    assert not Path(".mcp.json").exists()
-    assert not Path(".claude/skills").exists()
-
-
 def test_the_copilot_servers_stay_in_their_file(project: Project) -> None:
     project.write(".github/mcp.json", '{"mcpServers": {}}')
     project.init("copilot", *BOTH)
@@ -500,13 +444,6 @@ def test_a_workspace_below_kds_belongs_to_the_project_above(project: Project) ->
     project.init("claude")
     assert Path(".claude/settings.json").exists()
     assert "KDS/kds-brain/*\n" in Path(".gitignore").read_text()
-
-
-@pytest.mark.parametrize("line", ["kds-brain/", "/kds-brain", "kds-brain/*"])
-def test_what_is_ignored_already_is_not_ignored_again(project: Project, line: str) -> None:
-    path = project.write(".gitignore", f"{line}\n")
-    project.init("claude")
-    assert path.read_text() == f"{line}\n"
 
 
 def test_all_files_that_cannot_be_worked_with_are_named_at_once(project: Project) -> None:
@@ -782,14 +719,6 @@ def test_an_undo_leaves_nothing_behind_where_nothing_else_was_kept(project: Proj
     told = project.try_init("--undo").out
     assert "stays" not in told
     assert list(project.folder.iterdir()) == []
-
-
-def test_an_undo_keeps_the_folder_that_the_user_has_something_in(project: Project) -> None:
-    project.init("claude")
-    ignored = project.folder / "kds-brain" / ".gitignore"
-    ignored.write_text("# mine\n")
-    project.try_init("--undo")
-    assert list((project.folder / "kds-brain").iterdir()) == [ignored]
 
 
 def test_notes_of_the_project_in_prompts_do_not_keep_kds_out(project: Project) -> None:

@@ -27,17 +27,6 @@ def test_opencode_gets_a_plugin_that_calls_the_hook_and_a_server(project: Projec
     assert read("opencode.json")["mcp"]["kds"]["command"] == ["kds", "mcp"]
 
 
-def test_agents_md_gets_a_part_once(project: Project) -> None:
-    theirs = "# Our rules\n\nUse tabs."
-    project.write("AGENTS.md", theirs)
-    for _ in range(2):
-        project.init("agents")
-    text = Path("AGENTS.md").read_text()
-    assert text.startswith(theirs)
-    assert text.count("## KDS") == 1
-    assert "`route_message`" in text
-
-
 def test_a_broken_file_of_a_client_that_nobody_asked_for_stops_nobody(project: Project) -> None:
     project.init("codex", "--mcp", "--skills")
     broken = project.write(".codex/config.toml", "mine = [")

@@ -88,15 +88,6 @@ def test_the_users_entries_stay_and_ours_are_there_once(text: str) -> None:
     assert [key for key in value if key in before] == list(before), "the order is the user's"
 
 
-@given(_texts, st.booleans())
-def test_setting_twice_changes_nothing(text: str, start: bool) -> None:
-    settings = SettingsFile("s.json", text)
-    _set(settings, start=start)
-    again = SettingsFile("s.json", settings.text)
-    _set(again, start=start)
-    assert again.text == settings.text
-
-
 @given(_texts, st.lists(st.sampled_from(["init", "no-start", "add", "drop", "undo"]), max_size=6))
 def test_any_order_of_init_undo_and_edits_leaves_what_the_user_wrote(
     text: str, steps: list[str]
@@ -150,15 +141,6 @@ def test_a_server_keeps_what_the_user_added_to_it() -> None:
     assert _value(settings.text)["mcpServers"]["kds"] == {**entry, "command": "kds"}
 
 
-def test_of_doubled_hooks_one_is_left() -> None:
-    once = _wanted()["UserPromptSubmit"]
-    value = {"hooks": {"UserPromptSubmit": [once, {"hooks": [{"command": "mine"}]}, once]}}
-    settings = SettingsFile("s.json", json.dumps(value))
-    settings.set_hooks({"UserPromptSubmit": once})
-    assert len(settings.hooks()) == 1
-    assert "mine" in settings.text
-
-
 def test_a_handler_that_the_user_put_beside_ours_survives() -> None:
     settings = SettingsFile("s.json", "{}")
     settings.set_hooks(_wanted())
@@ -194,17 +176,6 @@ def test_a_file_with_more_values_than_a_person_writes_is_refused_at_once() -> No
     text = json.dumps({"env": {str(number): 1 for number in range(150_000)}})
     with pytest.raises(SettingsFileError, match="it holds more than 20000 values"):
         SettingsFile("s.json", text).set_hooks(_wanted())
-
-
-def test_a_large_file_is_read_a_few_times_for_each_edit() -> None:
-    """Counted, not timed: an edit once read its text five times over."""
-    text = json.dumps({"env": {str(number): number for number in range(5_000)}})
-    settings = SettingsFile("s.json", text)
-    parse_json_text.cache_clear()
-    _set(settings)
-    settings.take_out_all()
-    assert parse_json_text.cache_info().misses < 25
-    assert settings.text == text
 
 
 def test_the_page_about_the_hook_shows_the_files_that_init_writes() -> None:
