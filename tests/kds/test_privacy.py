@@ -1,4 +1,4 @@
-"""What README says of what is remembered, sentence by sentence."""
+"""What the page on privacy says of what is remembered, sentence by sentence."""
 
 import json
 import socket
@@ -16,7 +16,8 @@ from kds.brain.learning.events import MAX_EVENTS
 from ..agents.openai_server import FakeProvider, Text
 from .conftest import Run
 
-README = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = " ".join((DOCS / "privacy.md").read_text(encoding="utf-8").split())
 REPLY = "Zebra-striped toggles, then."
 TEXT = "I want to add a FAB button"
 
@@ -35,9 +36,9 @@ def _holding(brain: Path, text: str) -> set[str]:
 
 def test_the_page_says_which_figures_hold() -> None:
     assert (10, timedelta(hours=2), 2_000) == (LIMIT, MAX_AGE, MAX_EVENTS)
-    assert "your last ten messages" in README
-    assert "two hours" in README
-    assert "the last 2,000 events" in README
+    assert "your last ten messages" in PAGE
+    assert "two hours" in PAGE
+    assert "the last 2,000 events" in PAGE
 
 
 def test_routing_keeps_the_message_in_the_context_and_no_reply(brain: Path) -> None:
