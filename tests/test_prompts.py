@@ -12,8 +12,7 @@ from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.router.intents.evidence import IntentRules, RuleBook
 from kds.router.intents.model import IntentModel
 from kds.router.intents.model_cache import open_model
-from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.texts import packaged_root
+from kds.router.prompts.library import PromptLibrary, packaged_root
 from kds.router.prompts.values import LINE_LIMIT, prompt_values
 
 AGENTS = {

@@ -10,7 +10,7 @@ import yaml
 from kds.brain.errors import RuleFileError
 from kds.brain.yaml_files import parse_yaml
 from kds.router.english import PACKAGED as TABLES
-from kds.router.prompts.texts import packaged_root
+from kds.router.prompts.library import packaged_root
 from kds.router.references.ruleset import PACKAGED, load_rules
 
 DIALOGUES = sorted((Path(__file__).parent / "dialogues").glob("*.yaml"))

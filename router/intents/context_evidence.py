@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.router.intents.evidence import IntentRules, without_lead_in
-from kds.router.prompts.frontmatter import ContextShift, When
+from kds.router.prompts.promptfile import ContextShift, When
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.router.prompts.frontmatter import ContextShift
-from kds.router.prompts.promptfile import IntentPattern, PromptFile
+from kds.router.prompts.promptfile import ContextShift, IntentPattern, PromptFile
 
 _COURTESY: Final = (
     r"(?:if (?:possible|you (?:can|could|don['’]?t mind|(?:have|get|find) (?:time|an? \w+))"

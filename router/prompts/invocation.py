@@ -12,8 +12,7 @@ from typing import Final, Literal, get_args
 
 from kds.brain.errors import DispatchError
 from kds.brain.yaml_files import nearest
-from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.texts import FOLDERS
+from kds.router.prompts.library import FOLDERS, PromptLibrary
 
 Operation = Literal["load", "log", "clear"]
 

@@ -1,8 +1,8 @@
 """The JSON Schema under `output` in a prompt file: checked when it loads, and held against data.
 
 Schemas may come with a cloned project. They are read by draft 2020-12, refer to nothing outside
-of themselves, and neither a pattern nor a tangle of references in them can run for ever: size and
-steps are bounded when they load (`schema_steps`), steps and time when data is held against them.
+of themselves, and neither a pattern nor a tangle of references in them can run for ever: their
+size is bounded when they load, steps and time when data is held against them.
 `jsonschema` takes 80 ms to import, and few prompts declare an output: it is imported by those
 that do.
 """
@@ -19,10 +19,14 @@ from kds.brain.errors import Problem
 from kds.brain.timeouts import Deadline
 from kds.brain.yaml_files import Document, NodePath
 from kds.router.pattern import SEARCH_LIMIT_S, Pattern
-from kds.router.prompts.schema_steps import MOST_NODES, REFERENCES, StepCount
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
+
+MOST_NODES: Final = 5_000
+"""Keys and items of a schema; a long one written by a person has some hundreds."""
+
+REFERENCES: Final = ("$ref", "$dynamicRef")
 
 MOST_FAULTS: Final = 5
 """Faults that are told at once: enough to mend an answer."""
@@ -135,7 +139,7 @@ def _unusable(schema: Any, front: Document, at: NodePath) -> Iterator[Problem]:
 
 
 def _dangling(schema: Mapping[str, Any], front: Document, at: NodePath) -> Iterator[Problem]:
-    """References within the schema that lead nowhere, round in circles, or multiply."""
+    """References within the schema that lead nowhere."""
     from referencing.exceptions import Unresolvable
 
     resolver = _resolver(schema)
@@ -146,11 +150,6 @@ def _dangling(schema: Mapping[str, Any], front: Document, at: NodePath) -> Itera
             except Unresolvable:
                 yield Problem(front.where(place), f"nothing stands at '{value}'", _HINT)
                 return
-    count = StepCount(lambda reference: resolver.lookup(reference).contents)
-    for place, inner in ((at, schema), *((place, inner) for place, _, inner in _nodes(schema, at))):
-        if (message := count.fault(inner)) is not None:
-            yield Problem(front.where(place), message, "remove a '$ref'")
-            return
 
 
 def _nodes(schema: Any, at: NodePath) -> Iterator[tuple[NodePath, str | int, Any]]:

@@ -1,29 +1,287 @@
-"""One prompt file: YAML front matter between `---` lines, then a Jinja body (DESIGN 4).
+"""One prompt file: YAML front matter between `---` lines, then a Jinja body.
 
-The front matter is the only place where an intent is defined. `read_prompt` reports every
-problem that one file shows by itself; what needs the other files is checked by the library.
+The front matter is the only place where an intent is defined. `read_prompt` reports every problem
+that one file shows by itself; what needs the other files is checked by the library. The examples
+of an agent may stand in a file of their own, `NAME.examples.yaml` beside `NAME.md`: a prompt file
+is easier to read without hundreds of messages.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from kds.brain.errors import Problem
 from kds.brain.yaml_files import Document, DocumentCache, NodePath, misfits, validate
 from kds.router.pattern import Pattern, control_problem
-from kds.router.prompts.examplefile import ExampleFile, ExamplesText, read_examples
-from kds.router.prompts.frontmatter import (
-    FRONT_MATTER_KEYS,
-    ContextShift,
-    FrontMatter,
-    NotEntry,
-    PatternEntry,
-    own_problems,
+from kds.router.prompts.outputschema import schema_problems
+
+INTENT_NAME: Final = r"^[A-Z][A-Z0-9_]*$"
+PROMPT_NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+"""Also the rule for skill names (DESIGN 7), so that skills can be made from prompt files."""
+
+TOOL_NAME: Final = r"^[a-zA-Z0-9_-]{1,64}$"
+"""What the providers of models accept as the name of a tool."""
+
+DEFAULT_PRIORITY: Final = 500
+"""Behind every agent that ships (10 to 110), before UNKNOWN (999)."""
+
+MOST_SHIFT: Final = 10.0
+"""Log odds: more decides alone, and that is for patterns that are `exact`."""
+
+When = Literal["first", "question", "reference", "addition", "image"]
+"""Signs of a conversation that may speak for or against an intent; see docs/prompt-files.md."""
+
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+MANY_EXAMPLES = Field(max_length=2_000)
+"""Of one file. The most that ship have below 400; a fit takes longer with each."""
+MANY_NAMES = Field(max_length=100)
+MANY_PATTERNS = Field(max_length=200)
+"""Of one file. Those that ship have fewer; each is tried on hostile texts when it is first read."""
+_Intent = Annotated[str, Field(pattern=INTENT_NAME)]
+STRICT: Final = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
+
+
+class NotEntry(BaseModel):
+    """A pattern without a weight, as under `not` and `needs`."""
+
+    model_config = STRICT
+    regex: Text | None = None
+    literal: Text | None = None
+    exact: bool = False
+
+
+class PatternEntry(NotEntry):
+    """A pattern that is evidence."""
+
+    weight: Annotated[float, Field(gt=0, le=1)]
+
+
+class ContextShift(BaseModel):
+    """What the conversation says about an intent: ``shift`` in log odds ``when`` a sign is there.
+
+    With ``after``, only when the message before had one of these intents.
+    """
+
+    model_config = STRICT
+    when: When
+    after: list[_Intent] = []
+    shift: Annotated[float, Field(ge=-MOST_SHIFT, le=MOST_SHIFT)]
+
+
+class FrontMatter(BaseModel):
+    """The keys of a prompt file. docs/prompt-files.md says what they mean."""
+
+    model_config = STRICT
+    name: Annotated[str, Field(pattern=PROMPT_NAME, max_length=64)]
+    description: Annotated[str, Field(min_length=1, max_length=1024)]
+    intent: _Intent | None = None
+    priority: Annotated[int, Field(ge=0, le=999)] = DEFAULT_PRIORITY
+    patterns: Annotated[list[PatternEntry], MANY_PATTERNS] = []
+    not_: Annotated[list[NotEntry], Field(alias="not"), MANY_PATTERNS] = []
+    needs: Annotated[list[NotEntry], MANY_PATTERNS] = []
+    examples: Annotated[list[Text], MANY_EXAMPLES] = []
+    counter_examples: Annotated[list[Text], MANY_EXAMPLES] = []
+    context: Annotated[list[ContextShift], MANY_NAMES] = []
+    absorbs: Annotated[list[_Intent], MANY_NAMES] = []
+    symptoms: Annotated[list[_Intent], MANY_NAMES] = []
+    starts_session: bool = False
+    corrects: bool = False
+    only_looks: bool = False
+    inputs: Annotated[list[Text], MANY_NAMES] = []
+    confirm: bool = False
+    memory: bool = True
+    handoffs: Annotated[list[_Intent], MANY_NAMES] = []
+    ask: Text | None = None
+    tools: Annotated[list[Annotated[str, Field(pattern=TOOL_NAME)]], MANY_NAMES] = []
+    output: dict[str, Any] | None = None
+
+
+FRONT_MATTER_KEYS: Final = frozenset(
+    info.alias or name for name, info in FrontMatter.model_fields.items()
 )
-from kds.router.prompts.promptmend import NAMELESS, doubtful_keys, mended
+"""Every key that a prompt file may have."""
+
+OF_AN_INTENT: Final = (
+    *("patterns", "not", "needs", "context", "absorbs", "symptoms"),
+    *("starts_session", "corrects", "only_looks"),
+)
+"""Keys that say nothing of a prompt without an intent."""
+
+
+def own_problems(found: FrontMatter, front: Document, path: Path) -> list[Problem]:
+    """What does not go together within one front matter."""
+    problems = []
+    if found.name != path.stem:
+        message = f"name '{found.name}' is not the file name '{path.stem}'"
+        hint = f"write 'name: {path.stem}', or rename the file"
+        problems.append(Problem(front.where(("name",)), message, hint))
+    if found.intent is None:
+        for key in OF_AN_INTENT:
+            if getattr(found, "not_" if key == "not" else key):
+                message = f"has '{key}' and no intent"
+                hint = f"add 'intent: NAME', or remove '{key}'"
+                problems.append(Problem(front.where((key,)), message, hint))
+    for key in ("inputs", "handoffs", "tools", "absorbs", "symptoms"):
+        problems += _repeats(getattr(found, key), key, front)
+    problems += _idle_context(found, front)
+    if found.intent is not None and found.intent in found.absorbs:
+        where = front.where(("absorbs", found.absorbs.index(found.intent)))
+        problems.append(Problem(where, "absorbs its own intent", f"remove '{found.intent}'"))
+    if found.output is not None:
+        problems += schema_problems(found.output, front, at=("output",))
+    return problems
+
+
+def _repeats(names: list[str], key: str, front: Document) -> list[Problem]:
+    return [
+        Problem(front.where((key, index)), f"{key} names '{name}' twice", f"keep one '{name}'")
+        for index, name in enumerate(names)
+        if name in names[:index]
+    ]
+
+
+def _idle_context(found: FrontMatter, front: Document) -> list[Problem]:
+    """Entries of `context` that can never say anything."""
+    problems = []
+    for index, entry in enumerate(found.context):
+        where = front.where(("context", index))
+        if entry.when == "first" and entry.after:
+            message = "'when: first' with 'after': no message comes before the first"
+            problems.append(Problem(where, message, "remove 'after', or write another 'when'"))
+        if entry.shift == 0:
+            message = "a 'shift' of 0 changes nothing"
+            problems.append(Problem(where, message, "write how far it shifts, such as 0.5"))
+    return problems
+
+
+NAMELESS: Final = "STAND_IN"
+"""In place of an intent that is none: patterns are not to be told off for having no intent."""
+
+_PATTERN_KEYS: Final = ("patterns", "not", "needs")
+_WORDS: Final = ("regex", "literal")
+
+
+def doubtful_keys(
+    data: Mapping[str, Any], misfits: Iterable[NodePath], known: Iterable[str]
+) -> frozenset[str]:
+    """The keys of which the file may have meant something else than what can be read.
+
+    >>> sorted(doubtful_keys({"inptus": []}, [("inptus",)], ["inputs", "name"]))
+    ['inptus', 'inputs', 'name']
+    """
+    names = set(known)
+    wrong = {str(place[0]) for place in misfits if place}
+    misspelt = any(key not in names for key in data)
+    return frozenset(wrong | (names - data.keys() if misspelt else set()))
+
+
+def mended(
+    data: Mapping[str, Any],
+    misfits: Iterable[NodePath],
+    stand_ins: Mapping[str, object],
+    doubtful: frozenset[str],
+) -> dict[str, Any]:
+    """A copy of ``data`` in which all ``misfits`` are replaced or gone.
+
+    >>> front = {"name": 5, "patterns": [{"regex": "a", "weight": 2}, "b"]}
+    >>> places = [("name",), ("patterns", 0, "weight"), ("patterns", 1)]
+    >>> mended(front, places, {"name": "x"}, frozenset({"name", "patterns"}))
+    {'patterns': [{'regex': 'a', 'weight': 1.0}, {'literal': 'x', 'weight': 1.0}], 'name': 'x'}
+    """
+    whole: dict[str, Any] = deepcopy(dict(data))
+    for place in misfits:
+        if len(place) > 1 and place[0] in _PATTERN_KEYS and isinstance(place[1], int):
+            _mend_pattern(
+                whole[str(place[0])], place[1], place[2:], weighted=place[0] == "patterns"
+            )
+        elif place:
+            whole.pop(str(place[0]), None)
+    missing = {key: stand_ins[key] for key in stand_ins if key in doubtful and key not in whole}
+    return whole | missing
+
+
+def _mend_pattern(
+    entries: list[Any], index: int, within: tuple[str | int, ...], *, weighted: bool
+) -> None:
+    entry = entries[index]
+    if not isinstance(entry, dict) or not within or within[0] in _WORDS:
+        entries[index] = {"literal": "x"} | ({"weight": 1.0} if weighted else {})
+    elif within[0] == "weight" and weighted:
+        entry["weight"] = 1.0
+    else:
+        entry.pop(within[0], None)
+
+
+SUFFIX: Final = ".examples.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplesText:
+    """Such a file with its text, or with the Problem that keeps it from being read.
+
+    An ``inherited`` one is that of the packaged prompt, for a copy that names no examples.
+    """
+
+    path: Path
+    text: str | Problem
+    inherited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleFile:
+    """What such a file says. With ``problems`` it has no examples."""
+
+    examples: tuple[str, ...] = ()
+    counter_examples: tuple[str, ...] = ()
+    document: Document | None = None
+    problems: tuple[Problem, ...] = field(default=())
+
+
+Examples = Annotated[
+    list[Text], MANY_EXAMPLES, BeforeValidator(lambda given: [] if given is None else given)
+]
+"""A list, and none where all that stood below its key was taken out."""
+
+
+class ExampleSchema(BaseModel):
+    """The keys of such a file."""
+
+    model_config = STRICT
+    examples: Examples = []
+    counter_examples: Examples = []
+
+
+def examples_path(prompt: Path) -> Path:
+    """Where the examples of a prompt file may lie.
+
+    >>> examples_path(Path("internal/work-planner.md")).name
+    'work-planner.examples.yaml'
+    """
+    return prompt.with_name(f"{prompt.stem}{SUFFIX}")
+
+
+def read_examples(given: ExamplesText | None, cache: DocumentCache) -> ExampleFile:
+    """Read one file, if there is one, or say everything that is wrong with it."""
+    if given is None:
+        return ExampleFile()
+    if isinstance(given.text, Problem):
+        return ExampleFile(problems=(given.text,))
+    document = cache.parse(given.text, path=str(given.path))
+    if not document.problems and (document.data is None or document.data == []):
+        return ExampleFile(document=document)
+    if isinstance(document.data, list):
+        hint = "write 'examples:' above the list, or 'counter_examples:'"
+        return ExampleFile(problems=(Problem(document.where(), "is a list without a name", hint),))
+    found = validate(document, ExampleSchema)
+    if isinstance(found, tuple):
+        return ExampleFile(problems=found)
+    cache.keep(given.text, document)
+    return ExampleFile(tuple(found.examples), tuple(found.counter_examples), document)
+
 
 FENCE: Final = "---"
 
@@ -81,7 +339,7 @@ class PromptFile:
     corrects: bool = False
     only_looks: bool = False
     more: Document | None = None
-    """The file of its examples, where it has one; see `kds.router.prompts.examplefile`."""
+    """The file of its examples, where it has one; see `kds.router.prompts.promptfile`."""
 
     @property
     def phrase(self) -> str:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kds.brain.turn import Turn
-from kds.router.prompts.frontmatter import FRONT_MATTER_KEYS
 from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import FRONT_MATTER_KEYS
 from kds.router.prompts.values import prompt_values
 
 PAGE = Path(__file__).parents[2] / "docs" / "prompt-files.md"

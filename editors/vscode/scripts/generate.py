@@ -14,9 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from kds.router.prompts.examplefile import ExampleSchema
 from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.promptfile import PromptFile
+from kds.router.prompts.promptfile import ExampleSchema, PromptFile
 from kds.router.references.rule import EntityFile, KnowledgeFile, RuleFile
 from kds.testing.dialogues import DIALOGUE_KEYS, TURN_KEYS
 from kds.transit import transit

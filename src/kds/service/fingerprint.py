@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from kds.brain.workspace import Workspace
-from kds.router.prompts.examplefile import SUFFIX
-from kds.router.prompts.texts import FOLDERS
+from kds.router.prompts.library import FOLDERS
+from kds.router.prompts.promptfile import SUFFIX
 
 Fingerprint = tuple[tuple[str, int, int, int], ...]
 

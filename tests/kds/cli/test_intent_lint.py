@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kds.router.prompts import library
-from kds.router.prompts.texts import packaged_root
+from kds.router.prompts.library import packaged_root
 
 from ..conftest import Run
 

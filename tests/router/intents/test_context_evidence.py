@@ -7,7 +7,7 @@ import pytest
 
 from kds.router.intents.context_evidence import Situation, context_shifts
 from kds.router.intents.evidence import IntentRules, RuleBook
-from kds.router.prompts.frontmatter import ContextShift
+from kds.router.prompts.promptfile import ContextShift
 
 DANCE = IntentRules(
     "DANCE",

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import PromptFileError
-from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary, packaged_root
 from kds.router.prompts.promptfile import PromptFile
-from kds.router.prompts.texts import packaged_root
 
 PROMPT = """---
 name: dancer

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kds.router.prompts.inheritance import BEHAVIOUR, lost_behaviour
 from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.lint import BEHAVIOUR, lost_behaviour
 from kds.router.prompts.promptfile import PromptFile
 
 SHIPPED = PromptLibrary.load().agents()

@@ -5,8 +5,7 @@ import pytest
 
 from kds.brain.errors import DispatchError, PromptFileError
 from kds.brain.turn import Turn
-from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.texts import packaged_root
+from kds.router.prompts.library import PromptLibrary, packaged_root
 from kds.router.prompts.values import prompt_values
 
 

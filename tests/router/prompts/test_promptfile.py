@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import Problem
-from kds.router.prompts.frontmatter import DEFAULT_PRIORITY, ContextShift
-from kds.router.prompts.promptfile import PromptFile, read_prompt
+from kds.router.prompts.promptfile import DEFAULT_PRIORITY, ContextShift, PromptFile, read_prompt
 
 GOOD = """\
 ---

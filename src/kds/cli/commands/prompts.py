@@ -21,10 +21,9 @@ from kds.cli.options import common_options, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table, say
 from kds.cli.progress import reported, slow
 from kds.cli.terminal import toned
-from kds.router.prompts.inheritance import lost_behaviour
 from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.lint import lost_behaviour, stray_files
 from kds.router.prompts.promptfile import PromptFile
-from kds.router.prompts.strays import stray_files
 from kds.router.references.ruleset import load_rules
 from kds.testing.prompt_examples import ExampleReach, LintFinding, example_reach, lint_intents
 

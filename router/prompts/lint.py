@@ -1,19 +1,15 @@
-"""Files of a workspace that look meant for KDS, and lie where nobody reads them.
-
-Only what gives itself away is named: a project may keep what it likes beside ours.
-"""
+"""What `kds prompts check` warns of: files that are never read, and keys that a copy has lost."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import Problem
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest, read_text
-from kds.router.prompts.examplefile import SUFFIX, examples_path
-from kds.router.prompts.promptfile import FENCE
-from kds.router.prompts.texts import FOLDERS
+from kds.router.prompts.library import FOLDERS, PromptLibrary
+from kds.router.prompts.promptfile import FENCE, SUFFIX, PromptFile, examples_path
 
 _PLACES: Final = f"move it to prompts/{', prompts/'.join(FOLDERS[:-1])} or prompts/{FOLDERS[-1]}"
 _RULES: Final = re.compile(r"^(?:rules|entities|knowledge):|^\s*-?\s*signal:", re.MULTILINE)
@@ -99,3 +95,39 @@ def _is_prompt(path: Path) -> bool:
 
 def _unread(path: Path, message: str, hint: str) -> Problem:
     return Problem(f"{path}:1", f"{message}, where nobody reads it", hint)
+
+
+BEHAVIOUR: Final[Mapping[str, str]] = {
+    "needs": "it is chosen without the words it needs",
+    "context": "where a message stands in the conversation no longer counts for it",
+    "absorbs": "sentences that only spell it out count as requests of their own",
+    "symptoms": "reports of symptoms go where their words point",
+    "starts_session": "it starts no sessions",
+    "corrects": "it stops no agents, and corrects nothing",
+    "only_looks": "'go ahead' hands on what it has only looked at",
+}
+"""Keys that say what follows from an intent, and what happens without them."""
+
+
+def lost_behaviour(library: PromptLibrary, packaged: Iterable[PromptFile]) -> tuple[Problem, ...]:
+    """Every such key that a prompt of ``library`` leaves out; one that it denies is meant so."""
+    shipped = {prompt.intent: prompt for prompt in packaged if prompt.intent}
+    return tuple(
+        problem
+        for prompt in library.agents()
+        if (first := shipped.get(prompt.intent or "")) is not None and first.path != prompt.path
+        for problem in _losses(prompt, first)
+    )
+
+
+def _losses(prompt: PromptFile, packaged: PromptFile) -> Iterator[Problem]:
+    said = prompt.front.data if isinstance(prompt.front.data, dict) else {}
+    for key, loss in BEHAVIOUR.items():
+        value = getattr(packaged, key)
+        if not value or key in said:
+            continue
+        name = Path(packaged.ref).name
+        message = f"has no '{key}', which the packaged {name} has: {loss}"
+        none = "false" if value is True else "[]"
+        hint = f"copy it from {packaged.front.where((key,))}; '{key}: {none}' if that is meant"
+        yield Problem(prompt.front.where(("intent",)), message, hint)
