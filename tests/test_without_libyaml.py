@@ -81,38 +81,5 @@ def test_a_bare_question_mark_between_brackets_is_named_with_line_and_way_out(
     assert problem.hint == "put it in quotes: text with a '?' within [ ] or { }"
 
 
-@pytest.mark.usefixtures("pure")
-def test_a_tab_between_words_is_named_with_its_line() -> None:
-    (problem,) = parse_yaml("a: 1\nb:\t2\n", path="f").problems
-    assert (problem.where, problem.hint) == ("f:2", "replace the tab with spaces")
-
-
-@pytest.mark.parametrize("parser", ["CSafeLoader", "SafeLoader"])
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("name: x\nb: c: d\n", 2),
-        ("name: x\nb: 'open", 2),
-        ("name: x\nb: 'open\n\n", 2),
-        ("rules: [", 1),
-        ("rules: {a: [1, 2]\nb: 1\n", 2),
-        ("a: 1\n b: 2\n", 2),
-        ("a: \u00fc\u00fc\u00fc\u00fc\nb: \x07\nc: 1\nd: 1\n", 2),
-        ("a: 1\nb: x\ufeffy\n", 2),
-        ("a: 1\nb: \ud800\n", 2),
-        ("a: 1\n---\nb: 1\n", 2),
-        ("a: @x\n", 1),
-        ("a: 1\nb: *x\n", 2),
-    ],
-)
-def test_both_parsers_name_the_same_line(
-    text: str, line: int, parser: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not hasattr(yaml, parser):
-        pytest.skip("this PyYAML has no libyaml")
-    monkeypatch.setattr("kds.brain.yaml_files._PARSER", getattr(yaml, parser))
-    assert [one.where for one in parse_yaml(text, path="f").problems] == [f"f:{line}"]
-
-
 def test_a_byte_order_mark_at_the_beginning_is_accepted() -> None:
     assert parse_yaml("\ufeffa: 1\n", path="f").data == {"a": 1}

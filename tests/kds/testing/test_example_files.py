@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kds.brain.errors import ExampleFileError
 from kds.brain.turn import UNKNOWN
 from kds.testing.example_files import SHOWN_PROBLEMS
-from kds.testing.intents import load_intents, read_multi
+from kds.testing.intents import load_intents
 from kds.testing.rewrites import read_rewrites
 
 GOOD = '{"text": "Make it purple", "intent": "EXECUTE"}'
@@ -87,15 +87,6 @@ def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None
     assert "cannot be read" in _problems(tmp_path)[0]
 
 
-def test_a_rewrite_has_its_history_with_roles(tmp_path: Path) -> None:
-    (one,) = read_rewrites(_file(tmp_path, json.dumps(REWRITE)))
-    assert [tuple(said) for said in one.history] == [
-        ("Add a FAB button", "user"),
-        ("Done", "assistant"),
-    ]
-    assert (one.query, one.rewrites) == ("Make it purple", ("Make the FAB button purple",))
-
-
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -120,11 +111,6 @@ def test_out_of_scope_has_two_names_and_an_intent_may_be_any_of_several(tmp_path
         tmp_path, '{"text":"a","intent":"oos"}', '{"text":"b","intent":["UNKNOWN","card_x"]}'
     )
     assert [one.intents for one in load_intents(path)] == [(UNKNOWN,), (UNKNOWN, "card_x")]
-
-
-def test_several_intents_keep_their_order(tmp_path: Path) -> None:
-    (one,) = read_multi(_file(tmp_path, '{"text": "a", "intents": ["test", "COMMIT"]}'))
-    assert one.intents == ("TEST", "COMMIT")
 
 
 @given(st.binary(max_size=60))

@@ -71,14 +71,6 @@ def test_turns_that_nothing_followed_in_time_are_not_judged() -> None:
     assert (found.corrections.judged, found.corrections.accuracy) == (0, None)
 
 
-def test_questions_back_and_corrections_are_not_judged_themselves() -> None:
-    found = report(
-        turn(0, "EXECUTE", action="clarify"), turn(1, "CORRECT"), turn(2, "CORRECT")
-    ).turns
-    assert found is not None
-    assert found.corrections.judged == 0
-
-
 def test_turns_are_counted_by_intent_action_and_conversation() -> None:
     found = report(
         turn(0, "PLAN"), turn(1, "PLAN"), turn(2, "UNKNOWN", action="abstain", conversation="b")

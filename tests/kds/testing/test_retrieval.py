@@ -73,15 +73,6 @@ def test_a_problem_is_told_with_its_place(
     assert problem in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", "\xff", "[" * 100_000, None])
-def test_another_file_is_refused(tmp_path: Path, text: str | None) -> None:
-    path = tmp_path / "r.json"
-    if text is not None:
-        path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(ExampleFileError, match=r"r\.json"):
-        read_retrieval(path)
-
-
 def _hit(message: str, dense: float | None, lexical: float) -> Hit:
     passage = Passage(1, f"c/{message}", "c", None, "user", None, AT, "prose", "", "x", "", 1)
     return Hit(passage, lexical, Fused(lexical, dense, lexical, 0.0), False, ())
