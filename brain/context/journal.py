@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.entry_line import Line, decode_lines, encode, latest
+from kds.brain.context.journal import Line, decode_lines, encode, latest
 from kds.brain.context.origin import within_reach
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile

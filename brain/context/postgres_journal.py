@@ -15,13 +15,14 @@ from uuid import uuid4
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import Marks
-from kds.brain.context.entry_line import decode_lines, encode
 from kds.brain.context.journal import (
     FUTURE_TOLERANCE,
     LIMIT,
     MAX_AGE,
     Journal,
     LoadedContext,
+    decode_lines,
+    encode,
     refuse_ahead,
     stored_entry,
 )
@@ -282,7 +283,7 @@ class PostgresJournal(Journal):
         ]
         columns = "conversation, id, at, line"
         insert(connection, "context_entry", columns, rows, "ON CONFLICT DO NOTHING")
-        # What is too old, or too much, leaves the disk (DESIGN 3).
+        # What is too old, or too much, leaves the disk.
         kept = self._rows(connection)
         gone = connection.execute(
             "DELETE FROM context_entry WHERE conversation = ? AND NOT (id = ANY(?)) RETURNING at",

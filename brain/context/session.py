@@ -1,4 +1,4 @@
-"""Names of sessions: the feature as a slug, and the day it was started (DESIGN 3)."""
+"""Names of sessions: the feature as a slug, and the day it was started."""
 
 import re
 import unicodedata

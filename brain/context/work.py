@@ -1,15 +1,28 @@
 """The work in progress of a conversation: what is done next, if the user says so.
 
 What waits for a yes, what else a message asked for, where the work may go next, and what was
-halted last. `kds.brain.context.work_file` keeps it for other processes.
+halted last. `WorkFile` keeps it for other processes (`kds ask "commit this"`, then `kds ask yes`)
+as one JSON object, private, replaced at once under a lock. It expires with the conversation
+context: a yes of tomorrow confirms nothing. Secrets are replaced by marks; replies are not in it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
 from threading import Lock
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from kds.brain.turn import Turn
+from kds.brain.clock import Clock, read_moment, utc_now
+from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
+from kds.brain.errors import StoreError
+from kds.brain.files import LockedText
+from kds.brain.secrets.withheld import withheld, without
+from kds.brain.store.columns import kept_text
+from kds.brain.turn import Turn, from_wire, read, to_wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +130,155 @@ class WorkInMemory:
     def clear(self) -> None:
         """Forget all of it."""
         self.change(lambda _: NOTHING)
+
+
+FOLDER: Final = "work"
+"""Where the files are in `kds-brain`, one for each conversation."""
+
+VERSION: Final = 1
+"""Of the file. One of another version is set aside: what is pending is asked for again."""
+
+_OURS: Final = re.compile(r"[a-z0-9-]+\.json(?:\.bad)?")
+
+
+class WorkFile:
+    """Keeps the work in a text; any number of processes may do so at once.
+
+    Every method raises StoreError when it cannot be used, `change` also what making its folder
+    raises. A text that cannot be read is set aside, and a warning says so: nothing is pending then.
+    """
+
+    def __init__(
+        self, text: LockedText, *, clock: Clock = utc_now, lock_timeout_s: float = LOCK_TIMEOUT_S
+    ) -> None:
+        self.text = text
+        self._clock = clock
+        self._lock_timeout_s = lock_timeout_s
+
+    def load(self) -> LoadedWork:
+        """Return the work as it is; nothing when it has expired."""
+        content = self.text.read()
+        if content is None:
+            return LoadedWork(NOTHING)
+        try:
+            found = self._read(content)
+        except _UnreadableError:
+            return self.change(lambda work: work)
+        if found == NOTHING:
+            with suppress(StoreError):  # it says nothing any more, whether it goes or stays
+                self.change(lambda work: work)
+        return LoadedWork(found)
+
+    def change(self, edit: Edit) -> LoadedWork:
+        """Replace the work by what ``edit`` makes of it; returns it as it was before.
+
+        No other process comes between: of two that take the same thing out, one gets it.
+        """
+        if not self.text.has_place and edit(NOTHING) == NOTHING:
+            return LoadedWork(NOTHING)  # there is nothing to keep: looking makes no folder
+        self.text.prepare()
+        with self.text.locked(timeout_s=self._lock_timeout_s) as text:
+            before = self._before(text)
+            after = edit(before.work)
+            if after == NOTHING:
+                text.remove()
+            else:
+                text.replace(encode(after, at=self._clock()))
+        return before
+
+    def clear(self) -> None:
+        """Forget all of it, and what was set aside."""
+        if self.text.exists or self.text.aside.exists:
+            with self.text.locked(timeout_s=self._lock_timeout_s) as text:
+                text.remove()
+                text.aside.remove()
+
+    def _before(self, text: LockedText) -> LoadedWork:
+        content = text.read()
+        if content is None:
+            return LoadedWork(NOTHING)
+        try:
+            return LoadedWork(self._read(content))
+        except _UnreadableError as error:
+            text.aside.replace(content)
+            warning = f"{text}: {error}; set aside in {text.aside.name}, nothing is pending"
+            return LoadedWork(NOTHING, (warning,))
+
+    def _read(self, content: bytes) -> Work:
+        work, at = decode(content)
+        age = self._clock() - at
+        return work if -FUTURE_TOLERANCE <= age <= MAX_AGE else NOTHING
+
+
+def tidy_work(folder: Path, *, now: Callable[[], float]) -> int:
+    """Remove the files in ``folder`` that have expired by ``now`` (epoch s); returns how many.
+
+    Their locks go as well; files of other names stay, and all behind a link.
+    """
+    if folder.is_symlink():
+        return 0
+    horizon = now() - MAX_AGE.total_seconds()
+    count = 0
+    for path in folder.glob("*.json*"):
+        with suppress(OSError):  # another process was faster
+            if _OURS.fullmatch(path.name) and path.lstat().st_mtime < horizon:
+                path.unlink()
+                path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+                count += 1
+    return count
+
+
+class _UnreadableError(Exception):
+    """The content of a file cannot be read as work."""
+
+
+def encode(work: Work, *, at: datetime) -> bytes:
+    """Return the content of a file; secrets in it are replaced by marks."""
+    data = {
+        "version": VERSION,
+        "at": at.isoformat(),
+        **asdict(replace(work, turn=None)),
+        "turn": None if work.turn is None else _turn_data(work.turn),
+    }
+    return json.dumps(_kept(data, _withheld(work)), ensure_ascii=False).encode()
+
+
+def decode(content: bytes) -> tuple[Work, datetime]:
+    """Read what `encode` wrote: the work, and when it was written."""
+    try:
+        data = json.loads(content)
+        if data["version"] != VERSION:
+            raise ValueError(f"version {data['version']!r} instead of {VERSION}")
+        return _work(data), read_moment(data["at"], name="at")
+    except (ValueError, TypeError, KeyError, RecursionError, StoreError) as error:
+        reason = error.message if isinstance(error, StoreError) else str(error)
+        raise _UnreadableError(f"unreadable ({type(error).__name__}: {reason})") from error
+
+
+def _work(data: Mapping[str, Any]) -> Work:
+    work: Work = read(Work, {**data, "turn": None})
+    return work if data["turn"] is None else replace(work, turn=from_wire(data["turn"]))
+
+
+def _turn_data(turn: Turn) -> dict[str, object]:
+    """A turn as it is kept: its prompt is made anew, and nobody asks for its reasons later."""
+    return to_wire(replace(turn, prompt="", records=()))
+
+
+def _withheld(work: Work) -> frozenset[str]:
+    """The words of the turn that only stand in its secrets: no other part of it may have them."""
+    turn = work.turn
+    if turn is None:
+        return frozenset()
+    said = (one.text for one in turn.history)
+    return withheld(turn.message, turn.expanded, *said)
+
+
+def _kept(value: Any, hidden: frozenset[str]) -> Any:
+    if isinstance(value, str):
+        return without(kept_text(value), hidden)
+    if isinstance(value, Mapping):
+        return {key: _kept(one, hidden) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_kept(one, hidden) for one in value]
+    return value

@@ -1,4 +1,4 @@
-"""What a conversation talks about, for some hours: terms, documents, sections (issue 5).
+"""What a conversation talks about, for some hours: terms, documents, sections.
 
 A router that knows it can tell what "it" is when the message that named it has gone from the
 context. Nothing here fails because a memory has expired: then there is nothing to know.
@@ -19,7 +19,7 @@ from kds.brain.store.columns import from_micros, json_column, kept_text, to_micr
 from kds.brain.store.engine import Connection, Engine
 
 TTL: Final = timedelta(hours=4)
-"""Since the last access (issue 5)."""
+"""Since the last access."""
 
 SAME_ACCESS: Final = timedelta(minutes=1)
 """Accesses so close together put the expiry off once: a turn asks three times, and each would be a

@@ -22,7 +22,7 @@ RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
 
 KEPT: Final = timedelta(days=30)
-"""How long a measurement is kept (issue 5)."""
+"""How long a measurement is kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from kds.brain.store.health import healing
 from kds.brain.words.tokens import TokenCounter
 
 ID_LIMIT: Final = 128
-"""Characters of an id from outside (as for conversations, issue 4)."""
+"""Characters of an id from outside."""
 
 LATER: Final = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END"
 """Assigns the moment, twice given, unless the session was changed after it."""

@@ -13,7 +13,7 @@ from kds.brain.words.code_spans import CodeSpan, code_spans
 from kds.brain.words.tokens import TokenCounter
 
 REPLY_CHARS: Final = 500
-"""Characters of a reply that are sent again (issue 5), the sign of the cut included."""
+"""Characters of a reply that are sent again, the sign of the cut included."""
 
 CUT: Final = " …"
 

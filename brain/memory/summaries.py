@@ -169,7 +169,7 @@ def alike(
 logger = logging.getLogger(__name__)
 
 CONDENSE_AT: Final = 0.95
-"""Of the limit of a conversation that is sent whole (issue 5): then the older part is condensed."""
+"""Of the limit of a conversation that is sent whole: then the older part is condensed."""
 
 CONDENSE_TO: Final = 0.5
 """Of the limit that stays verbatim then. Condensing costs a summary and what a provider cached

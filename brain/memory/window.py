@@ -28,7 +28,7 @@ from kds.brain.turn import Utterance
 from kds.brain.words.tokens import TokenCounter
 
 TURNS: Final = 4
-"""Turns that go verbatim (issue 5). A turn begins with what the user says."""
+"""Turns that go verbatim. A turn begins with what the user says."""
 
 LABEL: Final = "Earlier in this conversation:"
 """Stands before the summary, so that a model does not take it for an instruction."""
@@ -53,7 +53,7 @@ class WindowTokens:
 
 @dataclass(frozen=True, slots=True)
 class Budget(WindowTokens):
-    """Tokens for each part; ``total`` is never exceeded (issue 5: 1,100).
+    """Tokens for each part; ``total`` (1,100 by default) is never exceeded.
 
     A longer question takes what it needs from the two others, in proportion.
     """

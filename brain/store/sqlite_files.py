@@ -5,7 +5,6 @@ A set-aside file is never overwritten; a file that another process uses is only 
 
 import os
 import sqlite3
-import stat
 from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
@@ -20,9 +19,6 @@ COMPANIONS: Final = ("-wal", "-shm", "-journal")
 SUSPECT: Final = ".suspect"
 """Suffix of the mark that a process leaves when SQLite reports damage: the next one that opens
 the file examines it whole, which nobody wants to pay for at every start."""
-
-_JOURNAL_END: Final = bytes.fromhex("d9d505f920a163d7")
-"""Ends a rollback journal that names a larger transaction (SQLite's file format, 3)."""
 
 _BAD: Final = ".bad-"
 _BACKUP: Final = ".backup-"
@@ -54,29 +50,18 @@ def set_aside(path: Path, now: datetime) -> Path:
     return target
 
 
-def has_foreign_journal(path: Path) -> bool:
-    """Tell whether a rollback journal that is none of KDS stands beside the file.
+def has_journal(path: Path) -> bool:
+    """Tell whether a rollback journal stands beside the file: KDS, which uses a log, makes none.
 
-    When SQLite finds a journal it plays it back, and then deletes whatever file its end names as
-    that of a larger transaction: a project could bring one along that names a file of the user's.
-    KDS has no such transactions. A pipe in its place would never be read to its end.
+    SQLite plays one back, and then deletes whatever file its end names: a project could bring one
+    along that names a file of the user's. A pipe in its place would never be read to its end.
     """
-    journal = path.with_name(f"{path.name}-journal")
-    try:
-        if not stat.S_ISREG(journal.lstat().st_mode):
-            return True
-        with journal.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL_END)))
-            return file.read() == _JOURNAL_END
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise failure("read", journal, error) from error
+    return os.path.lexists(path.with_name(f"{path.name}-journal"))
 
 
 def set_journal_aside(path: Path, now: datetime) -> Path | None:
-    """Rename a foreign rollback journal; returns its new name. Hold the lock of the file."""
-    if not has_foreign_journal(path):
+    """Rename a rollback journal; returns its new name. Hold the lock of the file."""
+    if not has_journal(path):
         return None
     # not "-journal": beside a database that is set aside it would count again
     target = path.with_name(

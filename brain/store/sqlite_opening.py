@@ -28,7 +28,7 @@ from kds.brain.store.sqlite_errors import is_damage, missing_search, store_error
 from kds.brain.store.sqlite_files import (
     back_up,
     clear_suspect,
-    has_foreign_journal,
+    has_journal,
     is_suspect,
     make_private,
     set_aside,
@@ -166,7 +166,7 @@ def refuse_link(path: Path) -> None:
 
 
 def _is_present(path: Path, kind: FileKind) -> bool:
-    if not path.is_file() or is_suspect(path) or has_foreign_journal(path):
+    if not path.is_file() or is_suspect(path) or has_journal(path):
         return False
     make_private(path)
     try:

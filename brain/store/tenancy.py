@@ -71,10 +71,6 @@ class Tenancy:
         """Which database it is, without user and password."""
         return self.server.place
 
-    def within(self, area: Area) -> "Tenancy":
-        """Return the same tenant's view of other tables."""
-        return Tenancy(self.server, self.tenant, area=area, clock=self.clock)
-
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Lend a connection; everything read within sees one state."""

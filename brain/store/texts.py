@@ -28,16 +28,6 @@ _APPEND: Final = _PUT.format(content="kept_text.content || excluded.content")
 Opened = Callable[[], AbstractContextManager["Tenancy | _Begun"]]
 
 
-def texts_of(shared: SharedDatabase, prefix: str = "") -> dict[str, bytes]:
-    """Return every text of a tenant whose name begins so, by its name. Raises StoreError."""
-    with tenancy_of(shared) as tenancy, tenancy.read() as connection:
-        rows = connection.execute(
-            "SELECT name, content FROM kept_text WHERE starts_with(name, ?) ORDER BY name",
-            (prefix,),
-        )
-        return {name: content.encode() for name, content in rows}
-
-
 def remove_older(shared: SharedDatabase, prefix: str, than: datetime) -> int:
     """Remove the texts whose names begin so that were last written before; returns how many."""
     with tenancy_of(shared) as tenancy, tenancy.write(lock=f"older {prefix}") as connection:

@@ -9,8 +9,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import conversation_path
 from kds.brain.context.journal import MAX_AGE
 from kds.brain.context.origin import is_other_terminal
-from kds.brain.context.work import NOTHING, Edit, LoadedWork, Work
-from kds.brain.context.work_file import FOLDER, WorkFile, tidy_work
+from kds.brain.context.work import FOLDER, NOTHING, Edit, LoadedWork, Work, WorkFile, tidy_work
 from kds.brain.errors import ExposedError, OutageError, StoreError
 from kds.brain.workspace import Workspace, locked_text, shared_database
 from kds.session.session_memory import SessionMemory

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.context.entry_line import decode_lines, encode
+from kds.brain.context.journal import decode_lines, encode
 from kds.brain.turn import ContextEntry
 
 AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)

@@ -13,8 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.context.journal import FUTURE_TOLERANCE, MAX_AGE
-from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkInMemory
-from kds.brain.context.work_file import WorkFile, decode, encode, tidy_work
+from kds.brain.context.work import (
+    NOTHING,
+    Halted,
+    Offer,
+    Work,
+    WorkFile,
+    WorkInMemory,
+    decode,
+    encode,
+    tidy_work,
+)
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile, locked
 from kds.brain.turn import ContextEntry, Reference, Turn
