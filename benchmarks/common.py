@@ -1,10 +1,12 @@
 """What the benchmarks share: options, figures, times, processes, servers and made-up words."""
 
 import argparse
+import atexit
 import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,10 @@ START_S: Final = 120.0
 """How long a service may take to load."""
 
 POLL_S: Final = 0.02
+
+_RUNTIME: Final = tempfile.mkdtemp(prefix="kds-runtime-")
+atexit.register(shutil.rmtree, _RUNTIME, ignore_errors=True)
+os.environ["XDG_RUNTIME_DIR"] = _RUNTIME  # a benchmark leaves the user's own service alone
 
 
 def options(about: str | None, *flags: str, **numbers: int) -> argparse.ArgumentParser:

@@ -2,8 +2,9 @@
 
     python benchmarks/service_load.py pace        50 requests a second for 20 s: latency
     python benchmarks/service_load.py memory      20,000 turns: resident memory
+    python benchmarks/service_load.py workspaces  memory with one workspace and with six
 
-Real `kds serve` processes in a temporary workspace, asked over their unix socket. `--json`
+Real `kds serve` processes in temporary workspaces, asked over their unix socket. `--json`
 prints the figures alone; `--count N` shortens a run.
 """
 
@@ -28,17 +29,16 @@ RATE = 50
 def main() -> None:
     """Run one of the loads and print its figures."""
     parser = options(__doc__, "--json")
-    parser.add_argument("load", choices=("pace", "memory"))
-    parser.add_argument("--count", type=int, help="seconds, or turns")
+    parser.add_argument("load", choices=("pace", "memory", "workspaces"))
+    parser.add_argument("--count", type=int, help="seconds, turns, or workspaces")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "kds-brain").mkdir(mode=0o700)
         place = Workspace.find(Path(folder))
-        figures = (
-            pace(place, given.count or 20)
-            if given.load == "pace"
-            else memory(place, given.count or 20_000)
-        )
+        load, count = {
+            "pace": (pace, 20), "memory": (memory, 20_000), "workspaces": (workspaces, 6),
+        }[given.load]  # fmt: skip
+        figures = load(place, given.count or count)
     show(figures, as_json=given.json)
 
 
@@ -91,6 +91,22 @@ def memory(place: Workspace, turns: int) -> dict[str, Any]:
         "turns": turns, "mb": [round(sample, 1) for sample in samples],
         "change_percent": round(100 * (max(settled) / settled[0] - 1), 1),
     }  # fmt: skip
+
+
+def workspaces(place: Workspace, count: int) -> dict[str, Any]:
+    """Open one workspace after the other, with twenty turns in each: memory of the process."""
+    rows = []
+    with served(place) as (pid, _):
+        for number in range(count):
+            root = place.root / f"project-{number}" if number else place.root
+            (root / "kds-brain").mkdir(mode=0o700, parents=True, exist_ok=True)
+            client = ServiceClient(Workspace.find(root))
+            for turn in range(20):
+                client.route(f"I want to add a button {turn}" if turn % 2 else "Make it purple")
+            sizes = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+            kb = {line.split(":")[0]: int(line.split()[1]) for line in sizes}
+            rows.append({"rss_mb": kb["Rss"] // 1024, "pss_mb": kb["Pss"] // 1024})
+    return {"workspaces": count, "first": rows[0], "last": rows[-1], "all": rows}
 
 
 if __name__ == "__main__":

@@ -95,6 +95,23 @@ def own_settings(environ: Mapping[str, str] = os.environ) -> str:
     return os.path.join(own_folder(environ), "settings.yaml")
 
 
+def runtime_folder(environ: Mapping[str, str] = os.environ) -> str:
+    """Where the files of the user's one service are: its socket, its lock, its log.
+
+    ``kds`` in ``$XDG_RUNTIME_DIR`` or ``/run/user/UID``, whichever is there and belongs to this
+    user, else ``run`` in the user's own folder of KDS.
+    """
+    if hasattr(os, "geteuid"):
+        given = environ.get("XDG_RUNTIME_DIR", "").strip()
+        for base in (given, f"/run/user/{os.geteuid()}"):
+            try:
+                if os.path.isabs(base) and os.stat(base).st_uid == os.geteuid():
+                    return os.path.join(base, "kds")
+            except OSError:  # it is not there
+                continue
+    return os.path.join(own_folder(environ), "run")
+
+
 def is_owned(path: str, origin: str) -> bool:
     """Whether ``path`` is this user's, or of the owner of the folder ``origin`` that they work in.
 

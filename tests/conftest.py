@@ -244,12 +244,13 @@ sys.addaudithook(_watch_writing)
 
 @pytest.fixture(autouse=True)
 def _own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home, a folder for sockets, and an empty current folder, of the run's own."""
+    """A home and an empty current folder of the run's own, and a runtime folder of the test's."""
     base = tmp_path_factory.getbasetemp()
-    home, runtime, here = (base / name for name in ("home", "runtime", "elsewhere"))
-    for folder in (home, runtime, here):
+    home, here = base / "home", base / "elsewhere"
+    for folder in (home, here):
         folder.mkdir(mode=0o700, exist_ok=True)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    runtime = tempfile.mkdtemp(prefix="runtime-", dir=base)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
     monkeypatch.chdir(here)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))

@@ -118,9 +118,8 @@ def served_place(
 ) -> Iterator[Workspace]:
     """A fresh workspace; its service, when a test starts one, is forked as well, and is ended."""
     monkeypatch.setattr(background, "COMMAND", (str(launchers / "kds"),))
-    found = Workspace.find(fitted_workspace)
-    yield found
-    background.stop(found, force=True)
+    yield Workspace.find(fitted_workspace)
+    background.stop(force=True)
 
 
 @pytest.fixture

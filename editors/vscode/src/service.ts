@@ -1,10 +1,10 @@
-// The resident service of a place: asked over its socket, started when it is needed.
+// The user's service, asked about a place: over its socket, started when it is needed.
 
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Place } from "./place.ts";
 import { run } from "./program.ts";
-import { type Asked, exchange, NotThereError } from "./socket.ts";
+import { type Asked as Sent, exchange, NotThereError, socketOfUser } from "./socket.ts";
 import {
   type Agent, type Entry, type Found, type Health, KdsError, type Session, type SessionPage, type Turn,
 } from "./wire.ts";
@@ -14,14 +14,15 @@ import type { Said } from "@kds/transit";
 const HISTORY_LIMIT = 32;
 const START_MS = 60_000;
 
+type Asked = Omit<Sent, "workspace">;
+
 export class Service {
   readonly place: Place;
-  readonly socketPath: string;
+  readonly socketPath = socketOfUser();
   #starting: Promise<void> | undefined;
 
   constructor(place: Place) {
     this.place = place;
-    this.socketPath = join(place.root, "kds-brain", "service.sock");
   }
 
   /** Read a message: what it refers to, what it wants, who is for it. */
@@ -68,7 +69,7 @@ export class Service {
   async sessions(): Promise<readonly Session[] | undefined> {
     const found = await this.peek({ method: "GET", path: "/sessions?limit=100" });
     if (found !== undefined) return (found as { sessions: Session[] }).sessions;
-    return existsSync(dirname(this.socketPath)) ? undefined : [];
+    return existsSync(join(this.place.root, "kds-brain")) ? undefined : [];
   }
 
   /** The last messages of a session, oldest first. */
@@ -116,13 +117,13 @@ export class Service {
   /** Ask; start the service and ask once more where none is there, or where it died meanwhile. */
   async ask(asked: Asked): Promise<unknown> {
     try {
-      return await exchange(this.socketPath, asked);
+      return await this.#exchange(asked);
     } catch (error) {
       if (!(error instanceof NotThereError)) throw error;
     }
     await this.start();
     try {
-      return await exchange(this.socketPath, asked);
+      return await this.#exchange(asked);
     } catch (error) {
       if (!(error instanceof NotThereError)) throw error;
       throw new KdsError("the service does not stay up", { hint: "see KDS: Show the Logs" });
@@ -132,11 +133,15 @@ export class Service {
   /** Ask a service that runs; undefined where none does. */
   async peek(asked: Asked): Promise<unknown> {
     try {
-      return await exchange(this.socketPath, asked);
+      return await this.#exchange(asked);
     } catch (error) {
       if (error instanceof NotThereError) return undefined;
       throw error;
     }
+  }
+
+  #exchange(asked: Asked): Promise<unknown> {
+    return exchange(this.socketPath, { ...asked, workspace: this.place.root });
   }
 
   /** Start the service; one start at a time. */

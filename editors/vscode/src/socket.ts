@@ -1,8 +1,9 @@
 // One request to the service over its unix socket. Node's own HTTP: nothing else is needed.
 
-import { closeSync, constants, lstatSync, openSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, statSync } from "node:fs";
 import { request as httpRequest } from "node:http";
-import { dirname } from "node:path";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
 import type { CancellationToken } from "vscode";
 import { errorIn, KdsError } from "./wire.ts";
 
@@ -14,9 +15,25 @@ export class NotThereError extends Error {
   override readonly name = "NotThereError";
 }
 
+/** The socket of the user's one service: as runtime_folder of kds.brain.whereabouts finds it. */
+export function socketOfUser(env: NodeJS.ProcessEnv = process.env): string {
+  const uid = process.geteuid?.();
+  const bases = uid === undefined ? [] : [env["XDG_RUNTIME_DIR"]?.trim() ?? "", `/run/user/${uid}`];
+  const base = bases.find((one) => isAbsolute(one) && ownerOf(one) === uid);
+  if (base !== undefined) return join(base, "kds", "service.sock");
+  const given = (process.platform === "win32" ? env["APPDATA"] : env["XDG_CONFIG_HOME"])?.trim() ?? "";
+  return join(isAbsolute(given) ? given : join(homedir(), ".config"), "kds", "run", "service.sock");
+}
+
+function ownerOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.uid;
+}
+
 export interface Asked {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
+  /** The root of the workspace that it is about. */
+  readonly workspace: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
@@ -43,17 +60,13 @@ export async function exchange(socketPath: string, asked: Asked): Promise<unknow
   }
 }
 
-/** A project may bring a link or a socket of somebody else along. */
+/** Another user who could write to the folder could pose as the service. */
 function check(path: string): void {
-  let found;
-  try {
-    found = lstatSync(path);
-  } catch {
-    throw new NotThereError("there is no socket");
-  }
-  const mine = process.geteuid === undefined || found.uid === process.geteuid();
-  if (!found.isSocket() || !mine) {
-    throw new KdsError(`${path} is not a socket of yours`, { hint: "remove it, if you know it" });
+  const folder = lstatSync(dirname(path), { throwIfNoEntry: false });
+  if (folder === undefined) throw new NotThereError("there is no socket");
+  const uid = process.geteuid?.();
+  if (uid !== undefined && (!folder.isDirectory() || folder.uid !== uid || (folder.mode & 0o077) !== 0)) {
+    throw new KdsError(`${dirname(path)} is not private to you`, { hint: "remove it, if you know it" });
   }
 }
 
@@ -69,7 +82,10 @@ function shortSpelling(path: string): { path: string; close: () => void } {
 
 function send(socketPath: string, asked: Asked): Promise<{ status: number; content: string }> {
   const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
-  const headers: Record<string, string> = { Connection: "close" };
+  const headers: Record<string, string> = {
+    Connection: "close",
+    "Kds-Workspace": encodeURI(asked.workspace),
+  };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const limit = AbortSignal.timeout(asked.timeoutMs ?? 90_000);
   const signal = asked.signal ? AbortSignal.any([asked.signal, limit]) : limit;

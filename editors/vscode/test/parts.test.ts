@@ -11,7 +11,7 @@ import { registerMcp } from "../src/mcp.ts";
 import { Places, rootOf } from "../src/place.ts";
 import { findProgram, runJson } from "../src/program.ts";
 import { escaped } from "../src/reading.ts";
-import { exchange, NotThereError } from "../src/socket.ts";
+import { exchange, NotThereError, socketOfUser } from "../src/socket.ts";
 import { whyPage } from "../src/why.ts";
 import type { Window } from "../src/window.ts";
 import { FakeService, TURN } from "./service.ts";
@@ -118,18 +118,31 @@ describe("the program", () => {
 });
 
 describe("the socket", () => {
-  it("is neither a link nor a file", async () => {
-    await expect(exchange(join(root, "none"), { method: "GET", path: "/" })).rejects.toBeInstanceOf(NotThereError);
-    writeFileSync(join(root, "file"), "");
-    symlinkSync(join(root, "file"), join(root, "link"));
-    for (const name of ["file", "link"]) {
-      await expect(exchange(join(root, name), { method: "GET", path: "/" })).rejects.toThrow("is not a socket of yours");
+  it("is in a folder that is private to the user", async () => {
+    const asked = { method: "GET", path: "/", workspace: root } as const;
+    await expect(exchange(join(root, "none", "s"), asked)).rejects.toBeInstanceOf(NotThereError);
+    mkdirSync(join(root, "open"), { mode: 0o755 });
+    symlinkSync(join(root, "open"), join(root, "link"));
+    for (const name of ["open", "link"]) {
+      await expect(exchange(join(root, name, "s"), asked)).rejects.toThrow("is not private to you");
     }
+  });
+
+  it("is where the system keeps sockets, in a folder of the user", () => {
+    expect(socketOfUser({ XDG_RUNTIME_DIR: root })).toBe(join(root, "kds", "service.sock"));
+    expect(socketOfUser({ XDG_RUNTIME_DIR: "not/absolute" })).not.toContain("not/absolute");
+  });
+
+  it("is told which workspace a request is about", async () => {
+    const service = await new FakeService().listen();
+    await exchange(service.socketPath, { method: "GET", path: "/healthz", workspace: "/home/me/my shop" });
+    expect(service.heard[0]?.workspace).toBe("/home/me/my%20shop");
+    await service.close();
   });
 
   it("is not waited for longer than asked", async () => {
     const service = await new FakeService().listen();
-    await expect(exchange(service.socketPath, { method: "GET", path: "/x", timeoutMs: 0 })).rejects.toThrow("in time");
+    await expect(exchange(service.socketPath, { method: "GET", path: "/x", workspace: service.root, timeoutMs: 0 })).rejects.toThrow("in time");
     await service.close();
   });
 });

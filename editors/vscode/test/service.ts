@@ -26,6 +26,7 @@ interface Heard {
   readonly method: string;
   readonly path: string;
   readonly body: Record<string, unknown>;
+  readonly workspace: string | string[] | undefined;
 }
 
 /** Replies by "METHOD /path"; a function gets the body. An array of status and data is an error. */
@@ -41,20 +42,24 @@ const USUAL: Replies = {
 
 export class FakeService {
   readonly root = mkdtempSync(join(tmpdir(), "kds-"));
-  readonly socketPath = join(this.root, "kds-brain", "service.sock");
+  readonly socketPath = join(this.root, "kds", "service.sock");
   readonly heard: Heard[] = [];
   replies: Replies = {};
   #server: Server | undefined;
 
+  /** Answer as the user's service: the runtime folder is that of the test. */
   async listen(): Promise<this> {
     mkdirSync(join(this.root, "kds-brain"), { recursive: true });
+    mkdirSync(join(this.root, "kds"), { mode: 0o700 });
+    process.env["XDG_RUNTIME_DIR"] = this.root;
     this.#server = createServer((request, response) => {
       const parts: Buffer[] = [];
       request.on("data", (part: Buffer) => parts.push(part));
       request.on("end", () => {
         const text = Buffer.concat(parts).toString();
         const body = (text ? JSON.parse(text) : {}) as Record<string, unknown>;
-        const heard = { method: request.method ?? "", path: request.url ?? "", body };
+        const workspace = request.headers["kds-workspace"];
+        const heard = { method: request.method ?? "", path: request.url ?? "", body, workspace };
         this.heard.push(heard);
         const [status, data] = this.#replyTo(heard);
         response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(data));

@@ -137,7 +137,8 @@ def service(project: Project) -> Iterator[Finding]:
         process, minutes = health.get("pid"), float(health.get("uptime_s", 0)) / 60
         found = f"running (process {process}, {minutes:.0f} min, {health.get('turns')} turns)"
         yield Finding("service", "ok", found)
-    for served in health.get("workspaces", ()):
+    here = str(project.workspace.root)
+    for served in (one for one in health.get("workspaces", ()) if one.get("root") == here):
         if error := served.get("reload", {}).get("error"):
             found = f"it still uses older rules and prompts of {served.get('root')}: {error}"
             fix = "correct the file; it is read again by itself"
@@ -147,7 +148,7 @@ def service(project: Project) -> Iterator[Finding]:
 
 
 def _no_service(project: Project) -> Finding:
-    stale = ServiceAddress(project.workspace.brain).socket_path.exists()
+    stale = ServiceAddress().socket_path.exists()
     found = "its socket is there, but nothing answers" if stale else "it is not running"
     commands = [hook.command for hook in _known_hooks(project)]
     if any(NO_START not in command for command in commands):

@@ -1,18 +1,15 @@
-"""One request to the service of a workspace, written by hand (see `kds.hooks.client`).
+"""One request to the user's service, written by hand (see `kds.hooks.client`).
 
 The commands ask it in the same way (`kds.service.service_client`): `http.client` costs
 25 ms of imports, a fifth of what `kds route` costs with a service.
 
-Over the unix socket in ``kds-brain``; where there is none (Windows, `kds serve --no-socket`), over
-HTTP on loopback with the address in ``service.json`` and the token in ``service.token``.
-
-All of these may have come with a project that somebody cloned or unpacked, and lead to a listener
-of another's: links are not followed, and the files count while a live service vouches for them.
+Over the unix socket in the user's runtime folder; where there is none (Windows, `kds serve
+--no-socket`), over HTTP on loopback with the address in ``service.json`` and the user's token.
+The folder has to be this user's alone: then everything in it is.
 """
 
 import os
 import stat
-import sys
 import time
 from _collections_abc import Callable  # loaded already, by `os`; `collections` is not
 
@@ -38,7 +35,12 @@ next hook that it answers."""
 _DESCRIPTORS = "/proc/self/fd"
 _STATE_LIMIT = 2**16
 _GUARDS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
+
+TOKEN_NAME = "service.token"
+"""In the user's own folder of KDS: the bearer token of the HTTP side."""
+
+WORKSPACE_HEADER = "Kds-Workspace"
+"""Names the root of the workspace that a request is about."""
 
 
 class Call:
@@ -49,29 +51,30 @@ class Call:
         self.header = header
 
 
-def connect(brain: str, ends: float) -> Call:
-    """Connect to the service of a workspace before ``ends`` (of `time.monotonic`).
+def connect(folder: str, token_path: str, ends: float) -> Call:
+    """Connect to the service in a runtime folder before ``ends`` (of `time.monotonic`).
 
-    Raises NoService when nobody listens, Trouble when who listens may not be trusted.
+    Raises NoService when nobody listens, Trouble when others may write to the folder.
     """
-    path = os.path.join(brain, "service.sock")
+    path = os.path.join(folder, "service.sock")
     try:
+        _check_private(folder)
         if hasattr(_socket, "AF_UNIX") and os.path.lexists(path):
             return Call(over_unix(path, ends))
-        return _over_tcp(brain, ends)
+        return _over_tcp(folder, token_path, ends)
     except (FileNotFoundError, ConnectionRefusedError):
         raise NoService("no service is running") from None
 
 
-def has_hung(brain: str) -> bool:
+def has_hung(brain: str, folder: str) -> bool:
     """Whether the service that listens now let a hook wait in vain, and has answered none since."""
     try:
-        return _read_own(os.path.join(brain, HUNG_NAME)) == _start_of(brain)
+        return _read_own(os.path.join(brain, HUNG_NAME)) == _start_of(folder)
     except (OSError, Trouble):
         return False
 
 
-def note_hung(brain: str) -> None:
+def note_hung(brain: str, folder: str) -> None:
     """Note that the service that listens now lets hooks wait in vain, if that can be written."""
     if os.path.islink(brain):
         return
@@ -79,31 +82,31 @@ def note_hung(brain: str) -> None:
     try:
         mark = os.open(os.path.join(brain, HUNG_NAME), flags, 0o600)
         try:
-            os.write(mark, _start_of(brain))
+            os.write(mark, _start_of(folder))
         finally:
             os.close(mark)
     except OSError:  # the next prompt waits as long
         pass
 
 
-def _start_of(brain: str) -> bytes:
+def _start_of(folder: str) -> bytes:
     """What a restart changes: its socket is another file, as is its state where it has none."""
     for name in ("service.sock", "service.json"):
         try:
-            status = os.lstat(os.path.join(brain, name))
+            status = os.lstat(os.path.join(folder, name))
         except OSError:
             continue
         return b"%d %d\n" % (status.st_ino, status.st_mtime_ns)
     return b""
 
 
-def ask(call: Call, content: bytes, ends: float) -> bytes:
+def ask(call: Call, root: str, content: bytes, ends: float) -> bytes:
     """Post the hook input; return the body of the answer, empty when there is nothing to say.
 
     Raises NoService when its installation was replaced, Trouble when the answer is another one,
     TimeoutError or Late when it is late.
     """
-    status, body = exchange(call, "POST /hook", content, ends, limit=ANSWER_LIMIT)
+    status, body = exchange(call, "POST /hook", root, content, ends, limit=ANSWER_LIMIT)
     if status == 503 and b'"where":"installation"' in body:
         raise NoService("the service ends: its installation was replaced")
     if status not in (200, 204):
@@ -112,16 +115,19 @@ def ask(call: Call, content: bytes, ends: float) -> bytes:
 
 
 def exchange(
-    call: Call, what: str, content: bytes, ends: float, *, limit: int
+    call: Call, what: str, root: str, content: bytes, ends: float, *, limit: int
 ) -> tuple[int, bytes]:
-    """Send a request for ``what``, a method and a path; return status and body of the answer.
+    """Send a request for ``what``, a method and a path, about the workspace ``root``.
+
+    Returns status and body of the answer.
 
     Raises Trouble when no whole answer of at most ``limit`` bytes comes, TimeoutError or Late when
     it is late.
     """
     head = (
         f"{what} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n{call.header}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+        f"{WORKSPACE_HEADER}: {in_header(root)}\r\n{call.header}\r\n"
     )
     call.connection.settimeout(_left(ends))
     call.connection.sendall(head.encode() + content)
@@ -135,6 +141,18 @@ def exchange(
         if len(received) > limit:
             raise Trouble(f"the service's answer is larger than {limit:,} bytes")
     return answer
+
+
+def in_header(path: str) -> str:
+    """Spell a path for a header: what is not plain ASCII is percent-encoded, as in a URL.
+
+    >>> in_header("/home/me/my shop")
+    '/home/me/my%20shop'
+    """
+    return "".join(
+        chr(byte) if 32 < byte < 127 and byte != 37 else f"%{byte:02X}"
+        for byte in os.fsencode(path)
+    )
 
 
 def _answer(received: bytes) -> tuple[int, bytes] | None:
@@ -159,29 +177,15 @@ def _answer(received: bytes) -> tuple[int, bytes] | None:
 
 
 def over_unix(path: str, ends: float) -> _socket.socket:
-    """Connect to a socket of this user's. Raises Trouble when it is another's, and OSError."""
-    status = os.lstat(path)
-    if not stat.S_ISSOCK(status.st_mode):  # git keeps links: this one may lead anywhere
-        raise NoService("service.sock is no socket")
-    _check_owner(status.st_uid)
+    """Connect to a socket. Raises OSError."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(_left(ends))
         at_short(path, connection.connect)
-        if (listens := peer(connection)) is not None:
-            _check_owner(listens[1])
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def peer(connection: _socket.socket) -> tuple[int, int] | None:
-    """Process and user at the other end of a unix socket, where the system tells (Linux)."""
-    if not hasattr(_socket, "SO_PEERCRED"):
-        return None
-    told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)  # pid, uid, gid
-    return int.from_bytes(told[:4], sys.byteorder), int.from_bytes(told[4:8], sys.byteorder)
 
 
 def at_short(path: str, call: Callable[[str], object]) -> None:
@@ -210,43 +214,31 @@ def at_short(path: str, call: Callable[[str], object]) -> None:
         os.chdir(here)
 
 
-def _over_tcp(brain: str, ends: float) -> Call:
-    if hasattr(_socket, "AF_UNIX") and not _is_held(os.path.join(brain, "service.lock")):
-        raise NoService("no service is running")
-    state = parsed(_read_own(os.path.join(brain, "service.json")))
+def _over_tcp(folder: str, token_path: str, ends: float) -> Call:
+    if hasattr(_socket, "AF_UNIX") and not _is_held(os.path.join(folder, "service.lock")):
+        raise NoService("no service is running")  # its port may be somebody else's by now
+    state = parsed(_read_own(os.path.join(folder, "service.json")))
     side = state.get("http") if isinstance(state, dict) else None
-    if not isinstance(side, dict) or not isinstance(side.get("port"), int):
+    if not isinstance(side, dict):
         raise NoService("no service is running")
-    host = _on_loopback(str(side.get("host")))
-    if host is None:  # a project may bring a file along that leads elsewhere
-        raise Trouble("service.json names an address that is not on this machine")
-    token = _read_own(os.path.join(brain, "service.token")).decode("ascii", "replace").split()
+    host, port = str(side.get("host")), int(side.get("port", 0))
+    token = _read_own(token_path).decode("ascii", "replace").strip()
     family = _socket.AF_INET6 if ":" in host else _socket.AF_INET
     connection = _socket.socket(family, _socket.SOCK_STREAM)
     try:
         connection.settimeout(_left(ends))
-        connection.connect((host, side["port"]))
+        connection.connect((host, port))
     except BaseException:
         connection.close()
         raise
-    return Call(connection, f"Authorization: Bearer {token[0] if token else ''}\r\n")
-
-
-def _on_loopback(host: str) -> str | None:
-    """The address of a host that is this machine; None for every other."""
-    if host.startswith("127.") and host.replace(".", "").isdigit():
-        return host
-    return _LOOPBACK.get(host)
+    return Call(connection, f"Authorization: Bearer {token}\r\n")
 
 
 def _is_held(path: str) -> bool:
-    """Whether a process holds the lock of the service, as `kds.service.lifecycle` takes it.
-
-    A lock cannot be cloned, and nobody else can hold one that only this user can open.
-    """
+    """Whether a process holds the lock of the service, as `kds.service.lifecycle` takes it."""
     import fcntl  # 0.3 ms, on this way only
 
-    lock = _open_own(path)
+    lock = os.open(path, os.O_RDONLY | _GUARDS)
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -257,33 +249,26 @@ def _is_held(path: str) -> bool:
 
 
 def _read_own(path: str) -> bytes:
-    """The content of a small file of this user."""
-    file = _open_own(path)
+    """The content of a small file that this user alone may read; links are not followed."""
+    file = os.open(path, os.O_RDONLY | _GUARDS)
     try:
+        _check_mode(os.fstat(file), os.path.basename(path))
         return os.read(file, _STATE_LIMIT)
     finally:
         os.close(file)
 
 
-def _open_own(path: str) -> int:
-    """Open an ordinary file that this user alone may read, as the service leaves its files."""
-    file = os.open(path, os.O_RDONLY | _GUARDS)
-    try:
-        status = os.fstat(file)
-        _check_owner(status.st_uid)
-        private = not hasattr(os, "geteuid") or not status.st_mode & 0o077
-        if not (private and stat.S_ISREG(status.st_mode)):
-            raise Trouble(f"{os.path.basename(path)} is not a private file")
-    except BaseException:
-        os.close(file)
-        raise
-    return file
+def _check_private(folder: str) -> None:
+    """Another user who could write to the folder could pose as the service."""
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        raise Trouble("the runtime folder is not a folder")
+    _check_mode(status, "the runtime folder")
 
 
-def _check_owner(uid: int) -> None:
-    """Another user's service, in a folder above ours, must neither read prompts nor answer."""
-    if hasattr(os, "geteuid") and uid != os.geteuid():
-        raise Trouble("the service belongs to another user")
+def _check_mode(status: os.stat_result, what: str) -> None:
+    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o077):
+        raise Trouble(f"{what} is not private to this user")
 
 
 def _left(ends: float) -> float:

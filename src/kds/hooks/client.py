@@ -15,8 +15,8 @@ import os
 import sys
 import time
 
-from kds.brain.discovery import find_workspace
-from kds.hooks.call import ask, connect, has_hung, note_hung
+from kds.brain.discovery import find_workspace, own_folder, runtime_folder
+from kds.hooks.call import TOKEN_NAME, ask, connect, has_hung, note_hung
 from kds.hooks.json_text import parsed, written
 from kds.hooks.prompt import EVENTS, is_for_routing
 from kds.hooks.start import start_service
@@ -115,7 +115,7 @@ def _run(folders: list[str], ends: float, *, start: bool) -> None:
     root, brain = found
     prompt = content if event == "prompt" else b""
     try:
-        answer = _asked(brain, prompt, ends)
+        answer = _asked(root, brain, prompt, ends)
     except NoService:
         if start:
             start_service(root, brain, prompt)
@@ -125,18 +125,19 @@ def _run(folders: list[str], ends: float, *, start: bool) -> None:
     _print(answer, _form(data))
 
 
-def _asked(brain: str, prompt: bytes, ends: float) -> bytes:
-    hung = has_hung(brain)
+def _asked(root: str, brain: str, prompt: bytes, ends: float) -> bytes:
+    folder = runtime_folder()
+    hung = has_hung(brain, folder)
     if hung:
         ends = min(ends, time.monotonic() + HUNG_TIMEOUT_MS / 1000)
     try:
-        call = connect(brain, ends)
+        call = connect(folder, os.path.join(own_folder(), TOKEN_NAME), ends)
         try:
-            return ask(call, prompt, ends) if prompt else b""
+            return ask(call, root, prompt, ends) if prompt else b""
         finally:
             call.connection.close()
     except (Late, TimeoutError):
-        note_hung(brain)
+        note_hung(brain, folder)
         if hung:
             raise Trouble(f"no answer within {HUNG_TIMEOUT_MS} ms, as before") from None
         raise

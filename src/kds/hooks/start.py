@@ -2,21 +2,23 @@
 
 Part of `kds.hooks.client`: imports next to nothing until it starts something. The settings files
 are YAML, and too much for a hook to read. So what is started (`kds service start --auto`) reads
-them, and leaves word where they are against it.
+them, and leaves a mark in the workspace where they are against it.
 """
 
 import os
 import sys
 import time
 
-from kds.brain.discovery import OFF, ON, own_settings
+from kds.brain.discovery import OFF, ON, own_settings, runtime_folder
 
-STAMP_NAME = "service.starting"
+STARTING_NAME = "service.starting"
+"""In the runtime folder: when a service was last started, and by which process."""
+
 PAUSE_S = 60
 """A service takes some seconds to load: after a minute a start has worked, or has failed."""
 
-DECLINED = b"off\n"
-"""What the mark says when the settings want no service: so it stays until one of them changes."""
+DECLINED_NAME = "service.off"
+"""In a workspace: its settings want no service. Holds until one of them changes."""
 
 DECLINED_S = 3600
 """At the latest then they are read again: one may have been removed, or put back with its date."""
@@ -28,21 +30,22 @@ _SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def start_service(root: str, brain: str, prompt: bytes = b"") -> bool:
-    """Start the service of ``root``, detached, unless that is switched off or was just tried.
+    """Start the user's service, detached, unless that is switched off or was just tried.
 
-    Does not wait for it. ``prompt`` is the input of a hook that found nobody: a process that does
-    wait has it passed on, and nothing of it is written anywhere. Tells whether a service was
+    Does not wait for it. ``prompt`` is the input of a hook that found no service: a process that
+    does wait passes it on, and nothing of it is written anywhere. Returns whether a service was
     started. Raises OSError when it cannot be.
     """
     wanted = _variable("KDS_SERVICE_AUTO")
     if not sys.executable or wanted in OFF or _variable("KDS_SERVICE") in OFF:
         return False
     settings = (os.path.join(brain, "settings.yaml"), own_settings())
-    stamp = os.path.join(brain, STAMP_NAME)
-    started = _may_start(stamp, () if wanted in ON else settings)
+    if wanted not in ON and _declined(os.path.join(brain, DECLINED_NAME), settings):
+        return False
+    started = _may_start(os.path.join(runtime_folder(), STARTING_NAME))
     if started:
         _spawn(root, "start", "--auto")
-    if 0 < len(prompt) <= HANDED_LIMIT and (started or not _declined(stamp)):
+    if 0 < len(prompt) <= HANDED_LIMIT:
         _spawn(root, "hand-over", content=prompt)
     return started
 
@@ -67,10 +70,10 @@ def _spawn(root: str, *words: str, content: bytes = b"") -> None:
             pipe.write(content)
 
 
-def leave_word(brain: str, word: bytes) -> None:
-    """Leave word of a start: DECLINED, or the process that is on its way. Raises OSError."""
+def leave_word(path: str, word: bytes = b"") -> None:
+    """Write a mark. Raises OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _SAFELY
-    mark = os.open(os.path.join(brain, STAMP_NAME), flags, 0o600)
+    mark = os.open(path, flags, 0o600)
     try:
         os.write(mark, word)
     finally:
@@ -81,19 +84,15 @@ def _variable(name: str) -> str:
     return os.environ.get(name, "").strip().lower()
 
 
-def _may_start(stamp: str, settings: tuple[str, ...] = ()) -> bool:
-    """Leave a mark, and tell whether nothing speaks against a start.
+def _may_start(stamp: str) -> bool:
+    """Leave a mark, and tell whether there was none within PAUSE_S.
 
-    That is: a mark within PAUSE_S, or one that says no and is newer than all ``settings``. Two that
-    find an old mark at the same moment may both start: the service's lock leaves one. A mark from
-    the future (the clock was put back) is an old one.
+    Two that find an old mark at the same moment may both start: the service's lock leaves one. A
+    mark from the future (the clock was put back) is an old one.
     """
+    os.makedirs(os.path.dirname(stamp), 0o700, exist_ok=True)
     try:
-        marked = os.lstat(stamp).st_mtime
-        age_s = abs(time.time() - marked)
-        changed = not settings or any(_is_newer(one, marked) for one in settings)
-        refused = age_s < DECLINED_S and not changed and _declined(stamp)
-        if age_s < PAUSE_S or refused:
+        if abs(time.time() - os.lstat(stamp).st_mtime) < PAUSE_S:
             return False
         os.unlink(stamp)
     except FileNotFoundError:
@@ -105,15 +104,14 @@ def _may_start(stamp: str, settings: tuple[str, ...] = ()) -> bool:
     return True
 
 
-def _declined(stamp: str) -> bool:
+def _declined(mark: str, settings: tuple[str, ...]) -> bool:
+    """Whether a mark says that settings want no service, and none of them was changed since."""
     try:
-        mark = os.open(stamp, os.O_RDONLY | _SAFELY)
-    except OSError:  # a link: it is taken away
+        marked = os.lstat(mark).st_mtime
+    except OSError:
         return False
-    try:
-        return os.read(mark, len(DECLINED) + 1) == DECLINED
-    finally:
-        os.close(mark)
+    changed = any(_is_newer(one, marked) for one in settings)
+    return abs(time.time() - marked) < DECLINED_S and not changed
 
 
 def _is_newer(path: str, than: float) -> bool:

@@ -216,13 +216,14 @@ def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[s
 
     address = HttpAddress(host, port)
     server.workspace.ensure()
-    token_path = ServiceAddress(server.workspace.brain).token_path
-    token = open_token(token_path)
+    place = ServiceAddress()
+    place.ensure()
+    token = open_token(place.token_path)
     listener, bound = bind_http(address)
     app = server.streamable_http_app(
         streamable_http_path=PATH, host=bound.host, max_request_body_size=BODY_LIMIT
     )
-    door = HttpDoor(app, {token: str(server.workspace.root)})
+    door = HttpDoor(app, token)
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
         await (app if scope["type"] == "lifespan" else door)(scope, receive, send)
@@ -230,5 +231,5 @@ def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[s
     config = uvicorn.Config(
         guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S
     )
-    announce(f"kds: MCP at {bound.url}{PATH}; the token is in {token_path}")
+    announce(f"kds: MCP at {bound.url}{PATH}; the token is in {place.token_path}")
     uvicorn.Server(config).run(sockets=[listener])

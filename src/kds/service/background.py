@@ -1,7 +1,7 @@
-"""The service as a background process: starting it, stopping it, and looking at it.
+"""The user's service as a background process: starting it, stopping it, and looking at it.
 
-A service is alive as long as its lock file is held: the system lets go of the lock however
-the process ends, so no pid from a stale file is ever signalled.
+A service is alive as long as its lock is held: the system lets go of the lock however the process
+ends, and its files are in a folder that belongs to the user alone.
 """
 
 import json
@@ -22,9 +22,7 @@ from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.files import read_private
 from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
-from kds.hooks.call import over_unix, peer
 from kds.hooks.start import leave_word
-from kds.hooks.trouble import Trouble
 from kds.service.service_client import (
     ServiceAddress,
     ServiceEndsError,
@@ -33,7 +31,7 @@ from kds.service.service_client import (
 )
 
 START_S: Final = 60.0
-"""Seconds until a start has failed. It takes 3 s on a quiet machine, and a first fit more."""
+"""Seconds until a start has failed. It takes 3 s on a quiet machine."""
 
 STOP_S: Final = 15.0
 """Seconds before a stop has failed; the service itself gives requests in flight ten."""
@@ -64,9 +62,9 @@ class Standing:
     http: str | None = None
 
 
-def is_running(workspace: Workspace) -> bool:
-    """Tell whether a process holds the lock of the service of ``workspace``."""
-    path = ServiceAddress(workspace.brain).lock_path
+def is_running() -> bool:
+    """Tell whether a process holds the lock of the service."""
+    path = ServiceAddress().lock_path
     if not path.exists():
         return False
     lock = FileLock(path, timeout=0)
@@ -82,18 +80,18 @@ def is_running(workspace: Workspace) -> bool:
     return False
 
 
-def coming(workspace: Workspace) -> int | None:
-    """The process that was just started for ``workspace`` and has not taken its lock yet."""
-    path = ServiceAddress(workspace.brain).starting_path
+def coming() -> int | None:
+    """The process that was just started and has not taken its lock yet."""
+    path = ServiceAddress().starting_path
     with suppress(StoreError, ValueError, OSError):
         if abs(time.time() - path.lstat().st_mtime) < COMING_S:
             pid = int(read_private(path) or b"")
-            return pid if pid > 1 and lives(pid) else None
+            return pid if pid > 1 and _lives(pid) else None
     return None
 
 
 def health(workspace: Workspace) -> Mapping[str, Any] | None:
-    """What the service of ``workspace`` says of itself; None when nobody answers."""
+    """What the service says of itself, and of ``workspace`` if it is open; None: no answer."""
     client = reach(workspace, timeout_s=STOP_S)
     try:
         return None if client is None else client.health()
@@ -102,44 +100,45 @@ def health(workspace: Workspace) -> Mapping[str, Any] | None:
 
 
 def standing_of(workspace: Workspace) -> Standing:
-    """Look at the service of ``workspace``. Raises WorkspaceError when that may not be done."""
+    """Look at the service. Raises WorkspaceError when that may not be done."""
     answer = health(workspace)
-    written = noted(ServiceAddress(workspace.brain))
+    written = noted(ServiceAddress())
     socket, http = _text(written, "socket"), _text(written.get("http"), "url")
     if answer is not None:
         return Standing("running", answer["pid"], answer, socket, http)
-    if is_running(workspace):
+    if is_running():
         pid = written.get("pid")
         listens = socket is not None or http is not None
         known = pid if isinstance(pid, int) else None
         return Standing("not answering" if listens else "starting", known, None, socket, http)
-    pid = coming(workspace)
+    pid = coming()
     return Standing("not running") if pid is None else Standing("starting", pid)
 
 
-def spawn_service(workspace: Workspace, *, idle_minutes: float) -> int:
+def spawn_service(*, idle_minutes: float) -> int:
     """Start a service that outlives this process; return its pid without waiting for it.
 
-    When one is running already, the new one ends by itself. Raises WorkspaceError when the
-    workspace cannot be used.
+    When one is running already, the new one ends by itself. Raises StoreError when its folder
+    cannot be used.
     """
-    with _spawned(workspace, idle_minutes=idle_minutes) as process:
+    with _spawned(idle_minutes=idle_minutes) as process:
         return process.pid
 
 
 @contextmanager
-def _spawned(workspace: Workspace, *, idle_minutes: float) -> Iterator[subprocess.Popen[bytes]]:
-    workspace.ensure()
-    command = [*COMMAND, "serve", "--workspace", str(workspace.root)]
+def _spawned(*, idle_minutes: float) -> Iterator[subprocess.Popen[bytes]]:
+    address = ServiceAddress()
+    address.ensure()
+    command = [*COMMAND, "serve", "--background"]
     if idle_minutes:
         command += ["--idle-timeout", f"{idle_minutes:g}m"]
-    with _open_log(ServiceAddress(workspace.brain).log_path) as log:
+    with _open_log(address.log_path) as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            cwd=workspace.root, start_new_session=True, close_fds=True,
+            cwd=address.folder, start_new_session=True, close_fds=True,
         )  # fmt: skip
     with suppress(OSError):  # it is a second until the process holds its lock; it starts without
-        leave_word(str(workspace.brain), f"{process.pid}\n".encode())
+        leave_word(str(address.starting_path), f"{process.pid}\n".encode())
     try:
         yield process
     finally:
@@ -150,31 +149,29 @@ def _spawned(workspace: Workspace, *, idle_minutes: float) -> Iterator[subproces
 def start(
     workspace: Workspace, *, idle_minutes: float, timeout_s: float = START_S
 ) -> Mapping[str, Any]:
-    """Start a service unless one runs or is coming, wait until it answers, return its health.
+    """Start the service unless it runs or is coming, and have it open ``workspace``.
 
-    Raises KdsError with the last line of its log when it does not come up.
+    Returns its health. Raises KdsError with the last line of its log when it does not come up, and
+    as `Conversations.open` does when the workspace does not load.
     """
-    _wait_for_one_coming(workspace)
+    _wait_for_one_coming()
     settle(workspace, timeout_s=timeout_s)
-    if (running := health(workspace)) is not None:
-        return running
-    answered: list[Mapping[str, Any]] = []
-    with _spawned(workspace, idle_minutes=idle_minutes) as process:
+    if health(workspace) is None:
+        with _spawned(idle_minutes=idle_minutes) as process:
 
-        def up() -> bool:
-            if (answer := health(workspace)) is not None:
-                answered.append(answer)
-            return bool(answered) or (process.poll() is not None and not is_running(workspace))
+            def up() -> bool:
+                ended = process.poll() is not None and not is_running()
+                return ended or health(workspace) is not None
 
-        Deadline(timeout_s).until(up, pause_s=POLL_S)
-    if not answered:
-        path = ServiceAddress(workspace.brain).log_path
+            Deadline(timeout_s).until(up, pause_s=POLL_S)
+    if (client := reach(workspace, timeout_s=timeout_s)) is None:
+        path = ServiceAddress().log_path
         raise KdsError(
             f"the service did not start: {_last_line(path)}",
             where=str(path),
             hint="run `kds serve` in a terminal to see why",
         )
-    return answered[0]
+    return client.open()
 
 
 def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
@@ -183,18 +180,18 @@ def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
     One that is yet to answer needs no second; one that ends makes room for the next.
     """
     Deadline(timeout_s).until(
-        lambda: not is_running(workspace) or health(workspace) is not None, pause_s=POLL_S
+        lambda: not is_running() or health(workspace) is not None, pause_s=POLL_S
     )
 
 
 def hand_over(workspace: Workspace, given: Mapping[str, object]) -> bool:
     """Wait for the service that is on its way, and have it remember the prompt of a hook.
 
-    Tells whether there was one. Raises KdsError when it does not want the prompt.
+    Returns whether there was one. Raises KdsError when it does not want the prompt.
     """
 
     def on_its_way() -> bool:
-        return is_running(workspace) or coming(workspace) is not None
+        return is_running() or coming() is not None
 
     for _ in range(2):  # the first may be one that ends, because KDS was replaced
         if not Deadline(COMING_S).until(on_its_way, pause_s=POLL_S):
@@ -210,21 +207,21 @@ def hand_over(workspace: Workspace, given: Mapping[str, object]) -> bool:
     return False
 
 
-def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
-    """End the service of ``workspace``: requests in flight are answered first.
+def stop(*, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
+    """End the service: requests in flight are answered first.
 
-    One that was just started is ended as soon as it holds its lock: until then nothing says
-    that its number is its own. With ``force`` a process that does not end within ``timeout_s``
-    is killed; without it this raises KdsError.
+    One that was just started is ended as soon as it holds its lock. With ``force`` a process that
+    does not end within ``timeout_s`` is killed; without it this raises KdsError.
     """
-    _wait_for_one_coming(workspace)
-    if not is_running(workspace):
+    _wait_for_one_coming()
+    if not is_running():
         return "not running"
-    pid = _pid(workspace)
+    address = ServiceAddress()
+    pid = _pid(address)
     with suppress(OSError):  # the hook may start it again at once
-        ServiceAddress(workspace.brain).starting_path.unlink()
+        address.starting_path.unlink()
     _signal(pid, signal.SIGTERM)
-    if Deadline(timeout_s).until(lambda: not is_running(workspace), pause_s=POLL_S):
+    if Deadline(timeout_s).until(lambda: not is_running(), pause_s=POLL_S):
         return "stopped"
     if not force:
         raise KdsError(
@@ -232,35 +229,37 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
             hint="kds service stop --force",
         )
     _signal(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-    Deadline(STOP_S).until(lambda: not is_running(workspace), pause_s=POLL_S)
+    Deadline(STOP_S).until(lambda: not is_running(), pause_s=POLL_S)
     return "killed"
 
 
-def _wait_for_one_coming(workspace: Workspace) -> None:
+def noted(address: ServiceAddress) -> Mapping[str, Any]:
+    """The content of service.json; empty when there is none, or it is damaged."""
+    with suppress(StoreError, ValueError):
+        state = json.loads(read_private(address.state_path) or b"{}")
+        if isinstance(state, dict):
+            return state
+    return {}
+
+
+def _wait_for_one_coming() -> None:
     """Wait until the process that was just started has said who it is, or is gone."""
-    state = ServiceAddress(workspace.brain).state_path
+    state = ServiceAddress().state_path
 
     def here() -> bool:
-        return coming(workspace) is None or (is_running(workspace) and state.exists())
+        return coming() is None or (is_running() and state.exists())
 
     Deadline(COMING_S).until(here, pause_s=POLL_S)
 
 
-def _pid(workspace: Workspace) -> int:
-    address = ServiceAddress(workspace.brain)
-    state = noted(address)
-    pid = state.get("pid")
+def _pid(address: ServiceAddress) -> int:
+    """The process that holds the lock, which writes its number down as soon as it does."""
+    pid = noted(address).get("pid")
     if not isinstance(pid, int) or pid <= 1:
         raise KdsError(
-            "a service is running, but its state file does not say which process it is",
+            "a service is running, but its state file does not name its process",
             where=str(address.state_path),
             hint="it may be starting: try again; else end the process `kds serve` yourself",
-        )
-    if not is_service(pid, state.get("process_began"), address):
-        raise KdsError(
-            f"process {pid} is not the service that holds the lock: it is another one",
-            where=str(address.state_path),
-            hint="end the process `kds serve` yourself",
         )
     return pid
 
@@ -268,6 +267,17 @@ def _pid(workspace: Workspace) -> int:
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
+
+
+def _lives(pid: int) -> bool:
+    """Tell whether there is such a process of this user."""
+    if sys.platform == "win32":
+        return True  # signal 0 would end it there
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
 
 
 def _open_log(path: Path) -> Any:
@@ -295,78 +305,3 @@ def _last_line(path: Path) -> str:
 def _text(data: object, key: str) -> str | None:
     value = data.get(key) if isinstance(data, Mapping) else None
     return value if isinstance(value, str) else None
-
-
-# Which process a number in a file means, as far as the system tells (Linux). A project may bring
-# `service.json` along, and a number is given anew when its process has ended.
-
-_START = 19
-"""Place of `starttime` behind the name in /proc/PID/stat (proc(5): the 22nd field)."""
-
-
-def noted(address: ServiceAddress) -> Mapping[str, Any]:
-    """What service.json says; nothing when it says nothing that makes sense."""
-    with suppress(StoreError, ValueError):
-        state = json.loads(read_private(address.state_path) or b"{}")
-        if isinstance(state, dict):
-            return state
-    return {}
-
-
-def lives(pid: int) -> bool:
-    """Tell whether there is such a process of this user."""
-    if sys.platform == "win32":
-        return True  # signal 0 would end it there
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
-
-
-def start_of(pid: int) -> int | None:
-    """When a process began, in ticks since the system did; None where nobody says."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_bytes()
-        return int(status.rpartition(b")")[2].split()[_START])  # the name may hold anything
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-def is_service(pid: int, began: object, address: ServiceAddress) -> bool:
-    """Tell whether a process is the service at ``address`` that ``began`` then.
-
-    It has the lock open, it began when it wrote down its number, and it is who listens on the
-    socket, if anybody does. What the system does not tell does not count.
-    """
-    if start_of(pid) != began or not _has_open(pid, address.lock_path):
-        return False
-    return _listener(address) in (None, pid)
-
-
-def _has_open(pid: int, path: Path) -> bool:
-    """Whether a process has a file open."""
-    if not Path("/proc/self/fd").is_dir():
-        return True
-    try:
-        wanted = path.stat()
-        for one in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):  # closed meanwhile
-                if os.path.samestat(one.stat(), wanted):
-                    return True
-    except OSError:  # it has ended, or is another user's
-        return False
-    return False
-
-
-def _listener(address: ServiceAddress) -> int | None:
-    """Who listens on the socket."""
-    try:
-        connection = over_unix(str(address.socket_path), time.monotonic() + 0.5)
-    except (OSError, Trouble):
-        return None
-    try:
-        told = peer(connection)
-    finally:
-        connection.close()
-    return None if told is None else told[0]

@@ -29,7 +29,6 @@ from kds.router.rewriting.writer import CheckedRewriter
 from kds.service.errors import ConflictError
 from kds.service.models import RouteRequest
 from kds.service.service_client import SWITCHED_OFF
-from kds.service.worker import Worker
 
 if TYPE_CHECKING:
     from kds.service.workspaces import ServedWorkspace
@@ -116,8 +115,12 @@ class Callers:
         return self._kept[key]
 
 
-async def routed(served: "ServedWorkspace", worker: Worker, asked: RouteRequest) -> Turn:
-    """Route a message on the worker; raises what `Conversations.route` and `Callers.find` raise."""
+async def routed(served: "ServedWorkspace", asked: RouteRequest) -> Turn:
+    """Route a message on the workspace's thread.
+
+    Raises what `Conversations.route` and `Callers.find` raise.
+    """
+    worker = served.worker
     if served.person is not None:
         await worker.run(served.look)
     by = served.conversations

@@ -1,7 +1,7 @@
 """Errors of the service, and the one mapping from an error to an HTTP reply.
 
 ServiceError (a KdsError)
-├── AlreadyServedError   another process serves the workspace
+├── AlreadyServedError   another process is the user's service
 ├── BusyError            the queue is full, or the service is stopping
 ├── ConflictError        an id in use, a memory that is off
 ├── ForgedError          a form that the page did not make
@@ -55,7 +55,7 @@ class ServiceError(KdsError):
 
 
 class AlreadyServedError(ServiceError):
-    """Another process serves this workspace: there is nothing to start."""
+    """Another process is this user's service: there is nothing to start."""
 
 
 class BusyError(ServiceError):
@@ -114,15 +114,17 @@ def error_response(
     return JSONResponse({"error": body}, status, headers)
 
 
+def tell_error(_: Request, error: KdsError) -> JSONResponse:
+    """The reply for an error."""
+    status = status_of(error)
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
+    return error_response(
+        status, error.message, where=error.where, hint=error.hint, headers=headers
+    )
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Give every error that reaches FastAPI the one form."""
-
-    def tell_error(_: Request, error: KdsError) -> JSONResponse:
-        status = status_of(error)
-        headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
-        return error_response(
-            status, error.message, where=error.where, hint=error.hint, headers=headers
-        )
 
     def tell_status(_: Request, error: HTTPException) -> JSONResponse:
         text, hint = str(error.detail), "see /openapi.json"

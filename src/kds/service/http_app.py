@@ -1,7 +1,7 @@
 """The FastAPI application of the service; /openapi.json describes it.
 
 There is no /docs: the page would load its scripts from a content network, and KDS talks to
-nobody. Routing runs on the worker's thread; the event loop only reads and writes.
+nobody. Routing runs on threads; the event loop only reads and writes.
 """
 
 from typing import Final
@@ -12,28 +12,18 @@ from kds.brain.installation import kds_version
 from kds.service.errors import add_error_handlers
 from kds.service.routes import hook, memory, query, sessions, turns
 from kds.service.telemetry import Vitals
-from kds.service.worker import Worker
 from kds.service.workspaces import Workspaces
 
 DESCRIPTION: Final = """\
 Routes developer chat of one machine's user: resolves what a message refers to, finds its intent,
 and picks the agent's prompt; answers questions about documents and remembered conversations.
-Over the unix socket in `kds-brain/` no token is asked for; over loopback TCP every request needs
-`Authorization: Bearer` with the content of `kds-brain/service.token`.
+The header `Kds-Workspace` names the project that a request is about. Over the unix socket no token
+is asked for; over loopback TCP every request needs `Authorization: Bearer`.
 """
 
 
-def make_app(
-    workspaces: Workspaces,
-    worker: Worker,
-    vitals: Vitals | None = None,
-    *,
-    archivist: Worker | None = None,
-) -> FastAPI:
-    """Build the application over loaded workspaces. The caller closes the workers.
-
-    ``archivist`` looks after sessions, off the router's thread; without one, ``worker`` does.
-    """
+def make_app(workspaces: Workspaces, vitals: Vitals | None = None) -> FastAPI:
+    """Build the application over workspaces, which the caller closes."""
     app = FastAPI(
         title="KDS service",
         version=kds_version(),
@@ -42,8 +32,6 @@ def make_app(
         redoc_url=None,
     )
     app.state.workspaces = workspaces
-    app.state.worker = worker
-    app.state.archivist = archivist or worker
     app.state.vitals = vitals or Vitals()
     app.state.doubles = hook.Doubles()
     app.state.site = None

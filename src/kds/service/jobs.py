@@ -25,7 +25,6 @@ from kds.brain.passages import embedding_queue
 from kds.brain.passages.store import Embedder
 from kds.service.errors import describe_fault
 from kds.service.fingerprint import Fingerprint, fingerprint
-from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 
 RELOAD_LOOK_S: Final = 0.5
@@ -213,7 +212,7 @@ class EmbeddingQueue(_Job):
 
 
 async def catch_up(
-    served: Iterable[ServedWorkspace], reachable: Callable[[], Awaitable[bool]], worker: Worker
+    served: Iterable[ServedWorkspace], reachable: Callable[[], Awaitable[bool]]
 ) -> None:
     """Store what a shared service heard during an outage once the database is back.
 
@@ -222,11 +221,11 @@ async def catch_up(
     """
     while True:
         await asyncio.sleep(CATCH_UP_S)
-        late = [one for each in served for one in each.contexts if one.late]
+        late = [(each, one) for each in served for one in each.contexts if one.late]
         if late and await reachable():
-            for one in late:
+            for each, one in late:
                 with suppress(KdsError):  # away again, or busy: next time
-                    await worker.run(one.catch_up, patient=True)
+                    await each.worker.run(one.catch_up, patient=True)
 
 
 def _state(served: ServedWorkspace) -> tuple[Fingerprint, int]:

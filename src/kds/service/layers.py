@@ -51,7 +51,9 @@ class LastResort:
             self._log(f"internal error in {scope.get('path')}: {describe_fault(error)}")
             if not begun:
                 text = f"internal error: {type(error).__name__}"
-                reply = error_response(500, text, hint="report it with the line in service.log")
+                reply = error_response(
+                    500, text, hint="report it with the line in `kds service logs`"
+                )
                 await reply(scope, receive, send)
 
 

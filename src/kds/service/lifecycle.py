@@ -1,7 +1,7 @@
-"""One service a workspace: its lock, socket and state file, its end by signals, and what is left.
+"""One service a user: its lock, socket and state file, its end by signals, and what is left.
 
 The lock is held for the life of the process and the system lets go of it however that ends,
-so whoever holds it may remove what a dead service left behind.
+so its holder may remove what a dead service left behind.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ BACKLOG: Final = 256
 """Connections that may wait to be accepted; a burst of windows, not the internet."""
 
 _PROBE_S: Final = 0.5
-"""Seconds until a held lock counts as held: who only looks whether there is a service
+"""Seconds until a held lock counts as held: a look whether there is a service
 (`kds.service.background.is_running`) holds it for less than a millisecond."""
 
 ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
@@ -69,30 +69,29 @@ while True:
 
 
 class Instance:
-    """The right to serve a workspace. Get it with `Instance.claim`, give it back with `release`."""
+    """The right to serve. Get it with `Instance.claim`, give it back with `release`."""
 
-    def __init__(self, workspace: Workspace, lock: FileLock) -> None:
-        self.workspace = workspace
-        self.address = ServiceAddress(workspace.brain)
+    def __init__(self, address: ServiceAddress, lock: FileLock) -> None:
+        self.address = address
         self._lock = lock
 
     @classmethod
-    def claim(cls, workspace: Workspace) -> "Instance":
-        """Take the workspace over, and sweep away what a killed service left in it.
+    def claim(cls, address: ServiceAddress) -> "Instance":
+        """Take the lock, and sweep away what a killed service left.
 
-        Raises AlreadyServedError when another process serves it, WorkspaceError or StoreError
-        when its folder cannot be used.
+        Raises AlreadyServedError when another process has it, StoreError when the folder cannot be
+        used.
         """
-        workspace.ensure()
-        path = ServiceAddress(workspace.brain).lock_path
+        address.ensure()
+        path = address.lock_path
         lock = FileLock(path, mode=PRIVATE, thread_local=False, poll_interval=_PROBE_S / 10)
         try:
             lock.acquire(timeout=_PROBE_S)
         except Timeout as error:
-            raise _already(workspace) from error
+            raise _already(address) from error
         except OSError as error:
             raise failure("lock", path, error) from error
-        instance = cls(workspace, lock)
+        instance = cls(address, lock)
         try:
             instance.withdraw()
         except BaseException:
@@ -101,7 +100,7 @@ class Instance:
         return instance
 
     def bind(self) -> socket.socket:
-        """Listen on the workspace's socket. Raises ServiceError where that cannot be."""
+        """Listen on the socket. Raises ServiceError where that cannot be."""
         try:
             return bind_private(self.address.socket_path)
         except OSError as error:
@@ -117,18 +116,21 @@ class Instance:
         replace_private(self.address.state_path, content + b"\n")
 
     def hide(self) -> None:
-        """Remove the socket: nobody new comes. Who this is can still be read. Raises StoreError."""
+        """Remove the socket: no new requests. The state file still names the process.
+
+        Raises StoreError.
+        """
         remove_private(self.address.socket_path)
 
     def withdraw(self) -> None:
         """Remove socket and state file. Raises StoreError."""
         self.hide()
         remove_private(self.address.state_path)
-        for stale in self.workspace.brain.glob(f".{self.address.socket_path.name}.*.tmp"):
+        for stale in self.address.folder.glob(f".{self.address.socket_path.name}.*.tmp"):
             shutil.rmtree(stale, ignore_errors=True)
 
     def release(self) -> None:
-        """Let another process serve the workspace."""
+        """Let another process serve."""
         self._lock.release()
 
 
@@ -155,12 +157,12 @@ def bind_private(path: Path) -> socket.socket:
     return listener
 
 
-def _already(workspace: Workspace) -> AlreadyServedError:
-    pid = noted(ServiceAddress(workspace.brain)).get("pid")  # none: it is starting, or stopping
+def _already(address: ServiceAddress) -> AlreadyServedError:
+    pid = noted(address).get("pid")  # none: it is starting, or stopping
     who = f"process {pid}" if pid else "another process"
     return AlreadyServedError(
-        f"{who} serves this workspace already",
-        where=str(workspace.root),
+        f"{who} serves this user already",
+        where=str(address.folder),
         hint="use that one, see `kds service status`; to serve in another way, end it first with "
         "`kds service stop`",
     )

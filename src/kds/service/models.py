@@ -50,13 +50,6 @@ CONVERSATION = Field(
     "workspace, which all its windows share.",
     examples=["f3b1c9e2-8a57-4d0e-9c55-0d8c3c1f6a11"],
 )
-WORKSPACE = Field(
-    default=None,
-    min_length=1,
-    max_length=PATH_LIMIT,
-    description="Root of one of the served workspaces. null: the one whose socket, or whose "
-    "token, the request came with.",
-)
 
 
 class RequestBody(BaseModel):
@@ -126,7 +119,6 @@ class RouteRequest(RequestBody):
         "They count in the place of those of the service; where they cannot, the reply is a 409.",
         examples=[{"KDS_MEMORY": "on"}],
     )
-    workspace: str | None = WORKSPACE
 
 
 class Reply(BaseModel):

@@ -1,19 +1,25 @@
-"""Parameters, workers and documentation that the operations of the HTTP side share."""
+"""The workspace of a request; parameters and documentation that operations share."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
+from urllib.parse import unquote_to_bytes
 
 from fastapi import Query, Request
+from starlette.responses import Response
 
 from kds.brain.context.conversations import NAME_LIMIT
+from kds.brain.errors import KdsError
 from kds.brain.store.team import Person
-from kds.service.models import PATH_LIMIT, ErrorReply
+from kds.hooks.call import WORKSPACE_HEADER
+from kds.service.errors import ServiceError, tell_error
+from kds.service.layers import UNCOUNTED, AsgiApp, Receive, Scope, Send
+from kds.service.models import ErrorReply
 from kds.service.security import PERSON, WORKSPACE
-from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
 _ERRORS: Final[Mapping[int, str]] = {
-    400: "The message, name or body cannot be used.",
+    400: "The message, name or body cannot be used, or no workspace is named.",
     401: "No valid token (loopback TCP only).",
     403: "`Host` or `Origin` is not this machine (loopback TCP only).",
     404: "Unknown workspace, prompt or session.",
@@ -34,34 +40,63 @@ ConversationQuery = Annotated[
         description="Whose context; without it, that of the workspace.",
     ),
 ]
-WorkspaceQuery = Annotated[
-    str | None,
-    Query(
-        min_length=1,
-        max_length=PATH_LIMIT,
-        description="Root of a served workspace; without it, that of the socket or token.",
-    ),
-]
+SERVED: Final = "kds.served"
+"""Key of the ASGI scope: the opened workspace that the request is about."""
+
+Refuse = Callable[[Request, KdsError], Response]
 
 
-def served_workspace(request: Request, root: str | None) -> ServedWorkspace:
-    """The workspace that a request is for. Raises NotServedError."""
-    workspaces: Workspaces = request.app.state.workspaces
-    served = workspaces.find(root, default=request.scope.get(WORKSPACE))
+class WorkspaceDoor:
+    """ASGI layer: opens the workspace that a request is about, and keeps it open meanwhile.
+
+    A door in front may know it; else the header names it, else there may be a default.
+    """
+
+    def __init__(self, app: AsgiApp, workspaces: Workspaces, refuse: Refuse = tell_error) -> None:
+        self._app = app
+        self._workspaces = workspaces
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse when it does not load, or pass the request on."""
+        if scope["type"] != "http" or scope["path"] == UNCOUNTED:
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        root = scope.get(WORKSPACE) or named_root(request) or self._workspaces.default
+        if root is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            served = await self._workspaces.open(root)
+        except KdsError as error:
+            await self._refuse(request, error)(scope, receive, send)
+            return
+        scope[SERVED] = served
+        served.attendance.enter()
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            served.attendance.leave()
+
+
+def named_root(request: Request) -> str | None:
+    """The workspace that the header of a request names."""
+    named = request.headers.get(WORKSPACE_HEADER)
+    return os.fsdecode(unquote_to_bytes(named)) if named else None
+
+
+def served_workspace(request: Request) -> ServedWorkspace:
+    """The workspace that a request is about. Raises ServiceError when it names none."""
+    served: ServedWorkspace | None = request.scope.get(SERVED)
+    if served is None:
+        raise ServiceError(
+            "the request names no workspace",
+            where=WORKSPACE_HEADER,
+            hint=f"send the header `{WORKSPACE_HEADER}: /path/of/the/project`",
+        )
     person: Person | None = request.scope.get(PERSON)
     return served if person is None else served.people.find(person)
-
-
-def router_worker(request: Request) -> Worker:
-    """The thread that routes, and answers queries when nothing is to be routed."""
-    worker: Worker = request.app.state.worker
-    return worker
-
-
-def archive_worker(request: Request) -> Worker:
-    """The thread that looks after sessions: erasing one may take seconds, and no hook waits."""
-    worker: Worker = request.app.state.archivist
-    return worker
 
 
 def documented(model: Any, *statuses: int, success: int = 200) -> dict[int | str, dict[str, Any]]:

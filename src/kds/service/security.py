@@ -1,6 +1,6 @@
 """Who may ask: the door in front of every listener.
 
-A unix socket is guarded by its file mode.
+A unix socket is guarded by its file mode and that of its folder.
 Loopback TCP is open to every user and web page of the machine, so there a bearer token is
 asked for, and `Host` and `Origin` are checked: a page that rebinds its DNS name to 127.0.0.1
 sends its own name in `Host` (DNS rebinding), and one that posts across origins sends `Origin`.
@@ -12,7 +12,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,12 +21,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from kds.brain.errors import StoreError
-from kds.brain.files import read_private, read_trusted, replace_trusted
+from kds.brain.files import read_private, replace_private
 from kds.service.errors import error_response
 from kds.service.layers import AsgiApp, Receive, Scope, Send
 
 WORKSPACE: Final = "kds.workspace"
-"""Key of the ASGI scope: root of the workspace whose door the request came through."""
+"""Key of the ASGI scope: root of the workspace that the request is about, where a door knows it."""
 
 PERSON: Final = "kds.person"
 """Key of the ASGI scope: whose token a request to a shared service has."""
@@ -61,23 +61,15 @@ def is_loopback(host: str) -> bool:
 def open_token(path: Path) -> str:
     """Return the token in ``path``, made when there is none, or when others could read it.
 
-    One that this user's KDS did not make for this place is made anew: a project may have brought
-    it along, and whoever sent the project knows it.
-
     Raises StoreError when the file can neither be read nor written.
     """
-    content = read_trusted(path)
+    content = read_private(path)
     if content is not None and _is_private(path):
         token = content.decode("ascii", "replace").strip()
         if len(token) >= _TOKEN_LENGTH:
             return token
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    written = f"{token}\n".encode()
-    try:
-        replace_trusted(path, written)
-    except StoreError:  # without a receipt the next service makes another
-        if read_private(path) != written:
-            raise
+    replace_private(path, f"{token}\n".encode())
     return token
 
 
@@ -107,52 +99,30 @@ def _as_in_table(host: str, port: int) -> str:
     return f"{number:08X}:{port:04X}"
 
 
-class SocketDoor:
-    """ASGI layer of a unix socket: says whose workspace it is. The file mode keeps others out."""
-
-    def __init__(self, app: AsgiApp, root: str) -> None:
-        self._app = app
-        self._root = root
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Note the workspace and pass the request on."""
-        scope[WORKSPACE] = self._root
-        await self._app(scope, receive, send)
-
-
 class HttpDoor:
-    """ASGI layer of loopback TCP: `Host`, `Origin`, then the token of one of the workspaces."""
+    """ASGI layer of loopback TCP: `Host`, `Origin`, then the user's token."""
 
-    def __init__(self, app: AsgiApp, tokens: Mapping[str, str]) -> None:
+    def __init__(self, app: AsgiApp, token: str) -> None:
         self._app = app
-        self._roots = {token.encode(): root for token, root in tokens.items()}
+        self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or note the workspace of the token and pass the request on."""
+        """Refuse, or pass the request on."""
         headers = Headers(scope=scope)
         fault = origin_fault(headers)
-        refusal = None if fault is None else _forbidden(*fault)
-        if refusal is None:
-            root = self._root_of(bearer(headers).encode("utf-8", "replace"))
-            if root is not None:
-                scope[WORKSPACE] = root
-                await self._app(scope, receive, send)
-                return
+        if fault is not None:
+            await _forbidden(*fault)(scope, receive, send)
+        elif hmac.compare_digest(bearer(headers).encode("utf-8", "replace"), self._token):
+            await self._app(scope, receive, send)
+        else:
             refusal = error_response(
                 401,
                 "no valid token",
                 where="Authorization",
-                hint="send `Authorization: Bearer TOKEN`, the content of kds-brain/service.token",
+                hint="send `Authorization: Bearer TOKEN`: it is in ~/.config/kds/service.token",
                 headers={"WWW-Authenticate": "Bearer", "Connection": "close"},
             )
-        await refusal(scope, receive, send)
-
-    def _root_of(self, given: bytes) -> str | None:
-        found = None
-        for token, root in self._roots.items():  # every one, so that the time tells nothing
-            if hmac.compare_digest(given, token):
-                found = root
-        return found
+            await refusal(scope, receive, send)
 
 
 def bearer(headers: Headers) -> str:

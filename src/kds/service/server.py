@@ -1,23 +1,23 @@
-"""The running service: claims its workspaces, loads them, listens, and leaves nothing behind."""
+"""The running service: takes the user's lock, listens, and leaves nothing behind."""
 
 import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from fastapi import FastAPI
 
-from kds.api.conversations import Conversations
+from kds.api.records import tidy_conversations
 from kds.brain.clock import moment
+from kds.brain.context.conversations import Contexts
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
-from kds.service.background import start_of
 from kds.service.errors import describe_fault
 from kds.service.http_app import make_app
 from kds.service.jobs import EmbeddingQueue, Reloader, catch_up
@@ -31,13 +31,13 @@ from kds.service.listening import (
     TeamAddress,
     bind_http,
 )
+from kds.service.operation import WorkspaceDoor
 from kds.service.replaced import CurrentInstallation, Installation
-from kds.service.security import HttpDoor, SocketDoor, open_token
+from kds.service.security import HttpDoor, open_token
 from kds.service.service_client import ServiceAddress
 from kds.service.team_door import Passes, TeamDoor, Tell, tell_nobody
 from kds.service.telemetry import Figures, Traces, Vitals
-from kds.service.worker import Worker
-from kds.service.workspaces import ServedWorkspace, Workspaces
+from kds.service.workspaces import Job, Log, ServedWorkspace, Workspaces
 
 TIDY_S: Final = 600.0
 """How often what has expired leaves the disk: lines of the context, and conversations that nobody
@@ -53,7 +53,11 @@ LOOK_S: Final = 5.0
 """How often all files of the installation are looked at, which takes 5 ms of CPU. Each request
 looks at some of them."""
 
-Log = Callable[[str], None]
+LET_GO_LOOK_S: Final = 30.0
+"""How often it is looked for workspaces that nobody uses."""
+
+_Result = TypeVar("_Result")
+
 Entrance = tuple[socket.socket, AsgiApp]
 """A socket that listens, and what answers there."""
 
@@ -80,7 +84,7 @@ class ServiceOptions:
 
 
 class Service:
-    """Serves workspaces until it is told to stop: `run` blocks, `stop` ends it from anywhere."""
+    """Serves a user's workspaces until it is told to stop: `run` blocks, `stop` ends it."""
 
     def __init__(
         self,
@@ -89,15 +93,21 @@ class Service:
         *,
         log: Log,
         site: MakeSite | None = None,
+        address: ServiceAddress | None = None,
     ) -> None:
-        """``site`` makes the web page, when somebody asks for it."""
-        self._workspaces = tuple(dict.fromkeys(workspaces))
+        """``workspaces`` stay open; others are opened when they are named.
+
+        ``site`` makes the web page, when somebody asks for it.
+        """
+        self._kept = tuple(dict.fromkeys(workspaces))
         self._options = options.possible()
         self._log = log
         self._make_site = site
+        self._address = address or ServiceAddress()
         self._vitals = Vitals()
         self._attendance = Attendance()
         self._installation = Installation()
+        self._workspaces = Workspaces(self._jobs, log=log)
         self._reason: str | None = None
         self.places: list[str] = []
         """Where it answers: addresses and paths, once it is ready."""
@@ -114,37 +124,31 @@ class Service:
     def run(self) -> None:
         """Serve, and return when the service has stopped and left nothing behind.
 
-        Raises AlreadyServedError when another process serves one of the workspaces, KdsError
-        when one cannot be loaded or listened for.
+        Raises AlreadyServedError when another process is the user's service, KdsError when a
+        workspace that is to stay open does not load, or an address cannot be used.
         """
         with ExitStack() as stack:
             stack.callback(self._call_off)
             self._owns_process = threading.current_thread() is threading.main_thread()
             if self._owns_process:
                 stack.enter_context(ended_by_signals(self.stop))
-            instances = self._claim(stack)
-            served = [self._load(workspace) for workspace in self._workspaces]
-            for one in served:
-                stack.callback(one.close)
-            worker, archivist = Worker(), Worker(name="kds-archivist")
-            stack.callback(worker.close)
-            stack.callback(archivist.close)
-            app = make_app(Workspaces(served), worker, self._vitals, archivist=archivist)
+            instance = self._claim(stack)
+            stack.callback(self._workspaces.close)
+            for workspace in self._kept:
+                self._workspaces.keep(workspace)
+            app = make_app(self._workspaces, self._vitals)
             app.state.attendance = self._attendance
+            opened = WorkspaceDoor(app, self._workspaces)
             inner = CurrentInstallation(
-                BodyLimit(Attended(app, self._attendance)), self._installation, self._end_replaced
+                BodyLimit(Attended(opened, self._attendance)),
+                self._installation,
+                self._end_replaced,
             )
-            entrances = self._listen(stack, instances, inner)
+            entrances = self._listen(stack, instance, inner)
             if (traces := Traces.wanted(self._log)) is not None:
                 stack.callback(traces.close)
                 entrances = [(listener, traces.around(door)) for listener, door in entrances]
-            reloader = Reloader(served, self._log)
-            reloader.start()
-            stack.callback(reloader.stop)
-            embedding = EmbeddingQueue(served, self._attendance.idle_s, self._log)
-            embedding.start()
-            stack.callback(embedding.stop)
-            asyncio.run(self._serve(app, entrances, instances, served))
+            asyncio.run(self._serve(app, entrances, instance))
         self._log(f"stopped: {self._reason}")
 
     def stop(self, reason: str = "asked to") -> None:
@@ -162,51 +166,41 @@ class Service:
             with suppress(RuntimeError):  # it has come to its end meanwhile
                 self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, self._stopping.set)
 
-    def _claim(self, stack: ExitStack) -> dict[Workspace, Instance]:
-        """Take every workspace; in one order, so that two services cannot each take half.
+    def _jobs(self, served: ServedWorkspace, log: Log) -> tuple[Job, ...]:
+        return Reloader([served], log), EmbeddingQueue([served], self._attendance.idle_s, log)
 
-        Who only answers people, all of whose things are on a server, shares the folder with others.
+    def _claim(self, stack: ExitStack) -> Instance | None:
+        """Become the user's service.
+
+        Not when it only answers people, all of whose things are on a server: there may be several.
         """
-        claimed: dict[Workspace, Instance] = {}
-        own = self._options.unix_socket or self._options.http is not None
-        for workspace in sorted(self._workspaces if own else (), key=lambda one: str(one.root)):
-            instance = claimed[workspace] = Instance.claim(workspace)
-            stack.callback(instance.release)
-            stack.callback(instance.withdraw)
-            instance.announce(self._state(instance, None, listening=False))
-        return claimed
+        if not self._options.unix_socket and self._options.http is None:
+            return None
+        instance = Instance.claim(self._address)
+        stack.callback(instance.release)
+        stack.callback(instance.withdraw)
+        instance.announce(self._state(None, listening=False))
+        return instance
 
-    def _load(self, workspace: Workspace) -> ServedWorkspace:
-        conversations = Conversations.open(workspace)
-        for warning in conversations.warnings:
-            self._log(f"warning: {warning}")
-        return ServedWorkspace(conversations)
-
-    def _listen(
-        self, stack: ExitStack, instances: Mapping[Workspace, Instance], app: AsgiApp
-    ) -> list[Entrance]:
+    def _listen(self, stack: ExitStack, instance: Instance | None, app: AsgiApp) -> list[Entrance]:
         """Bind the sockets that are wanted, and write down where they are."""
         entrances: list[Entrance] = []
         http = None
         if self._options.http is not None:
-            tokens: dict[str, str] = {}
-            for workspace in self._workspaces:
-                token = open_token(instances[workspace].address.token_path)
-                tokens.setdefault(token, str(workspace.root))
+            token = open_token(self._address.token_path)
             listener, http = bind_http(self._options.http)
             stack.callback(listener.close)
-            entrances.append((listener, HttpDoor(app, tokens)))
+            entrances.append((listener, HttpDoor(app, token)))
             self.places.append(http.url)
         if self._options.team is not None:
             entrances.append(self._team_entrance(stack, self._options.team, app))
-        for workspace in filter(instances.get, self._workspaces):
+        if instance is not None:
             if self._options.unix_socket:
-                listener = instances[workspace].bind()
+                listener = instance.bind()
                 stack.callback(listener.close)
-                entrances.append((listener, SocketDoor(app, str(workspace.root))))
-                self.places.append(str(instances[workspace].address.socket_path))
-            state = self._state(instances[workspace], http, listening=True)
-            instances[workspace].announce(state)
+                entrances.append((listener, app))
+                self.places.append(str(self._address.socket_path))
+            instance.announce(self._state(http, listening=True))
         return entrances
 
     def _team_entrance(self, stack: ExitStack, address: TeamAddress, app: AsgiApp) -> Entrance:
@@ -214,7 +208,7 @@ class Service:
 
         Raises StoreError when there is no server, ConfigError when its settings are wrong.
         """
-        workspace = self._workspaces[0]
+        workspace = self._kept[0]
         shared = shared_database(workspace)
         if shared is None:
             raise StoreError(
@@ -233,11 +227,7 @@ class Service:
         return listener, self._door
 
     async def _serve(
-        self,
-        app: FastAPI,
-        entrances: Iterable[Entrance],
-        instances: Mapping[Workspace, Instance],
-        served: Sequence[ServedWorkspace],
+        self, app: FastAPI, entrances: Iterable[Entrance], instance: Instance | None
     ) -> None:
         self._loop = asyncio.get_running_loop()
         if self._reason is not None:  # told to stop while it was loading
@@ -247,22 +237,23 @@ class Service:
             listeners.add(listener, inner)
         site = app.state.site = SiteHost(self._make_site, app.state, listeners.add)
         chores = [
-            asyncio.create_task(self._tidy(served, app.state.worker)),
-            asyncio.create_task(self._end_when_replaced(served, app.state.worker)),
+            asyncio.create_task(self._tidy()),
+            asyncio.create_task(self._let_go()),
+            asyncio.create_task(self._end_when_replaced()),
         ]
         if self._door is not None:
-            catching_up = catch_up(served, self._door.reachable, app.state.worker)
-            chores.append(asyncio.create_task(catching_up))
+            chores.append(asyncio.create_task(catch_up(self._workspaces, self._door.reachable)))
         if self._options.idle_s is not None:
             chores.append(asyncio.create_task(self._end_when_idle(self._options.idle_s)))
         self._say_started()
         self.ready.set()
         with woken_by_signals(self._loop) if self._owns_process else nullcontext():
             await listeners.wait(self._stopping)
-        for workspace, instance in instances.items():
+        if instance is not None:
             self._hide(instance)
-            expire_later(workspace)
-        for one in served:
+            for workspace in self._workspaces.remembering:
+                expire_later(workspace)
+        for one in self._workspaces:
             one.queries.stop()
         site.stop()
         for task in chores:
@@ -273,11 +264,13 @@ class Service:
         await self._attendance.wait_idle(limit_s)
         self.stop(f"no request for {limit_s:g} s")
 
-    async def _end_when_replaced(self, served: Iterable[ServedWorkspace], worker: Worker) -> None:
-        """Load what is read late while it is there; then look at the files now and again."""
-        for one in served:
-            with suppress(KdsError):
-                await worker.run(partial(_warm, one), patient=True)
+    async def _let_go(self) -> None:
+        while True:
+            await asyncio.sleep(LET_GO_LOOK_S)
+            await self._workspaces.let_go()
+
+    async def _end_when_replaced(self) -> None:
+        """Look at the installation's files now and again."""
         while not await asyncio.to_thread(self._installation.is_changed):
             await asyncio.sleep(LOOK_S)
         self._end_replaced()
@@ -285,20 +278,28 @@ class Service:
     def _end_replaced(self) -> None:
         self.replaced = True
         if self._reason is None:  # once: the mark of the next start must stay
-            for workspace in self._workspaces:
-                with suppress(OSError):  # clients may start the next service at once
-                    ServiceAddress(workspace.brain).starting_path.unlink()
+            with suppress(OSError):  # clients may start the next service at once
+                self._address.starting_path.unlink()
         self.stop("the installation was replaced")
 
-    async def _tidy(self, served: Iterable[ServedWorkspace], worker: Worker) -> None:
+    async def _tidy(self) -> None:
+        """Have what has expired leave the disk, of workspaces that were let go as well."""
         while True:
-            for one in served:
-                try:
-                    await worker.run(one.conversations.tidy)
-                    await worker.run(one.conversations.journal().load)
-                except (KdsError, OSError) as error:
-                    self._log(f"cannot tidy up {one.root}: {describe_fault(error)}")
+            for one in self._workspaces:
+                await self._try(one.workspace, one.worker.run(one.conversations.tidy))
+                await self._try(one.workspace, one.worker.run(one.conversations.journal().load))
+            for key, workspace in list(self._workspaces.left.items()):
+                left = await self._try(workspace, asyncio.to_thread(_entries, workspace))
+                if not left:
+                    self._workspaces.left.pop(key, None)
             await asyncio.sleep(TIDY_S)
+
+    async def _try(self, workspace: Workspace, chore: Awaitable[_Result]) -> _Result | None:
+        try:
+            return await chore
+        except (KdsError, OSError) as error:
+            self._log(f"cannot tidy up {workspace.root}: {describe_fault(error)}")
+            return None
 
     def _hide(self, instance: Instance) -> None:
         try:
@@ -318,27 +319,22 @@ class Service:
         os._exit(STUCK)
 
     def _say_started(self) -> None:
-        names = ", ".join(str(workspace.root) for workspace in self._workspaces)
         who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
-        self._log(f"started: {who}, serving {names}; at {', '.join(self.places)}")
+        self._log(f"started: {who}; at {', '.join(self.places)}")
 
-    def _state(
-        self, instance: Instance, http: HttpAddress | None, *, listening: bool
-    ) -> Mapping[str, object]:
+    def _state(self, http: HttpAddress | None, *, listening: bool) -> Mapping[str, object]:
         """The content of service.json. Before it listens, only the process is known."""
         unix = listening and self._options.unix_socket
         return {
             "pid": self._vitals.pid,
-            "process_began": start_of(self._vitals.pid),
             "version": self._vitals.version,
             "started_at": moment(self._vitals.started_at, "auto"),
             "http": http and {"host": http.host, "port": http.port, "url": http.url},
-            "socket": str(instance.address.socket_path) if unix else None,
+            "socket": str(self._address.socket_path) if unix else None,
         }
 
 
-def _warm(served: ServedWorkspace) -> None:
-    """Route what nobody said: rules, models and prompts are read when they are first needed."""
-    rehearsal = served.conversations.rehearse()
-    for message in ("I want to add a button", "Make it purple", "why does it fail?"):
-        rehearsal.route(message)
+def _entries(workspace: Workspace) -> int:
+    """How many lines of context a workspace has; those that have expired leave the disk."""
+    tidy_conversations(workspace.conversations_dir, now=time.time)
+    return len(Contexts(workspace).journal().load().entries)

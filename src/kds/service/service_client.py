@@ -1,4 +1,4 @@
-"""Asking the service of a workspace, over its unix socket or the HTTP side it names."""
+"""Asking the user's service, over its unix socket or the HTTP side it names."""
 
 import json
 import time
@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
 
+from kds.brain.discovery import own_folder, runtime_folder
 from kds.brain.environment import routing_variables
 from kds.brain.errors import KdsError, StoreError
+from kds.brain.files import failure, make_private_folder
 from kds.brain.turn import Turn, Utterance, from_wire
 from kds.brain.workspace import Workspace
-from kds.hooks.call import Call, connect, exchange
+from kds.hooks.call import HUNG_NAME, TOKEN_NAME, Call, connect, exchange
+from kds.hooks.start import DECLINED_NAME, STARTING_NAME
 from kds.hooks.trouble import Late, Trouble
 
 CONNECT_S: Final = 0.5
@@ -53,25 +56,51 @@ _PORT_MAX: Final = 65_535
 
 
 class ServiceAddress:
-    """The files through which a service and those who ask it find each other."""
+    """The files through which the user's service and its clients find each other."""
 
-    def __init__(self, brain: Path) -> None:
-        """``brain`` is the ``kds-brain`` folder of the workspace."""
-        self.brain = brain
-        self.socket_path = brain / "service.sock"
+    def __init__(self, folder: Path | None = None) -> None:
+        """``folder`` is the user's runtime folder, unless another one is named."""
+        self.folder = Path(runtime_folder()) if folder is None else folder
+        self.socket_path = self.folder / "service.sock"
         """The unix socket, mode 0600."""
-        self.lock_path = brain / "service.lock"
-        """Held locked by the one service of the workspace while it lives."""
-        self.state_path = brain / "service.json"
+        self.lock_path = self.folder / "service.lock"
+        """Held locked by the service while it lives."""
+        self.state_path = self.folder / "service.json"
         """What the service says of itself: pid, version, address of its HTTP side."""
-        self.token_path = brain / "service.token"
-        """The bearer token of the HTTP side, mode 0600."""
-        self.starting_path = brain / "service.starting"
+        self.starting_path = self.folder / STARTING_NAME
         """When a service was last started in the background, and by which process id."""
-        self.hung_path = brain / "service.hung"
-        """Which start of the service let a hook wait in vain: hooks ask it for a shorter time."""
-        self.log_path = brain / "service.log"
+        self.log_path = self.folder / "service.log"
         """What a service in the background has to say."""
+        self.token_path = Path(own_folder(), TOKEN_NAME) if folder is None else folder / TOKEN_NAME
+        """The bearer token of the HTTP side, mode 0600. It outlives the service."""
+
+    def ensure(self) -> None:
+        """Make the folders, for this user alone. Raises StoreError."""
+        for folder in (self.folder, self.token_path.parent):
+            try:
+                folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise failure("make", folder.parent, error) from error
+            make_private_folder(folder)
+        try:
+            self.folder.chmod(0o700)
+        except OSError as error:
+            raise failure("protect", self.folder, error) from error
+
+
+def hung_path(workspace: Workspace) -> Path:
+    """Which start of the service let a hook wait in vain: hooks ask it for a shorter time."""
+    return workspace.brain / HUNG_NAME
+
+
+def declined_path(workspace: Workspace) -> Path:
+    """The mark that the settings of a workspace want no service."""
+    return workspace.brain / DECLINED_NAME
+
+
+def log_path(workspace: Workspace) -> Path:
+    """What the service has to say of a workspace."""
+    return workspace.brain / "service.log"
 
 
 def host_and_port(text: str) -> tuple[str, int]:
@@ -124,9 +153,15 @@ def _short(said: Utterance) -> str:
 class ServiceClient:
     """Asks one service. Every call is a connection of its own, so threads may share it."""
 
-    def __init__(self, workspace: Workspace, *, timeout_s: float = ANSWER_S) -> None:
-        self._workspace = workspace
-        self._address = ServiceAddress(workspace.brain)
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        timeout_s: float = ANSWER_S,
+        address: ServiceAddress | None = None,
+    ) -> None:
+        self._root = str(workspace.root)
+        self._address = address or ServiceAddress()
         self._timeout_s = timeout_s
 
     def route(
@@ -143,8 +178,8 @@ class ServiceClient:
         service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when
         the service cannot do it as it would be done here, KdsError as the service reports it.
         """
-        place = {"variables": routing_variables(), "workspace": str(self._workspace.root)}
-        answer = self._ask("POST", "/route", {**route_request(message, known, how), **place})
+        sent = {**route_request(message, known, how), "variables": routing_variables()}
+        answer = self._ask("POST", "/route", sent)
         for warning in answer.get("warnings", ()) if isinstance(answer, dict) else ():
             tell(str(warning))
         return from_wire(answer)
@@ -158,13 +193,22 @@ class ServiceClient:
 
         Raises what `route` raises.
         """
-        asked = {"port": port, "workspace": str(self._workspace.root)}
-        answer = self._ask("POST", "/web", asked)
+        answer = self._ask("POST", "/web", {"port": port})
         return str(answer["url"]), str(answer["login"])
+
+    def open(self) -> Mapping[str, Any]:
+        """Have the workspace opened; what the service then says of itself.
+
+        Raises what `route` raises, and KdsError when the workspace does not load.
+        """
+        return self._health("POST", "/open")
 
     def health(self) -> Mapping[str, Any]:
         """What the service says of itself; see the HTTP contract in docs/service.md."""
-        answer = self._ask("GET", "/healthz")
+        return self._health("GET", "/healthz")
+
+    def _health(self, method: str, path: str) -> Mapping[str, Any]:
+        answer = self._ask(method, path)
         if not isinstance(answer, dict):
             raise StoreError("the service's health is no object", hint="kds service stop")
         return answer
@@ -173,10 +217,10 @@ class ServiceClient:
         content = b"" if body is None else json.dumps(body).encode()
         ends = time.monotonic() + self._timeout_s
         try:
-            call = _connected(self._workspace)
+            call = _connected(self._address)
             try:
                 status, answer = exchange(
-                    call, f"{method} {path}", content, ends, limit=ANSWER_LIMIT
+                    call, f"{method} {path}", self._root, content, ends, limit=ANSWER_LIMIT
                 )
             finally:
                 call.connection.close()
@@ -187,7 +231,7 @@ class ServiceClient:
                 hint="see `kds service status`; the message may have been remembered",
             ) from error
         except (OSError, Trouble) as error:
-            gone = reach(self._workspace) is None
+            gone = not answers(self._address)
             kind = ServiceEndsError if gone else ServiceUnavailableError
             raise kind(
                 f"the service does not answer: {str(error) or type(error).__name__}",
@@ -198,16 +242,24 @@ class ServiceClient:
 
 
 def reach(workspace: Workspace, *, timeout_s: float = ANSWER_S) -> ServiceClient | None:
-    """Return a client when a service of ``workspace`` accepts connections, else None."""
-    try:
-        _connected(workspace).connection.close()
-    except (OSError, Trouble):
+    """Return a client for ``workspace`` when the service accepts connections, else None."""
+    address = ServiceAddress()
+    if not answers(address):
         return None
-    return ServiceClient(workspace, timeout_s=timeout_s)
+    return ServiceClient(workspace, timeout_s=timeout_s, address=address)
 
 
-def _connected(workspace: Workspace) -> Call:
-    return connect(str(workspace.brain), time.monotonic() + CONNECT_S)
+def answers(address: ServiceAddress) -> bool:
+    """Whether a service accepts connections."""
+    try:
+        _connected(address).connection.close()
+    except (OSError, Trouble, ValueError):
+        return False
+    return True
+
+
+def _connected(address: ServiceAddress) -> Call:
+    return connect(str(address.folder), str(address.token_path), time.monotonic() + CONNECT_S)
 
 
 def _answer(status: int, content: bytes) -> Any:

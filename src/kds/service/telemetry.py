@@ -24,7 +24,7 @@ from kds.brain.installation import kds_version, load_extra
 from kds.brain.tracing import WATCH
 from kds.service.layers import AsgiApp, Event, Receive, Scope, Send, at_start
 from kds.service.models import Reply
-from kds.service.workspaces import Reload, Workspaces
+from kds.service.workspaces import Reload, ServedWorkspace, is_same
 
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Seconds: a turn takes 10 to 60 ms, and nothing may take longer than the limit of 5 s."""
@@ -83,11 +83,14 @@ class Vitals:
         """Seconds since the service began."""
         return round(time.monotonic() - self._started, 3)
 
-    def report(self, workspaces: Workspaces) -> HealthReply:
-        """The reply of /healthz."""
+    def report(
+        self, workspaces: Iterable[ServedWorkspace], *, named: str | None = None
+    ) -> HealthReply:
+        """The reply of /healthz; the status is that of the ``named`` workspace, if any."""
         each = list(workspaces)
+        asked = [one for one in each if named is None or is_same(one.root, named)]
         return HealthReply(
-            status="degraded" if any(one.degraded for one in each) else "ok",
+            status="degraded" if any(one.degraded for one in asked) else "ok",
             version=self.version,
             pid=self.pid,
             started_at=self.started_at,

@@ -60,12 +60,16 @@ class Worker:
 
         Calls of one kind keep their order. Raises BusyError, and whatever ``call`` raises.
         """
+        return await asyncio.wrap_future(self.submit(call, patient=patient))
+
+    def submit(self, call: Callable[[], _Result], *, patient: bool = False) -> Future[_Result]:
+        """As `run`, for callers that do not wait."""
         future: Future[_Result] = Future()
         with self._changed:
             whose = partial(copy_context().run, call)
             self._refuse_or_queue(self._patient if patient else self._urgent, whose, future)
             self._changed.notify()
-        return await asyncio.wrap_future(future)
+        return future
 
     @property
     def waiting(self) -> int:
@@ -75,6 +79,12 @@ class Worker:
 
     def close(self) -> None:
         """Take no more calls, drop those that wait, and wait for the one that is running."""
+        self.end()
+        if self._thread is not None:
+            self._thread.join()
+
+    def end(self) -> None:
+        """Take no more calls, and drop those that wait."""
         with self._changed:
             self._closed = True
             dropped = [*self._urgent, *self._patient]
@@ -83,8 +93,6 @@ class Worker:
             self._changed.notify()
         for _, future, _ in dropped:
             future.cancel()
-        if self._thread is not None:
-            self._thread.join()
 
     def _refuse_or_queue(
         self, queue: deque[_Job], call: Callable[[], Any], future: Future[Any]

@@ -1,19 +1,27 @@
-"""The workspaces of a service: the parts in use for each, and how their last reload went."""
+"""The workspaces of a service: opened when they are first named, let go when nobody uses them.
 
+Each has a router, threads and a log of its own, so that one that loads for ever, or is busy, does
+not hold up the others.
+"""
+
+import asyncio
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog, TurnRecord
-from kds.brain.clock import utc_now
+from kds.brain.clock import moment, utc_now
 from kds.brain.context.conversations import Contexts
+from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.errors import KdsError, MessageError
+from kds.brain.files import append_private
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.message import clean_message
@@ -23,6 +31,18 @@ from kds.brain.workspace import Workspace
 from kds.query.query_service import EARLIER_SETTINGS, QueryService
 from kds.service.callers import Callers
 from kds.service.errors import ConflictError, NotServedError
+from kds.service.layers import Attendance
+from kds.service.service_client import log_path
+from kds.service.worker import Worker
+
+LET_GO_S: Final = 600.0
+"""Seconds without a request after which a workspace is let go: its router takes some 20 MB, and
+is opened again within a second."""
+
+MOST_OPEN: Final = 32
+"""Workspaces open at once; the one unused for longest is let go for the next."""
+
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +74,22 @@ class ServedWorkspace:
         environ: Mapping[str, str] = os.environ,
         person: Person | None = None,
         look: Callable[[], object] = lambda: None,
+        base: "ServedWorkspace | None" = None,
     ) -> None:
-        """``person``: whose messages these are, when not those of whoever runs the service.
+        """``person``: whose messages these are, when not those of the service's user.
 
-        ``look`` reads rules and prompts anew if they have changed; a `Reloader` says how.
+        ``look`` reads rules and prompts anew if they have changed; a `Reloader` says how. ``base``
+        has the threads, where they are shared.
         """
         self.conversations = conversations
         self.person = person
         self.look = look
+        self.worker: Worker = base.worker if base else Worker()
+        """The thread that routes, and answers queries when nothing is to be routed."""
+        self.archivist: Worker = base.archivist if base else Worker(name="kds-archivist")
+        """The thread that looks after sessions: erasing one may take seconds, and no hook waits."""
+        self.attendance = Attendance()
+        self._owns_threads = base is None
         self._answers_with = conversations.parts
         self.queries = QueryService(
             conversations.parts, rewriter=conversations.rewriter, environ=environ
@@ -125,7 +153,11 @@ class ServedWorkspace:
             yield one.conversations.contexts
 
     def close(self) -> None:
-        """Let go of the stores."""
+        """Let go of threads and stores."""
+        self.queries.stop()
+        if self._owns_threads:
+            self.worker.close()
+            self.archivist.close()
         self.people.close()
         self.queries.close()
         self.callers.close()
@@ -257,6 +289,7 @@ class People:
             environ=environ,
             person=person,
             look=lambda: self._base.look(),
+            base=self._base,
         )
 
     def _conversations(
@@ -275,40 +308,154 @@ def environ_of(person: Person) -> dict[str, str]:
     }
 
 
-class Workspaces:
-    """Every workspace of the service, by its root."""
+class Job(Protocol):
+    """A thread beside a workspace that is open."""
 
-    def __init__(self, served: Iterable[ServedWorkspace]) -> None:
-        self._by_root = {one.root: one for one in served}
-        if not self._by_root:
-            raise ValueError("a service needs a workspace")
+    def start(self) -> None:
+        """Begin."""
+        ...
+
+    def stop(self) -> None:
+        """Finish what is at hand, and end."""
+        ...
+
+
+Jobs = Callable[[ServedWorkspace, Log], tuple[Job, ...]]
+"""Makes the jobs of a workspace, which write to its log."""
+
+
+class Workspaces:
+    """The open workspaces of a service, by their real path. For the event loop's thread."""
+
+    def __init__(
+        self, jobs: Jobs = lambda served, log: (), *, log: Log = lambda line: None
+    ) -> None:
+        self._make_jobs = jobs
+        self._log = log
+        self._open: OrderedDict[str, ServedWorkspace] = OrderedDict()
+        self._opening: dict[str, asyncio.Task[ServedWorkspace]] = {}
+        self._jobs: dict[str, tuple[Job, ...]] = {}
+        self._kept: set[str] = set()
+        self.default: str | None = None
+        """The workspace of requests that name none."""
+        self.left: dict[str, Workspace] = {}
+        """Those that were let go: what they remember has yet to expire."""
 
     def __iter__(self) -> Iterator[ServedWorkspace]:
-        """In the order in which they were given."""
-        return iter(self._by_root.values())
+        """In the order in which they were opened."""
+        return iter(tuple(self._open.values()))
 
-    def find(self, root: str | None, *, default: str | None = None) -> ServedWorkspace:
-        """The workspace of that ``root``, else the ``default``, else the first.
+    def keep(self, workspace: Workspace) -> ServedWorkspace:
+        """Open a workspace that is not let go of; the first is the default. Raises KdsError."""
+        served = self._add(_load(workspace, self._log), self._log)
+        self._kept.add(_key(served.root))
+        self.default = self.default or served.root
+        return served
 
-        Raises NotServedError when the service has no such workspace.
+    async def open(self, root: str) -> ServedWorkspace:
+        """Return the workspace ``root``, opened if it is not.
+
+        Raises NotServedError when there is no such folder, KdsError when it does not load.
         """
-        if root is None:
-            return self._by_root[default] if default else next(iter(self))
-        if (named := self._by_root.get(root)) is not None:
-            return named
-        place = _resolved(root)
-        for one in self:
-            if place is not None and place in map(_resolved, (one.root, str(one.workspace.brain))):
-                return one
-        raise NotServedError(
-            "this workspace is not served here",
-            where=root,
-            hint="start it with `kds serve --workspace DIR`, or leave out the workspace",
-        )
+        key = _key(root)
+        if (found := self._open.get(key)) is not None:
+            self._open.move_to_end(key)
+            return found
+        if key not in self._opening:
+            self._opening[key] = asyncio.create_task(self._opened(root))
+            self._opening[key].add_done_callback(lambda _: self._opening.pop(key))
+        return await asyncio.shield(self._opening[key])
+
+    async def let_go(self, idle_s: float = LET_GO_S) -> None:
+        """Close those that were not used for so long."""
+        for key, served in list(self._open.items()):
+            if key not in self._kept and served.attendance.idle_s() >= idle_s:
+                del self._open[key]
+                self.left[key] = served.workspace
+                await asyncio.to_thread(self._close, key, served)
+
+    def close(self) -> None:
+        """Close all."""
+        for key, served in list(self._open.items()):
+            self._close(key, served)
+        self._open.clear()
+
+    @property
+    def remembering(self) -> tuple[Workspace, ...]:
+        """All whose contexts may hold what is to expire."""
+        return (*(one.workspace for one in self), *self.left.values())
+
+    async def _opened(self, root: str) -> ServedWorkspace:
+        if len(self._open) >= MOST_OPEN:
+            await self.let_go(min(one.attendance.idle_s() or LET_GO_S for one in self))
+        workspace = _found(root)
+        log = self._log_of(workspace)
+        return self._add(await _in_thread(lambda: _load(workspace, log)), log)
+
+    def _add(self, served: ServedWorkspace, log: Log) -> ServedWorkspace:
+        key = _key(served.root)
+        self._open[key] = served
+        self.left.pop(key, None)
+        self._jobs[key] = self._make_jobs(served, log)
+        for job in self._jobs[key]:
+            job.start()
+        served.worker.submit(lambda: _warm(served), patient=True)
+        return served
+
+    def _close(self, key: str, served: ServedWorkspace) -> None:
+        for job in self._jobs.pop(key, ()):
+            job.stop()
+        served.close()
+
+    def _log_of(self, workspace: Workspace) -> Log:
+        """Writes to the log of the workspace if it has a folder, else to that of the service."""
+
+        def log(line: str) -> None:
+            if not workspace.brain.is_dir():
+                self._log(line)
+                return
+            text = f"{moment(utc_now())} {line}\n"
+            with suppress(KdsError):  # such as a full disk
+                append_private(log_path(workspace), text.encode("utf-8", "replace"))
+
+        return log
 
 
-def _resolved(path: str) -> Path | None:
+def _load(workspace: Workspace, log: Log) -> ServedWorkspace:
+    conversations = Conversations.open(workspace)
+    for warning in conversations.warnings:
+        log(f"warning: {warning}")
+    return ServedWorkspace(conversations)
+
+
+def _warm(served: ServedWorkspace) -> None:
+    """Route what nobody said: rules, models and prompts are read when they are first needed."""
+    rehearsal = served.conversations.rehearse()
+    for message in ("I want to add a button", "Make it purple", "why does it fail?"):
+        rehearsal.route(message)
+
+
+async def _in_thread(call: Callable[[], ServedWorkspace]) -> ServedWorkspace:
+    """Run on a thread of its own: those of the loop's pool may all be busy with others."""
+    worker = Worker(name="kds-opening")
     try:
-        return Path(path).resolve()
-    except (OSError, ValueError, RuntimeError):  # a zero byte, a loop of links
-        return None
+        return await worker.run(call)
+    finally:
+        worker.end()
+
+
+def _found(root: str) -> Workspace:
+    if "\0" in root or not (Path(root).is_absolute() and Path(root).is_dir()):
+        raise NotServedError(
+            "no such folder", where=root, hint="name the folder that holds kds-brain/"
+        )
+    return Workspace.find(environ={HOME_VARIABLE: root})
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two paths lead to one folder."""
+    return _key(one) == _key(other)
+
+
+def _key(root: str) -> str:
+    return os.path.realpath(root) if "\0" not in root else root

@@ -26,11 +26,15 @@ export class QueryError extends Error {
  * for every client, the service remembers it; with null it remembers nothing.
  */
 export class QueryClient {
-  constructor(address, { token, sessionId = randomUUID(), sourcePath, timeoutS = TIMEOUT_S, ...unknown } = {}) {
+  constructor(
+    address,
+    { token, workspace, sessionId = randomUUID(), sourcePath, timeoutS = TIMEOUT_S, ...unknown } = {},
+  ) {
     const [option] = Object.keys(unknown);
     if (option) throw new TypeError(`there is no option '${option}'`);
     this.address = address;
     this.token = token;
+    this.workspace = workspace;
     this.sessionId = sessionId;
     this.sourcePath = sourcePath;
     this.timeoutS = timeoutS;
@@ -59,6 +63,7 @@ export class QueryClient {
     const headers = { "Content-Type": "application/json", Connection: "close" };
     const token = this.token?.trim();
     if (token) headers.Authorization = `Bearer ${sendable(token)}`;
+    if (this.workspace) headers["Kds-Workspace"] = encodeURI(this.workspace);
     const body = JSON.stringify(sent); // fields without a value are left out
     const signal = AbortSignal.timeout(seconds(this.timeoutS) * 1000);
     let reply;
@@ -98,7 +103,7 @@ function target(address) {
 // The token, if it can stand in a header; it is never in the message.
 function sendable(token) {
   if (/^[!-~]+$/.test(token)) return token;
-  const hint = "use the content of kds-brain/service.token";
+  const hint = "use the content of service.token";
   throw new QueryError("the token is not one of KDS", { hint });
 }
 

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from kds.transit.history import Message, transit
 
@@ -62,13 +62,15 @@ class Answer:
 class QueryClient:
     """One conversation with the query service; not for several threads at once.
 
-    ``address`` is "unix:/path/of/kds-brain/service.sock", or "http://127.0.0.1:8765" with the
-    ``token`` out of `kds-brain/service.token`. Under ``session_id``, a new UUID for every client,
-    the service remembers the conversation; with None it remembers nothing.
+    ``address`` is "unix:/path/of/service.sock", or "http://127.0.0.1:8765" with the ``token`` out
+    of `service.token`; `kds service status` names both. ``workspace`` is the folder that holds
+    `kds-brain/`. Under ``session_id``, a new UUID for every client, the service remembers the
+    conversation; with None it remembers nothing.
     """
 
     address: str
     token: str | None = None
+    workspace: str | None = None
     session_id: str | None = field(default_factory=lambda: str(uuid.uuid4()))
     source_path: str | None = None
     timeout_s: float = TIMEOUT_S
@@ -96,6 +98,8 @@ class QueryClient:
 
     def _post(self, sent: Mapping[str, object]) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "Connection": "close"}
+        if self.workspace:
+            headers["Kds-Workspace"] = quote(self.workspace)
         if self.token and (token := self.token.strip()):
             headers["Authorization"] = f"Bearer {_sendable(token)}"
         connection = _connection(self.address, _seconds(self.timeout_s))
@@ -134,9 +138,7 @@ def _connection(address: str, timeout_s: float) -> http.client.HTTPConnection:
 def _sendable(token: str) -> str:
     """The token, if it can stand in a header; it is never in the message."""
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise QueryError(
-            "the token is not one of KDS", hint="use the content of kds-brain/service.token"
-        )
+        raise QueryError("the token is not one of KDS", hint="use the content of service.token")
     return token
 
 

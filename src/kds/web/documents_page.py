@@ -43,7 +43,7 @@ async def ask(visit: Visit) -> Response:
     query = Query(
         question, context=tuple(Message("user", text) for text in before), scope="documents"
     )
-    reply = await answered(visit.request, visit.served, query)
+    reply = await answered(visit.served, query)
     return await _page(visit, reply=reply, asked=[*before, question][-ASKED:])
 
 

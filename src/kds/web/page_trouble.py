@@ -54,7 +54,7 @@ class Trouble:
         """A fault of ours; the log gets its place (`LastResort`), the page only its kind."""
         told = KdsError(
             f"internal error: {type(error).__name__}",
-            hint="report it with the line in kds-brain/service.log",
+            hint="report it with the line in `kds service logs`",
         )
         return self._told(request, 500, told)
 

@@ -66,7 +66,7 @@ async def show(visit: Visit) -> Response:
         (section, type(kind.default).__doc__ or "", list(_rows(layers, section)))
         for section, kind in Settings.model_fields.items()
     ]
-    health = vitals.report(visit.request.app.state.workspaces)
+    health = vitals.report(visit.request.app.state.workspaces, named=visit.served.root)
     return visit.page(
         "settings.html", title="Settings", sections=sections, health=health, alone=USERS_ALONE
     )

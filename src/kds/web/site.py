@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from kds.brain.errors import KdsError
 from kds.service.layers import DRAIN_LIMIT, AsgiApp, Attended, BodyLimit
+from kds.service.operation import WorkspaceDoor
 from kds.web import (
     analytics_page,
     chat_page,
@@ -84,10 +85,11 @@ def open_site(state: State, port: int) -> WebSite:
             KdsError: trouble.tell, HTTPException: trouble.missing, Exception: trouble.fault,
         },
     )  # fmt: skip
-    talks = Talks(state.worker)
+    talks = Talks()
     own = {"talks": talks, "bin": Bin()}
     app.state = State({**state._state, "renderer": renderer, **own})
-    inner = Attended(BodyLimit(app, limit=DRAIN_LIMIT), state.attendance)
+    opened = WorkspaceDoor(app, state.workspaces, trouble.tell)
+    inner = Attended(BodyLimit(opened, limit=DRAIN_LIMIT), state.attendance)
     door = Door(inner, assets.squeezed(), visitors, port, trouble)
     app.state.door = door
     return WebSite(door, visitors, talks)

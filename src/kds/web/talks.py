@@ -21,7 +21,6 @@ from kds.service.callers import routed
 from kds.service.errors import describe_fault
 from kds.service.models import RouteRequest
 from kds.service.service_client import How, route_request
-from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 from kds.session.answer import Answer
 from kds.session.exchange import Exchange
@@ -162,8 +161,7 @@ class Talk:
 class Talks:
     """Every open conversation of a service. Used from the event loop; sessions from threads."""
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+    def __init__(self) -> None:
         self._open: OrderedDict[tuple[str, str | None], Talk] = OrderedDict()
         self._opening = asyncio.Lock()
 
@@ -205,7 +203,7 @@ class Talks:
         library, loop = served.conversations.library, asyncio.get_running_loop()
 
         def routes(memory: SessionMemory) -> NearestConversations:
-            desk = ServedDesk(served, self._worker, loop, memory.known)
+            desk = ServedDesk(served, loop, memory.known)
             return NearestConversations(served.workspace, library, desk, memory=memory)
 
         opened = await asyncio.to_thread(
@@ -231,7 +229,6 @@ class ServedDesk:
     """
 
     served: ServedWorkspace
-    worker: Worker
     loop: asyncio.AbstractEventLoop
     known: Callable[[str | None], Callable[[], Iterable[str]]]
     alone = False
@@ -240,5 +237,5 @@ class ServedDesk:
         """Route ``message``, as `POST /route` does."""
         known = list(self.known(how.get("conversation"))())
         request = RouteRequest.model_validate(route_request(message, known, how))
-        turn = routed(self.served, self.worker, request)
+        turn = routed(self.served, request)
         return asyncio.run_coroutine_threadsafe(turn, self.loop).result()

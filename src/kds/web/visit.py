@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from kds.service.errors import ForgedError
-from kds.service.operation import archive_worker, router_worker, served_workspace
+from kds.service.operation import served_workspace
 from kds.service.workspaces import ServedWorkspace
 from kds.web.door import VISITOR
 from kds.web.page_trouble import HTMX
@@ -46,7 +46,7 @@ class Visit:
     @property
     def served(self) -> ServedWorkspace:
         """The workspace that it is logged in to."""
-        return served_workspace(self.request, None)
+        return served_workspace(self.request)
 
     @property
     def partial(self) -> bool:
@@ -55,11 +55,11 @@ class Visit:
 
     async def archive(self, call: Callable[[], _Result]) -> _Result:
         """Run what reads or writes a store, on the thread that does nothing else."""
-        return await archive_worker(self.request).run(call)
+        return await self.served.archivist.run(call)
 
     async def route(self, call: Callable[[], _Result]) -> _Result:
         """Run what routes or searches, on the router's thread; hooks go first."""
-        return await router_worker(self.request).run(call, patient=True)
+        return await self.served.worker.run(call, patient=True)
 
     def text(self, name: str, default: str = "") -> str:
         """A field of the form, or of the query string."""

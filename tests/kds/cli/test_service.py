@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from kds.brain.workspace import Workspace
 from kds.hooks import start as hook_start
 from kds.service import background
 from kds.service.desk import Desk
-from kds.service.service_client import ServiceAddress
+from kds.service.service_client import ServiceAddress, declined_path
 
 from ...effort import PATIENCE_S
 from ..conftest import Run, data, refused
@@ -137,13 +138,13 @@ def test_the_first_use_starts_one_for_the_next(
 ) -> None:
     monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
     assert kds_call("route", "I want to add a FAB button").code == 0
-    mark = ServiceAddress(place.brain).starting_path
+    mark = ServiceAddress().starting_path
     assert mark.exists()
     made = mark.stat().st_ino
     kds_call("ask", "Make it purple")
     assert mark.stat().st_ino == made, "within a minute it is not tried again"
     background.start(place, idle_minutes=5)
-    assert background.is_running(place)
+    assert background.is_running()
 
 
 @pytest.mark.parametrize(
@@ -193,9 +194,10 @@ def test_the_settings_of_the_workspace_have_the_last_word(
 ) -> None:
     monkeypatch.delenv("KDS_SERVICE_AUTO")
     place.settings_path.write_text("service: {auto: false}")
+    os.utime(place.settings_path, (time.time() - 60,) * 2)
     assert kds_call("service", "start", "--auto").out == ""
-    assert ServiceAddress(place.brain).starting_path.read_bytes() == hook_start.DECLINED
-    assert not background.is_running(place)
+    assert declined_path(place).exists()
+    assert not background.is_running()
     assert hook_start.start_service(str(place.root), str(place.brain)) is False
 
 
@@ -239,7 +241,7 @@ def test_the_agents_messages_are_routed_by_the_service_too(
     assert len(data(kds_call("context", "load", "--json"))["entries"]) == 2
     with kds.Session.open(place) as session:
         session.ask("Make it round")
-        background.stop(place)
+        background.stop()
         answer = session.ask("What about the header?")
     assert answer.turn.action
     assert session.alone
@@ -247,8 +249,8 @@ def test_the_agents_messages_are_routed_by_the_service_too(
 
 def test_nothing_is_started_where_that_is_switched_off(place: Workspace, kds_call: Run) -> None:
     kds_call("route", "I want to add a FAB button")
-    assert not ServiceAddress(place.brain).starting_path.exists()
-    assert not background.is_running(place)
+    assert not ServiceAddress().starting_path.exists()
+    assert not background.is_running()
 
 
 def test_wrong_settings_are_an_error_with_their_line(place: Workspace, kds_call: Run) -> None:
@@ -271,7 +273,7 @@ def test_a_service_on_its_way_is_starting_and_not_started_twice(
     assert up["pid"] == first["pid"]
     later = data(kds_call("service", "start", "--no-wait", "--json"))
     assert (later["status"], later["pid"]) == ("ok", first["pid"])
-    log = ServiceAddress(place.brain).log_path.read_text()
+    log = ServiceAddress().log_path.read_text()
     assert log.count("started: ") == 1
 
 
@@ -279,7 +281,7 @@ def test_the_status_names_the_address_and_a_failed_reload_once(
     place: Workspace, kds_call: Run
 ) -> None:
     background.start(place, idle_minutes=5)
-    socket = str(ServiceAddress(place.brain).socket_path)
+    socket = str(ServiceAddress().socket_path)
     assert data(kds_call("service", "status", "--json"))["socket"] == socket
     assert f"address    {socket}" in kds_call("service", "status").out
     place.rules_dir.mkdir()
@@ -294,7 +296,7 @@ def test_a_service_that_does_not_answer_is_not_said_to_be_starting(
     place: Workspace, kds_call: Run
 ) -> None:
     pid = background.start(place, idle_minutes=5)["pid"]
-    ServiceAddress(place.brain).socket_path.unlink()
+    ServiceAddress().socket_path.unlink()
     told = kds_call("service", "status")
     assert told.code == NOT_RUNNING
     assert told.out.startswith(f"the service is not answering, pid {pid}; end it with")

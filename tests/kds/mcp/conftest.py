@@ -147,7 +147,8 @@ def http_server(mcp_workspace: Path, environment: dict[str, str]) -> Iterator[Ht
         assert line.startswith("kds: MCP at "), line + process.stderr.read()
         threading.Thread(target=process.stderr.read, daemon=True).start()  # it must not fill up
         url = line.removeprefix("kds: MCP at ").partition(";")[0]
-        token = (mcp_workspace / "kds-brain" / "service.token").read_text().strip()
+        place = line.partition("the token is in ")[2].strip()
+        token = Path(place).read_text().strip()
         yield HttpServer(url, token, mcp_workspace)
         process.terminate()
         assert process.wait(timeout=PATIENCE_S) in (0, -15)

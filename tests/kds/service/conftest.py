@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Team
 from kds.brain.workspace import Workspace
+from kds.hooks.call import WORKSPACE_HEADER, in_header
 from kds.service.listening import HttpAddress, MakeSite
 from kds.service.server import Service, ServiceOptions
 from kds.service.service_client import ServiceAddress
@@ -43,21 +45,24 @@ class Running:
     """A service, where it is, and what it logged."""
 
     def __init__(
-        self, folders: tuple[Path, ...], options: ServiceOptions, site: MakeSite | None = None
+        self,
+        folders: tuple[Path, ...],
+        options: ServiceOptions,
+        site: MakeSite | None = None,
+        address: ServiceAddress | None = None,
     ) -> None:
+        self.address = address or ServiceAddress()
         self.workspaces = tuple(Workspace.find(environ={"KDS_HOME": str(f)}) for f in folders)
         self.lines: list[str] = []
         self.error: Exception | None = None
-        self.service = Service(self.workspaces, options, log=self.lines.append, site=site)
+        self.service = Service(
+            self.workspaces, options, log=self.lines.append, site=site, address=self.address
+        )
         self._thread = threading.Thread(target=self._run)
 
     @property
     def root(self) -> Path:
         return self.workspaces[0].root
-
-    @property
-    def address(self) -> ServiceAddress:
-        return ServiceAddress(self.workspaces[0].brain)
 
     def start(self) -> Self:
         self._thread.start()
@@ -68,8 +73,8 @@ class Running:
         return self
 
     def client(self, index: int = 0) -> httpx.Client:
-        """A client of the unix socket of one of the workspaces."""
-        return socket_client(self.workspaces[index].brain)
+        """A client of the unix socket that asks about one of the workspaces."""
+        return socket_client(self.workspaces[index].root, self.address)
 
     def stop(self) -> None:
         self.service.stop()
@@ -86,10 +91,13 @@ class Running:
             self.error = error
 
 
-def socket_client(brain: Path) -> httpx.Client:
-    """A client of the unix socket of a workspace."""
-    transport = httpx.HTTPTransport(uds=str(ServiceAddress(brain).socket_path))
-    return httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_S)
+def socket_client(root: Path, address: ServiceAddress | None = None) -> httpx.Client:
+    """A client of the unix socket that asks about a workspace."""
+    transport = httpx.HTTPTransport(uds=str((address or ServiceAddress()).socket_path))
+    headers = {WORKSPACE_HEADER: in_header(str(root))}
+    return httpx.Client(
+        transport=transport, base_url="http://localhost", timeout=PATIENCE_S, headers=headers
+    )
 
 
 def wait_until(done: Callable[[], Any], *, deadline_s: float = PATIENCE_S) -> Any:
@@ -103,12 +111,24 @@ def wait_until(done: Callable[[], Any], *, deadline_s: float = PATIENCE_S) -> An
 
 
 @contextmanager
-def running(*folders: Path, options: ServiceOptions | None = None) -> Iterator[Running]:
-    service = Running(folders, options or ServiceOptions()).start()
-    try:
+def running(
+    *folders: Path, options: ServiceOptions | None = None, address: ServiceAddress | None = None
+) -> Iterator[Running]:
+    """A service in a runtime folder of its own, as on a machine of its own."""
+    with tempfile.TemporaryDirectory(prefix="kds-runtime-") as runtime:
+        place = address or ServiceAddress(Path(runtime))
+        service = Running(folders, options or ServiceOptions(), address=place).start()
+        try:
+            yield service
+        finally:
+            service.stop()
+
+
+@contextmanager
+def running_for_user(*folders: Path, options: ServiceOptions | None = None) -> Iterator[Running]:
+    """The service of this test's user, which commands find."""
+    with running(*folders, options=options, address=ServiceAddress()) as service:
         yield service
-    finally:
-        service.stop()
 
 
 @pytest.fixture(scope="session")

@@ -42,8 +42,9 @@ class Process:
         command = [str(launchers / "kds"), "serve", "--workspace", str(folder)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [*command, "--team", "0", "--drain", "3s"], cwd=folder, stdout=log, stderr=log
-            )
+                [*command, "--team", "0", "--drain", "3s"], cwd=folder, stdout=log, stderr=log,
+                env={**os.environ, "XDG_RUNTIME_DIR": str(folder)},
+            )  # fmt: skip
 
     @property
     def place(self) -> str:
@@ -60,7 +61,7 @@ class Process:
     def end(self, by: signal.Signals) -> None:
         """Ask it to: the process is a fork, and not the one that was started."""
         if not self.ended:
-            state = json.loads((self._folder / "kds-brain" / "service.json").read_text())
+            state = json.loads((self._folder / "kds" / "service.json").read_text())
             os.kill(state["pid"], by)
 
 

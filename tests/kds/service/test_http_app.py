@@ -59,27 +59,13 @@ def test_a_joined_conversation_begins_where_the_workspace_stands(client: httpx.C
     assert remembered(client) == [PLAN, "Make it purple"]
 
 
-def test_two_workspaces_have_two_contexts_and_two_sockets(service: Any) -> None:
+def test_two_workspaces_have_two_contexts(service: Any) -> None:
     with service.client(0) as first, service.client(1) as second:
         route(first, PLAN)
         assert remembered(second) == []
-        root = str(service.workspaces[1].root)
-        assert route(first, "Fix the login form", workspace=root).status_code == 200
+        assert route(second, "Fix the login form").status_code == 200
         assert remembered(second) == ["Fix the login form"]
         assert remembered(first) == [PLAN]
-
-
-def test_a_workspace_is_known_by_any_spelling_of_its_folder(service: Any) -> None:
-    root = service.workspaces[1].root
-    with service.client() as client:
-        for spelled in (f"{root}/", f"{root}/kds-brain", str(root / "x" / "..")):
-            assert client.get("/prompts", params={"workspace": spelled}).status_code == 200
-
-
-@pytest.mark.parametrize("name", ["/", "/nowhere", "a\0b", "../..", "~"])
-def test_a_workspace_that_is_not_served_is_not_found(client: httpx.Client, name: str) -> None:
-    status, message = problem(route(client, PLAN, workspace=name))
-    assert (status, message) == (404, "this workspace is not served here")
 
 
 def test_a_message_can_be_remembered_as_it_stands(client: httpx.Client) -> None:
@@ -125,10 +111,10 @@ def test_the_health_tells_of_process_and_workspaces(service: Any, client: httpx.
     assert health["turns"] == before["turns"] + 1
     assert health["uptime_s"] > 0
     assert health["rss_bytes"] is None or health["rss_bytes"] > 2**20
-    assert [one["root"] for one in health["workspaces"]] == [
-        str(w.root) for w in service.workspaces
-    ]
-    assert health["workspaces"][0]["reload"] == {"count": 0, "at": None, "error": None}
+    served = {one["root"]: one for one in health["workspaces"]}
+    assert served.keys() >= {str(w.root) for w in service.workspaces}
+    reload = served[str(service.workspaces[0].root)]["reload"]
+    assert reload == {"count": 0, "at": None, "error": None}
 
 
 @pytest.mark.parametrize("session", ["session_id", "sessionId"])
@@ -336,7 +322,7 @@ def test_no_message_is_written_to_the_log(service: Any, client: httpx.Client) ->
 
 
 def test_what_the_service_leaves_in_the_workspace_is_private(service: Any) -> None:
-    for path in Path(service.address.brain).rglob("service*"):
+    for path in service.address.folder.rglob("service*"):
         assert path.stat().st_mode & 0o077 == 0, path
 
 

@@ -1,4 +1,4 @@
-"""The lock, the socket and the state file of a service."""
+"""The lock, the socket and the state file of the user's service."""
 
 import json
 import os
@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.workspace import Workspace
+from kds.brain.errors import StoreError
 from kds.hooks.call import at_short
 from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.lifecycle import Instance, bind_private
+from kds.service.service_client import ServiceAddress
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets here")
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path, tmp_path / "kds-brain")
+def place() -> ServiceAddress:
+    """Where the user's service is."""
+    return ServiceAddress()
 
 
 def connects(path: Path) -> bool:
@@ -30,13 +32,13 @@ def connects(path: Path) -> bool:
         return True
 
 
-def test_a_workspace_is_claimed_once_and_a_refused_claim_leaves_the_other_service_alone(
-    place: Workspace,
+def test_a_user_is_served_once_and_a_refused_claim_leaves_the_other_service_alone(
+    place: ServiceAddress,
 ) -> None:
     first = Instance.claim(place)
     first.announce({"pid": 4711})
     with first.bind():
-        with pytest.raises(AlreadyServedError, match="process 4711 serves this workspace already"):
+        with pytest.raises(AlreadyServedError, match="process 4711 serves this user already"):
             Instance.claim(place)
         assert connects(first.address.socket_path)
         assert first.address.state_path.exists()
@@ -44,7 +46,9 @@ def test_a_workspace_is_claimed_once_and_a_refused_claim_leaves_the_other_servic
     Instance.claim(place).release()
 
 
-def test_a_state_file_that_is_damaged_does_not_hide_that_it_is_served(place: Workspace) -> None:
+def test_a_state_file_that_is_damaged_does_not_hide_that_it_is_served(
+    place: ServiceAddress,
+) -> None:
     first = Instance.claim(place)
     first.address.state_path.write_text("{")
     with pytest.raises(AlreadyServedError, match="another process"):
@@ -52,13 +56,13 @@ def test_a_state_file_that_is_damaged_does_not_hide_that_it_is_served(place: Wor
     first.release()
 
 
-def test_what_a_killed_service_left_is_taken_over(place: Workspace) -> None:
+def test_what_a_killed_service_left_is_taken_over(place: ServiceAddress) -> None:
     place.ensure()
-    bind_private(place.brain / "service.sock").close()  # nobody removes it
-    (place.brain / "service.json").write_text('{"pid": 1}')
-    (place.brain / ".service.sock.0123.tmp").mkdir()
+    bind_private(place.socket_path).close()  # nobody removes it
+    place.state_path.write_text('{"pid": 1}')
+    (place.folder / ".service.sock.0123.tmp").mkdir()
     instance = Instance.claim(place)
-    assert {path.name for path in place.brain.iterdir()} == {".gitignore", "service.lock"}
+    assert {path.name for path in place.folder.iterdir()} == {"service.lock"}
     with instance.bind():
         assert connects(instance.address.socket_path)
     instance.release()
@@ -96,7 +100,7 @@ def test_without_proc_a_long_path_goes_by_the_current_folder(
         assert connects(folder / "service.sock")
 
 
-def test_a_socket_that_cannot_be_made_names_the_way_out(place: Workspace) -> None:
+def test_a_socket_that_cannot_be_made_names_the_way_out(place: ServiceAddress) -> None:
     instance = Instance.claim(place)
     instance.address.socket_path.mkdir()
     (instance.address.socket_path / "file").touch()
@@ -106,7 +110,7 @@ def test_a_socket_that_cannot_be_made_names_the_way_out(place: Workspace) -> Non
     instance.release()
 
 
-def test_the_state_file_is_private_and_goes_with_the_service(place: Workspace) -> None:
+def test_the_state_file_is_private_and_goes_with_the_service(place: ServiceAddress) -> None:
     instance = Instance.claim(place)
     instance.announce({"pid": 1, "http": None})
     path = instance.address.state_path
@@ -115,3 +119,18 @@ def test_the_state_file_is_private_and_goes_with_the_service(place: Workspace) -
     instance.withdraw()
     assert not path.exists()
     instance.release()
+
+
+def test_a_folder_that_others_could_write_to_is_made_private(place: ServiceAddress) -> None:
+    place.folder.mkdir(mode=0o777)
+    place.folder.chmod(0o777)
+    Instance.claim(place).release()
+    assert stat.S_IMODE(place.folder.stat().st_mode) == 0o700
+
+
+def test_a_link_in_the_place_of_the_folder_is_refused(
+    place: ServiceAddress, tmp_path: Path
+) -> None:
+    place.folder.symlink_to(tmp_path)
+    with pytest.raises(StoreError, match="is a link"):
+        Instance.claim(place)

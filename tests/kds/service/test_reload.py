@@ -14,7 +14,7 @@ from kds.service import jobs
 from kds.service.fingerprint import fingerprint
 from kds.service.jobs import Reloader
 from kds.service.telemetry import Vitals
-from kds.service.workspaces import ServedWorkspace, Workspaces
+from kds.service.workspaces import ServedWorkspace
 
 from .conftest import wait_until
 
@@ -252,7 +252,7 @@ def test_broken_settings_are_told_until_they_are_mended(
     (line,) = log
     assert f"{path}:2" in line
     assert "did you mean 'model-first'?" in line
-    health = Vitals().report(Workspaces([served])).model_dump()
+    health = Vitals().report([served]).model_dump()
     assert health["status"] == "degraded"
     assert f"{path}:2" in health["workspaces"][0]["settings_error"]
     assert f"{path}:2" in health["workspaces"][0]["warnings"][-1]
@@ -260,7 +260,7 @@ def test_broken_settings_are_told_until_they_are_mended(
     assert f"{path}:2" in reply.warnings[0]
     path.write_text("rewriting: {mode: model-first}\n")
     reloader.check()
-    assert Vitals().report(Workspaces([served])).status == "ok"
+    assert Vitals().report([served]).status == "ok"
     assert len(log) == 2
     assert served.queries.ask(Query("What is it?", answer=False)).warnings == ()
     path.unlink()

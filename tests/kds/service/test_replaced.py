@@ -19,6 +19,7 @@ from kds.brain.workspace import Workspace
 from kds.service import background
 from kds.service.desk import Desk
 from kds.service.replaced import Installation
+from kds.service.service_client import ServiceAddress
 
 from ..conftest import said_in
 
@@ -100,12 +101,12 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
         for one in talks:
             one.start()
         install(python, wheel(tmp_path, "0.0.2"))
-        assert Deadline(SLOW_S).until(lambda: not background.is_running(place), pause_s=0.05)
+        assert Deadline(SLOW_S).until(lambda: not background.is_running(), pause_s=0.05)
     finally:
         done.set()
         for one in talks:
             one.join()
-        background.stop(place, force=True)
+        background.stop(force=True)
     assert faults == []
     assert told == [], "the user hears nothing of it"
     for heard in turns.values():
@@ -114,8 +115,8 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
         ]
     again = background.start(place, idle_minutes=5, timeout_s=SLOW_S)
     assert (first["version"], again["version"]) == ("0.0.1", "0.0.2")
-    assert background.stop(place) == "stopped"
-    log = (place.brain / "service.log").read_text()
+    assert background.stop() == "stopped"
+    log = ServiceAddress().log_path.read_text()
     assert "stopped: the installation was replaced" in log
     assert said_in(place.root) == []
 
@@ -140,7 +141,7 @@ def test_a_hooks_prompt_reaches_the_next_service_although_the_last_start_is_rece
         assert background.standing_of(place).state == "running"
         assert said_in(place.root) == [given["prompt"]]
     finally:
-        background.stop(place, force=True)
+        background.stop(force=True)
 
 
 def test_an_edited_file_is_a_change_and_a_missing_one_a_replacement(tmp_path: Path) -> None:

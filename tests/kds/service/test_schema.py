@@ -6,35 +6,35 @@ from typing import Any
 
 import pytest
 import schemathesis
-from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from starlette.testclient import TestClient
 
-from kds.api.conversations import Conversations
 from kds.brain.workspace import Workspace
 from kds.service.http_app import make_app
+from kds.service.layers import AsgiApp
+from kds.service.operation import WorkspaceDoor
 from kds.service.worker import Worker
-from kds.service.workspaces import ServedWorkspace, Workspaces
+from kds.service.workspaces import Workspaces
 
 
 @pytest.fixture(scope="module")
-def served(new_workspace: Callable[[], Path]) -> Workspaces:
+def workspaces(new_workspace: Callable[[], Path]) -> Iterator[Workspaces]:
     folder = new_workspace()
-    conversations = Conversations.open(Workspace(folder, folder / "kds-brain"))
-    return Workspaces([ServedWorkspace(conversations)])
+    made = Workspaces()
+    made.keep(Workspace(folder, folder / "kds-brain"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")
-def app(served: Workspaces) -> Iterator[FastAPI]:
-    worker = Worker()
-    yield make_app(served, worker)
-    worker.close()
+def app(workspaces: Workspaces) -> AsgiApp:
+    return WorkspaceDoor(make_app(workspaces), workspaces)
 
 
 @pytest.fixture(scope="module")
-def api(app: FastAPI) -> Any:
+def api(app: AsgiApp) -> Any:
     config = schemathesis.Config.from_dict(
         {
             "checks": {
@@ -47,6 +47,7 @@ def api(app: FastAPI) -> Any:
 
 OPERATIONS = (
     ("GET", "/healthz"),
+    ("POST", "/open"),
     ("POST", "/route"),
     ("GET", "/context"),
     ("POST", "/context"),
@@ -103,9 +104,12 @@ def test_the_service_keeps_to_its_schema(
         assert mode is GenerationMode.NEGATIVE  # it takes no data that could be wrong
 
 
-def test_a_full_queue_says_when_to_come_back(served: Workspaces) -> None:
+def test_a_full_queue_says_when_to_come_back(
+    app: AsgiApp, workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker = Worker(limit=0)
-    with TestClient(make_app(served, worker)) as client:
+    monkeypatch.setattr(next(iter(workspaces)), "worker", worker)
+    with TestClient(app) as client:
         reply = client.post("/route", json={"message": "hello"})
         assert reply.status_code == 503
         assert reply.headers["Retry-After"] == "1"

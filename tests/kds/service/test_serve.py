@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from kds.service.lifecycle import Instance
 from kds.service.server import Service
+from kds.service.service_client import ServiceAddress
 
 
 @pytest.mark.parametrize(
@@ -30,12 +32,14 @@ def test_what_cannot_be_is_refused_with_a_fix(
     assert not list(workspace.glob("kds-brain/service*"))
 
 
-def test_a_workspace_that_is_served_already_has_an_exit_code_of_its_own(
-    service: Any, kds_call: Callable[..., Any]
+def test_a_user_who_is_served_already_has_an_exit_code_of_its_own(
+    workspace: Path, kds_call: Callable[..., Any]
 ) -> None:
-    result = kds_call("serve", "--workspace", str(service.root))
+    instance = Instance.claim(ServiceAddress())
+    result = kds_call("serve", "--workspace", str(workspace))
+    instance.release()
     assert result.code == 3
-    assert "serves this workspace already" in result.err
+    assert "serves this user already" in result.err
     assert "end it first with `kds service stop`" in result.err
 
 
@@ -55,4 +59,4 @@ def test_the_options_reach_the_service(
 
 def test_the_help_says_where_the_token_is(kds_call: Callable[..., Any]) -> None:
     result = kds_call("serve", "--help")
-    assert "kds-brain/service.token" in " ".join(result.out.split())
+    assert "service.token" in result.out

@@ -19,27 +19,26 @@ from kds.api.conversations import Conversations
 from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import PromptFileError
 from kds.brain.turn import Turn
-from kds.brain.workspace import Workspace
 from kds.hooks.call import connect
 from kds.service import background
 from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.lifecycle import Instance
 from kds.service.listening import HttpAddress
 from kds.service.server import ServiceOptions
-from kds.service.service_client import ServiceAddress
+from kds.service.service_client import ServiceAddress, ServiceClient
 
 from ...effort import PATIENCE_S
-from .conftest import running, socket_client, wait_until
+from .conftest import running, running_for_user, socket_client, wait_until
 
 KEPT = {"service.lock", "service.token"}
-"""What stays in `kds-brain/` when a service has ended."""
+"""What stays when a service has ended."""
 
 PLAN = {"message": "I want to add a FAB button"}
 PURPLE = {"message": "Make it purple"}
 
 
-def left_behind(folder: Path) -> set[str]:
-    return {path.name for path in (folder / "kds-brain").glob("*service*")} - KEPT
+def left_behind() -> set[str]:
+    return {path.name for path in ServiceAddress().folder.iterdir()} - KEPT
 
 
 def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
@@ -55,7 +54,7 @@ def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
 
     monkeypatch.setattr(Conversations, "route", wait_and_route)
     replies: list[httpx.Response] = []
-    with running(folder) as service, service.client() as client:
+    with running_for_user(folder) as service, service.client() as client:
         asking = threading.Thread(target=lambda: replies.append(client.post("/route", json=PLAN)))
         asking.start()
         assert entered.wait(PATIENCE_S)
@@ -67,20 +66,20 @@ def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
         asking.join(PATIENCE_S)
         service.join()
     assert replies[0].json()["intent"] == "PLAN"
-    assert left_behind(folder) == set()
+    assert left_behind() == set()
     assert [line.split(":")[0] for line in service.lines] == ["started", "stopped"]
 
 
 def test_a_service_that_nobody_asks_ends_by_itself(folder: Path) -> None:
-    with running(folder, options=ServiceOptions(idle_s=0.01)) as service:
+    with running_for_user(folder, options=ServiceOptions(idle_s=0.01)) as service:
         service.join()
     assert service.lines[-1] == "stopped: no request for 0.01 s"
-    assert left_behind(folder) == set()
+    assert left_behind() == set()
 
 
-def test_a_second_service_of_the_workspace_does_not_start(service: Any) -> None:
-    with pytest.raises(AlreadyServedError, match=f"process {os.getpid()} serves"):
-        running(service.root).__enter__()
+def test_a_second_service_of_the_user_does_not_start(service: Any, folder: Path) -> None:
+    with pytest.raises(AlreadyServedError, match=f"process {os.getpid()} serves this user"):
+        running(folder, address=service.address).__enter__()
     with service.client() as client:
         assert client.get("/healthz").status_code == 200
 
@@ -90,16 +89,16 @@ def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(folder: P
     prompt.parent.mkdir(parents=True)
     prompt.write_text("---\nno end of the front matter")
     with pytest.raises(PromptFileError, match=r"broken\.md"):
-        running(folder).__enter__()
-    assert left_behind(folder) == set()
+        running_for_user(folder).__enter__()
+    assert left_behind() == set()
     prompt.unlink()
-    with running(folder) as service, service.client() as client:
+    with running_for_user(folder) as service, service.client() as client:
         assert client.get("/healthz").json()["status"] == "ok"
 
 
 def test_a_broken_rule_is_told_in_every_reply_until_it_is_mended(folder: Path) -> None:
     rules = folder / "kds-brain" / "rules"
-    with running(folder) as service, service.client() as client:
+    with running_for_user(folder) as service, service.client() as client:
 
         def health() -> Any:
             return client.get("/healthz").json()
@@ -119,7 +118,7 @@ def test_a_broken_rule_is_told_in_every_reply_until_it_is_mended(folder: Path) -
 
 
 def test_without_a_socket_it_is_found_through_its_state_file(folder: Path) -> None:
-    with running(folder, options=ServiceOptions(unix_socket=False)) as service:
+    with running_for_user(folder, options=ServiceOptions(unix_socket=False)) as service:
         assert not service.address.socket_path.exists()
         state = json.loads(service.address.state_path.read_bytes())
         assert state["socket"] is None
@@ -130,7 +129,7 @@ def test_without_a_socket_it_is_found_through_its_state_file(folder: Path) -> No
             f"{state['http']['url']}/route", json=PLAN, headers=headers, timeout=PATIENCE_S
         )
         assert reply.json()["intent"] == "PLAN"
-    assert left_behind(folder) == set()
+    assert left_behind() == set()
 
 
 def test_where_there_are_no_unix_sockets_loopback_takes_their_place(
@@ -140,22 +139,22 @@ def test_where_there_are_no_unix_sockets_loopback_takes_their_place(
     assert ServiceOptions().possible() == ServiceOptions(HttpAddress(), unix_socket=False)
 
 
-def test_a_workspace_deep_in_the_tree_is_served(new_workspace: Callable[[], Path]) -> None:
-    folder = new_workspace() / ("d" * 100) / ("e" * 100)
-    folder.parent.mkdir(parents=True)
-    new_workspace().rename(folder)
-    with running(folder) as service:
-        connection = connect(str(service.address.brain), monotonic() + PATIENCE_S).connection
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert connection.recv(100).startswith(b"HTTP/1.1 200")
-        connection.close()
+def test_a_runtime_folder_deep_in_the_tree_will_do(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = tmp_path / ("d" * 100) / ("e" * 100)
+    runtime.mkdir(parents=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    with running_for_user(folder) as service:
+        client = ServiceClient(service.workspaces[0])
+        assert client.open()["workspaces"][0]["root"] == str(folder)
 
 
 def test_a_port_that_is_taken_ends_the_start(service: Any, folder: Path) -> None:
     port = json.loads(service.address.state_path.read_bytes())["http"]["port"]
     with pytest.raises(ServiceError, match=f"cannot listen on http://127.0.0.1:{port}"):
-        running(folder, options=ServiceOptions(http=HttpAddress(port=port))).__enter__()
-    assert left_behind(folder) == set()
+        running_for_user(folder, options=ServiceOptions(http=HttpAddress(port=port))).__enter__()
+    assert left_behind() == set()
 
 
 Process = Callable[..., subprocess.Popen[str]]
@@ -167,18 +166,18 @@ def process(launchers: Path) -> Iterator[Process]:
     serve = [launchers / "kds", "serve", "--workspace"]
     with ExitStack() as stack:
 
-        def start(folder: Path, *given: str | Path) -> subprocess.Popen[str]:
-            command = given or (*serve, folder)
+        def start(folder: Path) -> subprocess.Popen[str]:
+            command = (*serve, folder)
             started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             stack.enter_context(started)
-            stack.callback(background.stop, Workspace.find(folder), force=True)
+            stack.callback(background.stop, force=True)
             return started
 
         yield start
 
 
-def signalled(folder: Path, number: signal.Signals) -> None:
-    state = json.loads(ServiceAddress(folder / "kds-brain").state_path.read_bytes())
+def signalled(number: signal.Signals) -> None:
+    state = json.loads(ServiceAddress().state_path.read_bytes())
     os.kill(state["pid"], number)
 
 
@@ -193,16 +192,16 @@ def test_of_two_starts_at_once_one_remains_and_ends_well_at_a_signal(
     wait_until(lambda: one.poll() is not None or two.poll() is not None)
     loser, winner = (one, two) if one.poll() is not None else (two, one)
     assert loser.returncode == 3
-    assert "serves this workspace already" in loser.communicate()[1]
-    wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
-    with socket_client(folder / "kds-brain") as client:
+    assert "serves this user already" in loser.communicate()[1]
+    wait_until(ServiceAddress().socket_path.exists)
+    with socket_client(folder) as client:
         assert client.post("/route", json=PLAN).json()["intent"] == "PLAN"
-        signalled(folder, signal.SIGTERM)
+        signalled(signal.SIGTERM)
         _, log = winner.communicate(timeout=PATIENCE_S)
     assert winner.returncode == 0
     assert log.splitlines()[-1].endswith("stopped: SIGTERM")
     assert "FAB" not in log
-    assert left_behind(folder) == set()
+    assert left_behind() == set()
 
 
 @unix
@@ -212,7 +211,7 @@ def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
     replies: list[int] = []
 
     def ask_on() -> None:
-        with socket_client(folder / "kds-brain") as client:
+        with socket_client(folder) as client:
             try:
                 while True:
                     replies.append(client.post("/route", json=PLAN).status_code)
@@ -220,20 +219,20 @@ def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
                 return
 
     killed = process(folder)
-    wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
+    wait_until(ServiceAddress().socket_path.exists)
     asking = [threading.Thread(target=ask_on) for _ in range(3)]
     for thread in asking:
         thread.start()
     wait_until(lambda: len(replies) > 10)
-    signalled(folder, signal.SIGKILL)
+    signalled(signal.SIGKILL)
     for thread in asking:
         thread.join(PATIENCE_S)
     killed.wait(PATIENCE_S)
-    assert left_behind(folder) == {"service.sock", "service.json"}
+    assert left_behind() == {"service.sock", "service.json"}
     loaded = ContextJournal(folder / "kds-brain" / "conversation-context.jsonl").load()
     assert len(loaded.entries) == 10
     assert loaded.warnings == ()
-    with running(folder) as service, service.client() as client:
+    with running_for_user(folder) as service, service.client() as client:
         reply = client.post("/route", json=PURPLE).json()
         assert reply["expanded"] == "Make the FAB button purple"
 
@@ -264,17 +263,18 @@ def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         assert "started" in started.stdout.readline()
-        brain = fitted_workspace / "kds-brain"
-        connection = connect(str(brain), monotonic() + PATIENCE_S).connection
+        address = ServiceAddress()
+        ends = monotonic() + PATIENCE_S
+        connection = connect(str(address.folder), str(address.token_path), ends).connection
         body = b'{"message": "Make it purple"}'
         connection.sendall(
             b"POST /route HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         )
         assert started.stdout.readline() == "routing\n"
-        signalled(fitted_workspace, signal.SIGTERM)
+        signalled(signal.SIGTERM)
         said = started.stdout.read()
         connection.close()
         assert "a request had not ended" in said
         assert started.wait(timeout=PATIENCE_S) == 70
-    Instance.claim(Workspace.find(fitted_workspace)).release()
+    Instance.claim(ServiceAddress()).release()

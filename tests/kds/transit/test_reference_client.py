@@ -46,7 +46,8 @@ def address(request: pytest.FixtureRequest, tmp_path: Path, script: Script) -> I
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            asked = {"path": self.path, "key": self.headers["Authorization"], **json.loads(body)}
+            key, workspace = self.headers["Authorization"], self.headers["Kds-Workspace"]
+            asked = {"path": self.path, "key": key, "workspace": workspace, **json.loads(body)}
             script.asked.append(asked)
             status, content = script.replies.pop(0)
             if status == 0:  # never
@@ -87,7 +88,8 @@ FIRST = {
 SECOND = {"rewritten_query": "When is the fee due?", "chunks": [], "answer": None}
 
 TALK = """
-const client = new QueryClient(given.address, { token: "t", sessionId: "s", sourcePath: "a.md" });
+const options = { token: "t", workspace: "/my shop", sessionId: "s", sourcePath: "a.md" };
+const client = new QueryClient(given.address, options);
 const first = await client.ask("What is the fee?");
 const second = await client.ask("When is it due?", { limit: 3 });
 done([first, second, client.history]);
@@ -95,7 +97,9 @@ done([first, second, client.history]);
 
 
 def _talk(address: str) -> list[Any]:
-    client = QueryClient(address, token="t", session_id="s", source_path="a.md")
+    client = QueryClient(
+        address, token="t", workspace="/my shop", session_id="s", source_path="a.md"
+    )
     first = client.ask("What is the fee?")
     second = client.ask("When is it due?", limit=3)
     assert (second.rewritten, second.text, first.chunks) == (
@@ -109,7 +113,7 @@ def test_a_conversation_goes_along_with_the_next_question(address: str, script: 
     _, _, history = _talk(address)
     first, second = script.asked
     assert first == {
-        "path": "/query", "key": "Bearer t", "query": "What is the fee?",
+        "path": "/query", "key": "Bearer t", "workspace": "/my%20shop", "query": "What is the fee?",
         "conversation_context": [], "session_id": "s", "source_path": "a.md",
     }  # fmt: skip
     assert second["limit"] == 3
@@ -223,7 +227,7 @@ for (const options of given.options) {
 done(found);
 """
 ANSWERED = ["What is the fee?"]
-FOREIGN = ["the token is not one of KDS", "use the content of kds-brain/service.token"]
+FOREIGN = ["the token is not one of KDS", "use the content of service.token"]
 TIMELESS = ["the timeout is no number of seconds", "give one above 0"]
 ODD_ONES: list[tuple[str, Any, list[str]]] = [
     ("t\n", 5, ANSWERED),  # as the file has it

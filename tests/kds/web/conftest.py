@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from kds.service.server import ServiceOptions
-from kds.service.service_client import ServiceClient
+from kds.service.service_client import ServiceAddress, ServiceClient
 from kds.web.site import open_site
 
 from ...effort import PATIENCE_S
@@ -42,17 +42,17 @@ document.addEventListener("securitypolicyviolation",
 class Site(Running):
     """A service with its page."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__((folder,), ServiceOptions(), open_site)
+    def __init__(self, folder: Path, runtime: Path) -> None:
+        super().__init__((folder,), ServiceOptions(), open_site, ServiceAddress(runtime))
         self.workspace = self.workspaces[0]
 
     def link(self) -> str:
         """A link that lets one browser in."""
-        return ServiceClient(self.workspace).web(None)[1]
+        return ServiceClient(self.workspace, address=self.address).web(None)[1]
 
     @property
     def url(self) -> str:
-        return ServiceClient(self.workspace).web(None)[0]
+        return ServiceClient(self.workspace, address=self.address).web(None)[0]
 
     @contextmanager
     def visitor(self) -> "Iterator[Visitor]":
@@ -84,15 +84,16 @@ def site_of_run(tmp_path_factory: pytest.TempPathFactory, fitted_brain: Path) ->
         pytest.skip("no unix sockets here")
     folder = tmp_path_factory.mktemp("web")
     shutil.copytree(fitted_brain, folder / "kds-brain")
-    site = Site(folder).start()
+    site = Site(folder, tmp_path_factory.mktemp("runtime") / "kds").start()
     yield site
     site.stop()
     assert not [line for line in site.lines if "internal error" in line]
 
 
 @pytest.fixture
-def site(site_of_run: Site) -> Site:
-    """The service, with nothing remembered."""
+def site(site_of_run: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """The service, which commands find, with nothing remembered."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(site_of_run.address.folder.parent))
     with site_of_run.client() as api:
         api.delete("/context").raise_for_status()
         while found := api.get("/sessions").json()["sessions"]:

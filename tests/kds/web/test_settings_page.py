@@ -36,7 +36,7 @@ def test_a_change_is_written_beside_what_stands_in_the_file(site: Site, visitor:
 
 
 def test_a_change_counts_from_the_next_message_on(site: Site, visitor: Visitor) -> None:
-    client = ServiceClient(site.workspace)
+    client = ServiceClient(site.workspace, address=site.address)
     client.route("I want to add a FAB button")
     assert client.route("Make it purple").expanded == "Make the FAB button purple"
     visitor.send_form("/settings", key="references.precision", value="1", file="workspace")

@@ -299,9 +299,9 @@ export function workspace(files = {}, root = mkdtempSync(join(tmpdir(), "kds-jou
   return root;
 }
 
-/** The process id of a folder's service. */
+/** The process id of the service. */
 export function servicePid(root) {
-  return (JSON.parse(readFileSync(join(root, "kds-brain/service.json"), "utf-8"))).pid;
+  return JSON.parse(execFileSync(PROGRAM, ["service", "status", "--json", "-w", root])).pid;
 }
 
 export function stopService(root) {

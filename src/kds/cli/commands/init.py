@@ -37,7 +37,6 @@ from kds.clients.project import Project, repository_of
 from kds.clients.table import CLIENTS, HOOK_CLIENTS, Client
 from kds.clients.workspace_health import make_private, ours_too_open
 from kds.router.prompts.library import PromptLibrary
-from kds.service.service_client import reach
 
 WAYS: Final = """\
 KDS can come to your assistant in two ways; one is enough:
@@ -237,9 +236,6 @@ def _left_behind(project: Project) -> list[str]:
     if not brain.is_dir():
         return []
     left = [f"{brain} stays, with the conversations and your rules: delete it if you want"]
-    if (client := reach(project.workspace)) is not None:
-        pid = client.health().get("pid")
-        left.append(f"a service is running for it (process {pid}): kds service stop")
     return left
 
 

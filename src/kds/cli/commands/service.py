@@ -29,7 +29,13 @@ from kds.hooks import start as hook_start
 from kds.hooks.log import read_hook_log
 from kds.service import background
 from kds.service.background import standing_of
-from kds.service.service_client import ServiceAddress, host_and_port, reach
+from kds.service.service_client import (
+    ServiceAddress,
+    declined_path,
+    host_and_port,
+    log_path,
+    reach,
+)
 
 if TYPE_CHECKING:  # a second and a half of imports, which a wrong option does not pay
     from starlette.datastructures import State
@@ -56,9 +62,9 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 
 @group("kds service start", "kds service status", "kds service stop")
 def service() -> None:
-    """Start, stop or look at the service that keeps this workspace's router warm.
+    """Start, stop or look at the service that keeps your routers warm.
 
-    Every command works the same without it, only slower.
+    There is one for all your workspaces. Every command works the same without it, only slower.
     """
 
 
@@ -74,7 +80,8 @@ def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: W
     settings = load_settings(workspace).service
     idle = settings.idle_minutes if idle_minutes is None else idle_minutes
     if auto and not (settings.enabled and settings.auto):
-        hook_start.leave_word(str(workspace.brain), hook_start.DECLINED)
+        if workspace.brain.is_dir():
+            hook_start.leave_word(str(declined_path(workspace)))
         return
     if not (no_wait or auto):
         with slow("waiting for the service to load"):
@@ -92,7 +99,7 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     if now.health is not None:
         return now.health
     there = now.pid if now.state != "not running" else None
-    pid = there or background.spawn_service(workspace, idle_minutes=idle_minutes)
+    pid = there or background.spawn_service(idle_minutes=idle_minutes)
     return {"status": "starting" if there is None else now.state, "pid": pid}
 
 
@@ -112,10 +119,10 @@ def hand_over(*, workspace: Workspace) -> None:
 @command("kds service stop", of=service)
 @flag("--force", "Kill it when it does not end by itself.")
 @common_options
-def stop(*, force: bool, workspace: Workspace) -> None:
+def stop(*, force: bool, workspace: Workspace) -> None:  # the same for every workspace
     """End the service; requests in flight are answered first."""
     with slow("waiting for the service to end"):
-        outcome = background.stop(workspace, force=force)
+        outcome = background.stop(force=force)
     say({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
@@ -130,7 +137,8 @@ def status(ctx: click.Context, *, workspace: Workspace) -> None:
     """
     now = standing_of(workspace)
     if now.health is not None:
-        _show({**now.health, "socket": now.socket, "http": now.http})
+        token = str(ServiceAddress().token_path) if now.http else None
+        _show({**now.health, "socket": now.socket, "http": now.http, "token": token})
         ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
     who = f", pid {now.pid}" if now.pid else ""
     say(
@@ -154,6 +162,8 @@ def _lines(health: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for address in (health.get("socket"), health.get("http")):
         if address:
             yield "address", address
+    if health.get("token"):
+        yield "token", health["token"]
     for place in health["workspaces"]:
         yield "workspace", place["root"]
         error = place["reload"]["error"]
@@ -199,7 +209,8 @@ def _hook_log(workspace: Workspace) -> Iterator[dict[str, str | None]]:
 
 
 def _service_log(workspace: Workspace) -> Iterator[dict[str, str | None]]:
-    content = read_private(ServiceAddress(workspace.brain).log_path) or b""
+    files = (ServiceAddress().log_path, log_path(workspace))
+    content = b"\n".join(read_private(one) or b"" for one in files)
     for line in content.decode("utf-8", "replace").splitlines():
         found = _STAMP.fullmatch(line)
         at, text = (found["at"], found["text"]) if found else (None, line)
@@ -236,7 +247,7 @@ START_AGAIN: Final = 75
 `Restart=on-failure` starts the new one."""
 
 ALREADY_SERVED: Final = 3
-"""Exit code when another process serves the workspace: for a start that is as good."""
+"""Exit code when another process is the user's service: for a start that is as good."""
 
 SWITCH_S: Final = 0.0005
 """How long a thread may keep the interpreter while another waits for it. A hook goes from thread to
@@ -256,15 +267,15 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
     "kds serve",
     "kds serve --idle-timeout 30m",
     "kds serve --workspace ~/shop --workspace ~/blog --http 8765",
-    "curl --unix-socket kds-brain/service.sock http://localhost/healthz",
-    'curl -H "Authorization: Bearer $(cat kds-brain/service.token)" http://127.0.0.1:8765/healthz',
+    'curl --unix-socket "$XDG_RUNTIME_DIR/kds/service.sock" http://localhost/healthz',
+    'curl -H "Authorization: Bearer $(cat ~/.config/kds/service.token)" '
+    "http://127.0.0.1:8765/healthz",
 )
-@option("--workspace DIR", "Folder of a workspace; may be given several times.  "
-        "[default: $KDS_HOME, else searched]", to="folders", type=NamedPath(),
+@option("--workspace DIR", "Folder of a workspace that stays open; may be given several times. "
+        "Others are opened when a request names them.  [default: $KDS_HOME, else searched]", to="folders", type=NamedPath(),
         multiple=True)  # fmt: skip
-@option("--http [HOST:]PORT", "Also answer HTTP on loopback, with the token in "
-        "kds-brain/service.token; port 0: any free one, named in "
-        "kds-brain/service.json.")  # fmt: skip
+@option("--http [HOST:]PORT", "Also answer HTTP on loopback, with a token; port 0: any free one. "
+        "`kds service status` names the port and the token's file.")  # fmt: skip
 @option("--team [HOST:]PORT", "Also answer people with tokens of their own (`kds team add`), each "
         "with conversations of their own in the database that KDS_DATABASE names; port 0: any "
         "free one.")  # fmt: skip
@@ -275,18 +286,20 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
 @option("--idle-timeout TIME", "End after this time without a request: 90s, 30m, 2h; 0: never.",
         default="0")  # fmt: skip
 @flag("--no-socket", "No unix socket, only HTTP on loopback: for file systems without sockets. "
-      "With --team, nothing but that: services may share a folder.")  # fmt: skip
+      "With --team, nothing but that: there may be several services.")  # fmt: skip
+@flag("--background", "Keep no workspace open.", hidden=True)
 def serve(
     folders: tuple[Path, ...], *, http: str | None, team: str | None, json_log: bool, drain: str,
-    idle_timeout: str, no_socket: bool,
+    idle_timeout: str, no_socket: bool, background: bool,
 ) -> int:  # fmt: skip
-    """Keep routers warm, and answer over a unix socket in each workspace's kds-brain/.
+    """Keep routers warm, and answer over a unix socket in your runtime folder.
 
-    Prompts and rules are read anew when they change. Exit code 3: another process serves the
-    workspace already.
+    One service serves all your workspaces. Prompts and rules are read anew when they change. Exit
+    code 3: another process is your service already.
     """
     idle_s, drain_s = _seconds(idle_timeout), _seconds(drain) or 0.0
-    workspaces = [find_workspace(folder) for folder in folders or (None,)]
+    wanted: tuple[Path | None, ...] = folders or (() if background else (None,))
+    workspaces = [find_workspace(folder) for folder in wanted]
     places = [None if place is None else host_and_port(place) for place in (http, team)]
     from kds.service.errors import AlreadyServedError
     from kds.service.listening import HttpAddress, TeamAddress
@@ -350,7 +363,7 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
     """Serve the router to MCP clients: tools, prompts and resources.
 
     The client starts it and talks to it over stdin and stdout; everything else goes to stderr.
-    With --http a client sends the content of kds-brain/service.token as its bearer token.
+    With --http a client sends the content of ~/.config/kds/service.token as its bearer token.
     """
     place = None if address is None else host_and_port(address)
     if place is None and sys.stdin.isatty():

@@ -16,8 +16,8 @@ from kds.hooks.reply import HookCall, goes_on, hook_output, read_hook
 from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
 from kds.service.models import EXAMPLES, MESSAGE_LIMIT, Reply
-from kds.service.operation import documented, router_worker, served_workspace
-from kds.service.service_client import ServiceAddress
+from kds.service.operation import documented, served_workspace
+from kds.service.service_client import hung_path
 
 HOOK_INPUT: Final[dict[str, Any]] = {
     "requestBody": {
@@ -81,7 +81,7 @@ router = APIRouter()
 )
 async def hook(request: Request) -> Response:
     """Answer the prompt hook of Claude Code or Copilot: what to add to the user's prompt."""
-    served = served_workspace(request, None)
+    served = served_workspace(request)
     call = read_hook(await request.body())
     doubles: Doubles = request.app.state.doubles
     if not call.for_routing or (not call.probe and doubles.has(call, time.monotonic())):
@@ -91,7 +91,7 @@ async def hook(request: Request) -> Response:
             f"the prompt is longer than {MESSAGE_LIMIT:,} characters", where="prompt"
         )
     chosen = _settings(served.workspace)
-    turn = await router_worker(request).run(
+    turn = await served.worker.run(
         lambda: served.route(
             call.prompt,
             history=read_transcript(call.transcript, prompt=call.prompt) if call.transcript else (),
@@ -103,7 +103,7 @@ async def hook(request: Request) -> Response:
         )
     )
     with suppress(OSError):
-        ServiceAddress(served.workspace.brain).hung_path.unlink()
+        hung_path(served.workspace).unlink()
     mode = "agent" if call.probe else chosen.hook.mode  # `kds doctor` waits for some answer
     output = hook_output(turn, mode=mode, planning=call.planning)
     return Response(status_code=204) if output is None else JSONResponse(output)

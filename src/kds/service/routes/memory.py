@@ -24,12 +24,9 @@ from kds.query.query_service import QueryService
 from kds.query.understood import rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
-from kds.service.models import PATH_LIMIT, WORKSPACE, HitScores, Reply, RequestBody, Rounded
+from kds.service.models import PATH_LIMIT, HitScores, Reply, RequestBody, Rounded
 from kds.service.operation import (
-    WorkspaceQuery,
-    archive_worker,
     documented,
-    router_worker,
     served_workspace,
 )
 from kds.service.workspaces import ServedWorkspace
@@ -73,7 +70,6 @@ class GrantRequest(RequestBody):
     purpose: str = Field(
         min_length=1, max_length=PURPOSE_LIMIT, examples=["answers that suit my work"]
     )
-    workspace: str | None = WORKSPACE
 
 
 def _texts(period: Period | None) -> dict[str, str | None] | None:
@@ -251,11 +247,9 @@ _Stored = TypeVar("_Stored", bound=StoredReply)
 
 
 @router.get("/metrics", responses=documented(MetricsReply, 404, 422, 503))
-async def metrics(
-    request: Request, hours: HoursQuery = WEEK_HOURS, workspace: WorkspaceQuery = None
-) -> Response:
+async def metrics(request: Request, hours: HoursQuery = WEEK_HOURS) -> Response:
     """Return what `kds metrics --json` prints, and how often the session memory was of use."""
-    served = served_workspace(request, workspace)
+    served = served_workspace(request)
 
     def read() -> dict[str, object]:
         store = served.memory_if_any()
@@ -265,15 +259,15 @@ async def metrics(
             "memory": _stored(StoredReply, store).model_dump(),
         }
 
-    return JSONResponse(await archive_worker(request).run(read))
+    return JSONResponse(await served.archivist.run(read))
 
 
 @router.get("/debug/stats", responses=documented(StatsReply, 404, 422, 503))
-async def stats(request: Request, workspace: WorkspaceQuery = None) -> Response:
+async def stats(request: Request) -> Response:
     """Return how much is stored, and how the queries and the embedding are doing."""
-    served = served_workspace(request, workspace)
-    waiting = router_worker(request).waiting
-    found = await archive_worker(request).run(lambda: _stats(served, waiting))
+    served = served_workspace(request)
+    waiting = served.worker.waiting
+    found = await served.archivist.run(lambda: _stats(served, waiting))
     return found.response()
 
 
@@ -285,42 +279,41 @@ async def retrieval(
     scope: Annotated[Scope, Query(description="Where to look, as for `POST /query`.")] = "all",
     source_path: Annotated[str | None, Query(min_length=1, max_length=PATH_LIMIT)] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_CHUNKS, description="Most hits.")] = DEFAULT_LIMIT,
-    workspace: WorkspaceQuery = None,
 ) -> Response:
     """Show how a question would be read, rewritten and searched for; nothing is stored."""
-    served = served_workspace(request, workspace)
+    served = served_workspace(request)
     question = Question(
         q, session=conversation, source=source_path, scope=scope, limit=limit, answer=False
     )
-    found = await router_worker(request).run(lambda: look(served.queries, question), patient=True)
+    found = await served.worker.run(lambda: look(served.queries, question), patient=True)
     return found.response()
 
 
 @router.get("/consent", responses=documented(ConsentReply, 404, 422, 503))
-async def consent(request: Request, workspace: WorkspaceQuery = None) -> Response:
+async def consent(request: Request) -> Response:
     """Say whether a profile of the user may be kept, and what was done with it."""
-    served = served_workspace(request, workspace)
-    return await _consent(request, served)
+    served = served_workspace(request)
+    return await _consent(served)
 
 
 @router.post("/consent", responses=documented(ConsentReply, 400, 404, 409, 422, 503))
 async def grant(request: Request, asked: GrantRequest) -> Response:
     """Note the user's consent to a profile, and what it is for."""
-    served = served_workspace(request, asked.workspace)
-    await archive_worker(request).run(lambda: served.consent(asked.purpose))
-    return await _consent(request, served)
+    served = served_workspace(request)
+    await served.archivist.run(lambda: served.consent(asked.purpose))
+    return await _consent(served)
 
 
 @router.delete("/consent", responses=documented(ConsentReply, 404, 422, 503))
-async def revoke(request: Request, workspace: WorkspaceQuery = None) -> Response:
+async def revoke(request: Request) -> Response:
     """Withdraw consent, and erase the profile with its bytes in every file."""
-    served = served_workspace(request, workspace)
-    await archive_worker(request).run(served.revoke_consent)
-    return await _consent(request, served)
+    served = served_workspace(request)
+    await served.archivist.run(served.revoke_consent)
+    return await _consent(served)
 
 
-async def _consent(request: Request, served: ServedWorkspace) -> Response:
-    found = await archive_worker(request).run(lambda: _consent_of(served.memory_if_any()))
+async def _consent(served: ServedWorkspace) -> Response:
+    found = await served.archivist.run(lambda: _consent_of(served.memory_if_any()))
     return found.response()
 
 

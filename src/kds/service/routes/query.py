@@ -14,8 +14,8 @@ from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
 from kds.query.understood import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
-from kds.service.models import EXAMPLES, PATH_LIMIT, WORKSPACE, RequestBody, whole
-from kds.service.operation import documented, router_worker, served_workspace
+from kds.service.models import EXAMPLES, PATH_LIMIT, RequestBody, whole
+from kds.service.operation import documented, served_workspace
 from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
 
@@ -74,7 +74,6 @@ class QueryRequest(RequestBody):
     answer: bool = Field(
         default=True, description="Let a model answer from the passages, where one is configured."
     )
-    workspace: str | None = WORKSPACE
 
     def query_value(self) -> Query:
         """The question as the service takes it."""
@@ -115,17 +114,17 @@ async def ask(request: Request, asked: QueryRequest) -> Response:
     The passages come back whether or not a model answers. A session is remembered; without
     `session_id` nothing is stored, whatever is sent.
     """
-    served = served_workspace(request, asked.workspace)
-    reply = await answered(request, served, asked.query_value())
+    served = served_workspace(request)
+    reply = await answered(served, asked.query_value())
     return JSONResponse(reply.as_dict())
 
 
-async def answered(request: Request, served: ServedWorkspace, query: Query) -> QueryReply:
+async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
     """Do all that is to be done for a question; a model holds up nobody but who asks it.
 
     Raises MessageError, as `QueryService.ask` does.
     """
-    worker, service = router_worker(request), served.queries
+    worker, service = served.worker, served.queries
     found = await worker.run(lambda: _found(served, query), patient=True)
     if found.may_be_rewritten:
         read = await service.arewrite(found)

@@ -23,11 +23,10 @@ from kds.service.models import (
     MESSAGE_LIMIT,
     PATH_LIMIT,
     TEXT_LIMIT,
-    WORKSPACE,
     Reply,
     RequestBody,
 )
-from kds.service.operation import WorkspaceQuery, archive_worker, documented, served_workspace
+from kds.service.operation import documented, served_workspace
 from kds.service.workspaces import ServedWorkspace
 
 MOST_DOCUMENTS: Final = 50
@@ -80,7 +79,6 @@ class NewSession(RequestBody):
     title: str | None = _TITLE
     document: str | None = _DOCUMENT
     documents: list[Annotated[str, Field(max_length=PATH_LIMIT)]] | None = _DOCUMENTS
-    workspace: str | None = WORKSPACE
 
 
 class SessionChange(RequestBody):
@@ -89,7 +87,6 @@ class SessionChange(RequestBody):
     title: str | None = _TITLE
     document: str | None = _DOCUMENT
     documents: list[Annotated[str, Field(max_length=PATH_LIMIT)]] | None = _DOCUMENTS
-    workspace: str | None = WORKSPACE
 
 
 class NewMessage(RequestBody):
@@ -111,7 +108,6 @@ class NewMessage(RequestBody):
         max_length=ID_LIMIT,
         description="With an id of yours a message that is sent twice is stored once.",
     )
-    workspace: str | None = WORKSPACE
 
 
 class SessionReply(Reply):
@@ -180,7 +176,7 @@ _ONE = "/{session:path}"
     SavedSession, 400, 404, 409, 422, 503, success=201))  # fmt: skip
 async def create_session(request: Request, asked: NewSession) -> Response:
     """Begin a session."""
-    served = served_workspace(request, asked.workspace)
+    served = served_workspace(request)
     chosen = None if asked.id is None else checked_session(asked.id)
 
     def create() -> Session:
@@ -195,7 +191,7 @@ async def create_session(request: Request, asked: NewSession) -> Response:
             title=asked.title, document_context=_tied(asked), session_id=chosen
         )
 
-    return await _saved(request, served, create, document=_tied(asked), status=201)
+    return await _saved(served, create, document=_tied(asked), status=201)
 
 
 @router.get("", responses=documented(SessionsReply, 404, 422, 503))
@@ -203,16 +199,15 @@ async def list_sessions(
     request: Request,
     limit: LimitQuery = 50,
     offset: OffsetQuery = 0,
-    workspace: WorkspaceQuery = None,
 ) -> Response:
     """List sessions, the one changed last first."""
-    served = served_workspace(request, workspace)
+    served = served_workspace(request)
 
     def read() -> SessionsReply:
         sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
         return SessionsReply.model_validate({"sessions": sessions, "next_offset": following})
 
-    return (await archive_worker(request).run(read)).response()
+    return (await served.archivist.run(read)).response()
 
 
 @router.get(f"{_ONE}/export", responses=documented(ArchiveFile, 404, 422, 503) | {
@@ -226,11 +221,10 @@ async def export_session(
     request: Request,
     session: SessionPath,
     format: ExportFormat = "json",
-    workspace: WorkspaceQuery = None,
 ) -> Response:
     """Write a session out whole."""
-    served = served_workspace(request, workspace)
-    found = await archive_worker(request).run(lambda: archive(_store_of(served, session), session))
+    served = served_workspace(request)
+    found = await served.archivist.run(lambda: archive(_store_of(served, session), session))
     if format == "markdown":
         return Response(to_markdown(found), media_type="text/markdown")
     return Response(to_json([found]), media_type="application/json")
@@ -242,10 +236,9 @@ async def show_session(
     session: SessionPath,
     limit: LimitQuery = 50,
     offset: OffsetQuery = 0,
-    workspace: WorkspaceQuery = None,
 ) -> Response:
     """Return a session with a page of its messages, oldest first."""
-    served = served_workspace(request, workspace)
+    served = served_workspace(request)
 
     def read() -> tuple[Session, tuple[Message, ...]]:
         store = _store_of(served, session)
@@ -255,7 +248,7 @@ async def show_session(
             return found, ()
         return found, store.messages(session, last=end - offset, before_seq=end + 1)
 
-    found, messages = await archive_worker(request).run(read)
+    found, messages = await served.archivist.run(read)
     end = offset + limit
     more = {"page": messages, "next_offset": end if end < found.message_count else None}
     told = asdict(found) | {"documents": found.documents}
@@ -265,7 +258,7 @@ async def show_session(
 @router.patch(_ONE, responses=documented(SavedSession, 400, 404, 409, 422, 503))
 async def change_session(request: Request, session: SessionPath, asked: SessionChange) -> Response:
     """Give a session a title, or say which document it is about; what is left out stays."""
-    served = served_workspace(request, asked.workspace)
+    served = served_workspace(request)
 
     def change() -> Session:
         store = _store_of(served, session, writes=True)
@@ -275,21 +268,19 @@ async def change_session(request: Request, session: SessionPath, asked: SessionC
             store.set_document(session, _tied(asked))
         return store.session(session)
 
-    return await _saved(request, served, change, document=_tied(asked))
+    return await _saved(served, change, document=_tied(asked))
 
 
 @router.delete(_ONE, responses=documented(DeletedReply, 404, 422, 503))
-async def delete_session(
-    request: Request, session: SessionPath, workspace: WorkspaceQuery = None
-) -> Response:
+async def delete_session(request: Request, session: SessionPath) -> Response:
     """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
-    served = served_workspace(request, workspace)
+    served = served_workspace(request)
 
     def delete() -> None:
         _store_of(served, session)
         served.memory.delete(session)
 
-    await archive_worker(request).run(delete)
+    await served.archivist.run(delete)
     return DeletedReply(deleted=session).response()
 
 
@@ -297,7 +288,7 @@ async def delete_session(
     MessageReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
 async def add_message(request: Request, session: SessionPath, asked: NewMessage) -> Response:
     """Store a message at the end of a session; when this returns it is on the disk."""
-    served = served_workspace(request, asked.workspace)
+    served = served_workspace(request)
     chosen = None if asked.id is None else checked_id(asked.id)
 
     def add() -> Message:
@@ -315,7 +306,7 @@ async def add_message(request: Request, session: SessionPath, asked: NewMessage)
         assert found is not None  # None means that the memory is off, which `writes` refuses
         return found
 
-    stored = await archive_worker(request).run(add)
+    stored = await served.archivist.run(add)
     return MessageReply.model_validate(stored).response(201)
 
 
@@ -341,7 +332,6 @@ def _tied(asked: NewSession | SessionChange) -> str | None:
 
 
 async def _saved(
-    request: Request,
     served: ServedWorkspace,
     save: Callable[[], Session],
     *,
@@ -355,6 +345,6 @@ async def _saved(
         notes = map(served.queries.library.note_on, (document or "").splitlines())
         return saved, [note for note in notes if note]
 
-    session, warnings = await archive_worker(request).run(work)
+    session, warnings = await served.archivist.run(work)
     told = asdict(session) | {"documents": session.documents, "warnings": warnings}
     return SavedSession.model_validate(told).response(status)

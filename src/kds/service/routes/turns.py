@@ -25,7 +25,6 @@ from kds.service.models import (
     CONVERSATION,
     MESSAGE,
     TEXT_LIMIT,
-    WORKSPACE,
     EntryReply,
     Reply,
     RequestBody,
@@ -34,12 +33,12 @@ from kds.service.models import (
 )
 from kds.service.operation import (
     ConversationQuery,
-    WorkspaceQuery,
     documented,
-    router_worker,
+    named_root,
     served_workspace,
 )
 from kds.service.telemetry import HealthReply, Vitals
+from kds.service.workspaces import Workspaces
 
 MOST_PORT: Final = 65_535
 
@@ -74,7 +73,6 @@ class ContextRequest(RequestBody):
         examples=["fab-button-20251103"],
     )
     conversation: str | None = CONVERSATION
-    workspace: str | None = WORKSPACE
 
 
 class WebRequest(RequestBody):
@@ -83,7 +81,6 @@ class WebRequest(RequestBody):
     port: Annotated[int, Field(ge=1, le=MOST_PORT), BeforeValidator(whole)] | None = Field(
         default=None, description="null: any free one, or where it is already."
     )
-    workspace: str | None = WORKSPACE
 
 
 class WebReply(Reply):
@@ -185,64 +182,69 @@ router = APIRouter()
 
 @router.get("/healthz", responses=documented(HealthReply))
 async def healthz(request: Request) -> Response:
-    """Tell how the service is: its process, its workspaces, and whether a reload failed."""
+    """Tell how the service is: its process, the open workspaces, and whether a reload failed.
+
+    Opens none. `status` is that of the named workspace, of all where none is named.
+    """
     vitals: Vitals = request.app.state.vitals
-    return vitals.report(request.app.state.workspaces).response()
+    workspaces: Workspaces = request.app.state.workspaces
+    return vitals.report(workspaces, named=named_root(request)).response()
+
+
+@router.post("/open", responses=documented(HealthReply, 400, 404, 503))
+async def open_workspace(request: Request) -> Response:
+    """Open the named workspace, which takes a second, and tell how the service is."""
+    served_workspace(request)
+    return await healthz(request)
 
 
 @router.post("/route", responses=documented(TurnReply, 400, 404, 409, 422, 503))
 async def route(request: Request, asked: RouteRequest) -> Response:
     """Route a message: what it refers to, its intent, and the agent's prompt, filled in."""
-    served = served_workspace(request, asked.workspace)
-    turn = await routed(served, router_worker(request), asked)
+    served = served_workspace(request)
+    turn = await routed(served, asked)
     return JSONResponse({**to_wire(turn), "warnings": list(served.warnings)})
 
 
 @router.get("/context", responses=documented(ContextReply, 400, 404, 422, 503))
-async def load_context(
-    request: Request, conversation: ConversationQuery = None, workspace: WorkspaceQuery = None
-) -> Response:
+async def load_context(request: Request, conversation: ConversationQuery = None) -> Response:
     """Return what a conversation remembers, oldest first."""
-    conversations = served_workspace(request, workspace).conversations
-    read = router_worker(request).run(lambda: conversations.journal(conversation).load())
+    served = served_workspace(request)
+    read = served.worker.run(lambda: served.conversations.journal(conversation).load())
     return _context(await read)
 
 
 @router.post("/context", responses=documented(ContextReply, 400, 404, 422, 503))
 async def log_context(request: Request, asked: ContextRequest) -> Response:
     """Remember a message as it stands, with secrets taken out, and return the context."""
-    served = served_workspace(request, asked.workspace)
+    served = served_workspace(request)
     entry = served.entry(
         asked.message, asked.intent, context_ref=asked.context_ref, session_id=asked.session_id
     )
     journal = served.conversations.journal(asked.conversation)
-    return _context(await router_worker(request).run(lambda: journal.log(entry)))
+    return _context(await served.worker.run(lambda: journal.log(entry)))
 
 
 @router.delete("/context", responses=documented(ClearedReply, 400, 404, 422, 503))
-async def clear_context(
-    request: Request, conversation: ConversationQuery = None, workspace: WorkspaceQuery = None
-) -> Response:
+async def clear_context(request: Request, conversation: ConversationQuery = None) -> Response:
     """Forget a conversation, and tell how many entries it had."""
-    conversations = served_workspace(request, workspace).conversations
-    count = await router_worker(request).run(lambda: conversations.clear(conversation))
+    served = served_workspace(request)
+    count = await served.worker.run(lambda: served.conversations.clear(conversation))
     return ClearedReply(cleared=count).response()
 
 
 @router.get("/prompts", responses=documented(list[PromptReply], 404, 422))
-async def list_prompts(request: Request, workspace: WorkspaceQuery = None) -> Response:
+async def list_prompts(request: Request) -> Response:
     """List the prompts of a workspace: the packaged ones, and its own laid over them."""
-    prompts = served_workspace(request, workspace).conversations.library.prompts()
+    prompts = served_workspace(request).conversations.library.prompts()
     found: list[Any] = [PromptReply.model_validate(prompt).model_dump() for prompt in prompts]
     return JSONResponse(found)
 
 
 @router.get("/prompts/{name}", responses=documented(PromptBodyReply, 404, 422))
-async def show_prompt(
-    request: Request, name: PromptName, workspace: WorkspaceQuery = None
-) -> Response:
+async def show_prompt(request: Request, name: PromptName) -> Response:
     """Return one prompt with its template."""
-    library = served_workspace(request, workspace).conversations.library
+    library = served_workspace(request).conversations.library
     try:
         prompt = library.get(name)
     except DispatchError as error:
@@ -253,7 +255,7 @@ async def show_prompt(
 @router.post("/web", tags=["web"], responses=documented(WebReply, 400, 404, 409, 422, 503))
 async def open_web(request: Request, asked: WebRequest) -> Response:
     """Open the web page, unless it is open, and let one browser in."""
-    served = served_workspace(request, asked.workspace)
+    served = served_workspace(request)
     host: SiteHost | None = request.app.state.site
     if host is None:
         raise ConflictError("this service has no web page", hint="start it: kds web")

@@ -1,0 +1,157 @@
+"""One service for all workspaces of a user: opened when named, let go when unused, kept apart."""
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kds.api.conversations import Conversations
+from kds.brain.turn import Turn
+from kds.hooks.call import WORKSPACE_HEADER
+
+from ...effort import PATIENCE_S
+from .conftest import NO_SOCKETS, Running, problem, running_for_user, socket_client, wait_until
+
+pytestmark = pytest.mark.skipif(NO_SOCKETS, reason="no unix sockets here")
+
+FAB = {"message": "I want to add a FAB button"}
+PURPLE = {"message": "Make it purple"}
+
+
+@pytest.fixture
+def shared() -> Iterator[Running]:
+    """A service that keeps no workspace open, as one in the background."""
+    with running_for_user() as service:
+        yield service
+
+
+def roots(client: httpx.Client) -> list[str]:
+    return [one["root"] for one in client.get("/healthz").json()["workspaces"]]
+
+
+def let_go(service: Running) -> None:
+    """Have the service let go of what nobody uses."""
+    loop = service.service._loop
+    assert loop is not None
+    going = asyncio.run_coroutine_threadsafe(service.service._workspaces.let_go(0.0), loop)
+    going.result(PATIENCE_S)
+
+
+def test_a_workspace_is_opened_when_it_is_named(shared: Running, folder: Path) -> None:
+    with socket_client(folder) as client:
+        assert roots(client) == []
+        assert client.post("/route", json=FAB).json()["intent"] == "PLAN"
+        assert roots(client) == [str(folder)]
+        same = {WORKSPACE_HEADER: f"{folder}/x/.."}
+        (folder / "x").mkdir()
+        assert client.post("/open", headers=same).json()["workspaces"][0]["turns"] == 1
+
+
+def test_a_path_of_any_letters_is_named(shared: Running, folder: Path) -> None:
+    odd = folder.with_name(f"{folder.name} 100%25 Größe")
+    folder.rename(odd)
+    with socket_client(odd) as client:
+        assert roots(client) == []
+        client.post("/route", json=FAB).raise_for_status()
+        assert roots(client) == [str(odd)]
+
+
+@pytest.mark.parametrize("root", ["nowhere", "/nowhere/at/all", "%00", "../.."])
+def test_what_is_not_a_folder_is_not_found(shared: Running, folder: Path, root: str) -> None:
+    with socket_client(folder) as client:
+        reply = client.post("/route", json=FAB, headers={WORKSPACE_HEADER: root})
+    assert problem(reply) == (404, "no such folder")
+
+
+def test_a_request_without_a_workspace_is_refused(shared: Running, folder: Path) -> None:
+    with socket_client(folder) as client:
+        del client.headers[WORKSPACE_HEADER]
+        assert problem(client.post("/route", json=FAB)) == (400, "the request names no workspace")
+        assert client.get("/healthz").status_code == 200
+
+
+def test_one_that_does_not_load_is_an_error_for_itself_alone(
+    shared: Running, folder: Path, tmp_path: Path
+) -> None:
+    rules = tmp_path / "kds-brain" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "own.yaml").write_text("rules: [")
+    with socket_client(tmp_path) as broken, socket_client(folder) as client:
+        reply = broken.post("/route", json=FAB)
+        assert reply.status_code == 500
+        assert str(rules / "own.yaml") in reply.json()["error"]["where"]
+        assert client.post("/route", json=FAB).status_code == 200
+        (rules / "own.yaml").unlink()
+        assert broken.post("/route", json=FAB).json()["intent"] == "PLAN"
+
+
+@pytest.mark.parametrize("busy", ["open", "route"])
+def test_one_that_is_busy_does_not_hold_up_another(
+    shared: Running, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: str
+) -> None:
+    slow, gate = tmp_path / "slow", threading.Event()
+    shutil.copytree(folder, slow)
+    entered = threading.Event()
+    route, open_ = Conversations.route, Conversations.open
+
+    def wait() -> None:
+        entered.set()
+        assert gate.wait(PATIENCE_S)
+
+    def slow_route(self: Conversations, message: str, **how: Any) -> Turn:
+        if busy == "route" and self.workspace.root == slow:
+            wait()
+        return route(self, message, **how)
+
+    def slow_open(workspace: Any, **how: Any) -> Conversations:
+        if busy == "open" and workspace.root == slow:
+            wait()
+        return open_(workspace, **how)
+
+    monkeypatch.setattr(Conversations, "route", slow_route)
+    monkeypatch.setattr(Conversations, "open", slow_open)
+    replies: list[httpx.Response] = []
+    with socket_client(slow) as waiting, socket_client(folder) as client:
+        asking = threading.Thread(target=lambda: replies.append(waiting.post("/route", json=FAB)))
+        asking.start()
+        assert entered.wait(PATIENCE_S)
+        assert client.post("/route", json=FAB).json()["intent"] == "PLAN"
+        assert replies == []
+        gate.set()
+        asking.join(PATIENCE_S)
+    assert replies[0].json()["intent"] == "PLAN"
+
+
+def test_one_that_nobody_uses_is_let_go_and_comes_back_as_it_was(
+    shared: Running, folder: Path
+) -> None:
+    with socket_client(folder) as client:
+        client.post("/route", json=FAB).raise_for_status()
+        let_go(shared)
+        assert roots(client) == []
+        assert client.post("/route", json=PURPLE).json()["expanded"] == "Make the FAB button purple"
+
+
+def test_one_that_is_kept_open_stays(folder: Path) -> None:
+    with running_for_user(folder) as service, service.client() as client:
+        let_go(service)
+        assert roots(client) == [str(folder)]
+        del client.headers[WORKSPACE_HEADER]
+        assert client.post("/route", json=FAB).status_code == 200, "it is the default"
+
+
+def test_its_log_is_in_its_own_folder(shared: Running, folder: Path) -> None:
+    rules = folder / "kds-brain" / "rules"
+    with socket_client(folder) as client:
+        client.post("/route", json=FAB).raise_for_status()
+        rules.mkdir()
+        (rules / "own.yaml").write_text("rules: [{id: x}]\n")
+        wait_until(lambda: client.get("/healthz").json()["status"] == "degraded")
+    wait_until((folder / "kds-brain" / "service.log").exists)
+    assert "reload failed" in (folder / "kds-brain" / "service.log").read_text()
+    assert not [line for line in shared.lines if "reload" in line]
