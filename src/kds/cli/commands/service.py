@@ -272,8 +272,8 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
     "http://127.0.0.1:8765/healthz",
 )
 @option("--workspace DIR", "Folder of a workspace that stays open; may be given several times. "
-        "Others are opened when a request names them.  [default: $KDS_HOME, else searched]", to="folders", type=NamedPath(),
-        multiple=True)  # fmt: skip
+        "Others are opened when a request names them.  [default: $KDS_HOME, else searched]",
+        to="folders", type=NamedPath(), multiple=True)  # fmt: skip
 @option("--http [HOST:]PORT", "Also answer HTTP on loopback, with a token; port 0: any free one. "
         "`kds service status` names the port and the token's file.")  # fmt: skip
 @option("--team [HOST:]PORT", "Also answer people with tokens of their own (`kds team add`), each "
