@@ -1,31 +1,142 @@
 """The conversation context on disk: the last few messages, shared by every open window.
 
-One JSON object a line, at most LIMIT of them, none older than MAX_AGE; both hold whenever
-the file is read or written, and what they rule out leaves the disk (DESIGN 3). Why a file
-of lines: docs/decisions/0002-jsonl-working-memory.md.
+One JSON object a line, at most LIMIT of them, none older than MAX_AGE; both hold whenever the file
+is read or written, and what they rule out leaves the disk. Names and order of the fields are the
+format: ``timestamp``, ``user_message``, ``intent``, ``session_id``, ``context_ref`` and ``origin``
+(each of the two left out when there is none). Why a file of lines:
+docs/decisions/0002-jsonl-working-memory.md.
 """
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from kds.brain.clock import Clock, utc_now
-from kds.brain.context.journal import Line, decode_lines, encode, latest
-from kds.brain.context.origin import within_reach
+from kds.brain.clock import Clock, read_moment, utc_now
+from kds.brain.context.origin import ORIGIN, within_reach
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile
+from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import storable, withheld, without
-from kds.brain.turn import ContextEntry
+from kds.brain.turn import ContextEntry, entry_to_wire
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as it stands in the file: its number from 1, its bytes, and what it says.
+
+    Exactly one of ``entry`` and ``damage`` (why it cannot be read) is set.
+    """
+
+    number: int
+    raw: bytes
+    entry: ContextEntry | None = None
+    damage: str | None = None
+
+
+def encode(entry: ContextEntry) -> bytes:
+    """Write ``entry`` as one line without its line end.
+
+    Raises ValueError when the timestamp has no time zone.
+    """
+    if entry.timestamp.tzinfo is None:
+        raise ValueError("the timestamp of an entry must be aware")
+    record = entry_to_wire(replace(entry, timestamp=entry.timestamp.astimezone(UTC)))
+    return json.dumps(record, ensure_ascii=False).encode()
+
+
+LINE_LIMIT: Final = 1_000_000
+"""Bytes. A message has at most 100,000 characters; six bytes each where a program escapes them."""
+
+
+MOST_LINES: Final = 1_000
+"""Lines read, the last ones: ten are kept, and a file of millions would take a minute."""
+
+
+def latest(content: bytes) -> tuple[int, bytes]:
+    """How many lines stand before the last MOST_LINES, and those last ones."""
+    earlier, *last = content.rsplit(b"\n", MOST_LINES)
+    if len(last) < MOST_LINES:
+        return 0, content
+    return earlier.count(b"\n") + 1, b"\n".join(last)
+
+
+def decode_lines(content: bytes, *, first: int = 1) -> Iterator[Line]:
+    """Read every line that is not blank; a damaged one says why, and never raises.
+
+    The last line may lack its line end. Unknown fields are kept out, not reported: a newer KDS may
+    write more. ``first`` is the number of the first line.
+    """
+    from jsonlines import InvalidLineError, Reader  # 40 ms of imports: late
+
+    numbered = [
+        (number, raw.strip(b" \t\r"))
+        for number, raw in enumerate(content.split(b"\n"), start=first)
+        if raw.strip(b" \t\r")
+    ]
+    # The standard parser, whatever else is installed: the same lines are damaged everywhere.
+    short = [raw for _, raw in numbered if len(raw) <= LINE_LIMIT]
+    reader = Reader(short, loads=_loads)
+    for number, raw in numbered:
+        if len(raw) > LINE_LIMIT:
+            yield Line(number, raw, damage=f"longer than {LINE_LIMIT:,} bytes")
+            continue
+        try:
+            yield Line(number, raw, entry=_entry(reader.read(type=dict)))
+        except InvalidLineError as error:
+            yield Line(number, raw, damage=error.message.split(" (line ")[0])
+        except ValueError as error:
+            yield Line(number, raw, damage=str(error))
+
+
+def _loads(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _entry(record: Mapping[str, object]) -> ContextEntry:
+    return ContextEntry(
+        timestamp=read_moment(_text(record, "timestamp"), name="timestamp"),
+        user_message=_text(record, "user_message"),
+        intent=_text(record, "intent"),
+        session_id=_text_or_none(record, "session_id"),
+        context_ref=_text_or_none(record, "context_ref") if "context_ref" in record else None,
+        origin=_origin(record.get("origin")),
+    )
+
+
+def _origin(value: object) -> str | None:
+    return value if isinstance(value, str) and ORIGIN.fullmatch(value) else None
+
+
+def _text(record: Mapping[str, object], name: str) -> str:
+    value = _field(record, name)
+    if not isinstance(value, str):
+        raise ValueError(f"'{name}' is not a text")
+    return well_formed(value)
+
+
+def _text_or_none(record: Mapping[str, object], name: str) -> str | None:
+    return None if _field(record, name) is None else _text(record, name)
+
+
+def _field(record: Mapping[str, object], name: str) -> object:
+    if name not in record:
+        raise ValueError(f"'{name}' is missing")
+    return record[name]
+
 
 LIMIT: Final = 10
-"""Entries kept (DESIGN 3)."""
+"""Entries kept."""
 
 MAX_AGE: Final = timedelta(hours=2)
-"""An entry of exactly this age is kept, an older one is not (DESIGN 3)."""
+"""An entry of exactly this age is kept, an older one is not."""
 
 FUTURE_TOLERANCE: Final = timedelta(minutes=5)
 """How far ahead of the clock a timestamp may be: two machines on one folder, a clock put
@@ -89,15 +200,11 @@ class _Sorted:
         return not (self.damaged or self.expired or self.rotated)
 
 
-def nothing_to_check() -> None:
-    """The check of a journal that may always be written to."""
-
-
 class ContextJournal(Journal):
     """Load, log and clear the context in ``path``. Any number of processes may do so at once.
 
     With an ``origin`` entries are logged as its own, and those out of its reach are not loaded
-    (`kds.brain.context.origin`). ``limit`` is that of DESIGN 3 unless a caller has a reason.
+    (`kds.brain.context.origin`). ``limit`` is that LIMIT unless a caller has a reason.
     Every method raises StoreError when the file cannot be used.
     """
 
@@ -109,7 +216,7 @@ class ContextJournal(Journal):
         origin: str | None = None,
         limit: int = LIMIT,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
-        check: Callable[[], None] = nothing_to_check,
+        check: Callable[[], object] = bool,
     ) -> None:
         """``check`` raises an error when nothing may be kept here now; asked before each entry."""
         self.text = LockedFile(path)

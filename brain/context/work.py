@@ -20,7 +20,7 @@ from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedText
-from kds.brain.secrets.withheld import withheld, without
+from kds.brain.secrets.redaction import withheld, without
 from kds.brain.store.columns import kept_text
 from kds.brain.turn import Turn, from_wire, read, to_wire
 
