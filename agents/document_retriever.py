@@ -10,9 +10,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation
 
-from kds.brain.documents.document_recall import DOCUMENT_BIAS
-from kds.brain.documents.document_values import ALL, DocumentHit
-from kds.brain.documents.documents import Documents
+from kds.brain.documents.recall import DOCUMENT_BIAS
+from kds.brain.documents.store import Documents
+from kds.brain.documents.values import ALL, DocumentHit
 from kds.brain.passages.store import Embedder
 
 

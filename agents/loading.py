@@ -15,7 +15,7 @@ from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
 from kds.agents.running import AgentRunnable
 from kds.agents.tools import AnyTool, built_in_tools
-from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import KdsError, WorkspaceError
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.settings import load_settings

@@ -18,7 +18,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import Field
 
 from kds.agents.document_retriever import DocumentRetriever
-from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import log_recall

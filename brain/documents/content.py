@@ -1,14 +1,15 @@
 """A document as a reader hands it to the store: headings, and blocks of text under them.
 
-A reader says what the file's own marks say (this is a heading, a list's item, a row of a table);
-what the text itself says (this defines a term) is found out by the store, alike for all kinds.
+A reader says what the file's own marks say (a heading, a list's item, a row of a table); what the
+text itself says (this defines a term) is found out by the store, alike for all kinds.
 """
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
-from kds.brain.documents.document_values import DocumentKind
+from kds.brain.documents.values import DocumentKind
 
 BlockKind = Literal["paragraph", "item", "row", "code"]
 
@@ -78,3 +79,121 @@ class Source:
     modified: datetime
     digest: str
     """SHA-256, in hexadecimal."""
+
+
+LABELS: Final = (
+    "section|sec\\.|article|art\\.|clause|chapter|part|paragraph|para\\.|rule|item|step|title"
+    "|appendix|annex|schedule|exhibit|attachment|subsection|§§?"
+)
+"""Words that stand before a number and say what is numbered."""
+
+ROMAN: Final = re.compile(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.I)
+
+_REFERRED: Final = re.compile(
+    r"\b(?:meanings?|defined|definition|described|specified|set\s+(?:forth|out)|given|provided|listed)\b"
+    rf"[^.;]{{0,60}}?\b(?:in|under|by|to|of)\s+(?P<label>{LABELS})\s*(?P<number>\d+(?:\.\d+)*"
+    r"|[IVXLC]+\b|[A-Z]\b)",
+    re.IGNORECASE,
+)
+_CLAUSE: Final = re.compile(
+    r"^(?:[^\S\n]|[*_(\[])*+(\d{1,2}(?:\.\d{1,2})+)[.)\]*_]*\s+(?=[A-Z\"“(*])", re.MULTILINE
+)
+_LABELLED: Final = re.compile(
+    rf"(?P<label>{LABELS})\s*(?P<number>\d+(?:[.\-]\d+)*[a-z]?|[ivxlcdm]+|[a-z](?:[.\-]\d+)*)"
+    r"(?=$|[\s.:,;)\]–—-])(?P<end>\s*[.:)–—-]*\s*)(?P<title>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NUMBERED: Final = re.compile(
+    r"(?P<number>\d{1,2}(?:\.\d+)*|[A-Z](?:\.\d+)+|[IVXLC]+(?=\.))[.)]?[ \t:–—-]+(?P<title>\S.*)",
+    re.DOTALL,
+)
+_ROMAN_VALUES: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+_SHORT: Final = {"sec.": "section", "art.": "article", "para.": "paragraph", "§": "section",
+                 "§§": "section", "subsection": "section"}  # fmt: skip
+
+
+def read_heading(
+    text: str, level: int, *, page: int | None = None, line: int | None = None
+) -> Heading:
+    """Take a heading apart.
+
+    >>> heading = read_heading("Section 4.02. Collections", 2)
+    >>> heading.label, heading.number, heading.title
+    ('section', '4.02', 'Collections')
+    >>> read_heading("ARTICLE II", 1).number, read_heading("Rate limits", 1).title
+    ('II', 'Rate limits')
+    """
+    text = " ".join(text.split())
+    label, number, title = _apart(text)
+    return Heading(text, level, number, title, label, page, line)
+
+
+def number_key(number: str) -> str:
+    """Return the spelling that all spellings of a number share.
+
+    >>> number_key("4.02"), number_key("4.2."), number_key("II"), number_key("A.1")
+    ('4.2', '4.2', '2', 'a.1')
+    """
+    parts = re.split(r"[.\-]", number.strip(". ").casefold())
+    if len(parts) == 1 and len(number) > 1 and (value := roman_value(number)):
+        return str(value)
+    if len(parts) == 1 and number.casefold() in ("i", "v", "x"):
+        return str(roman_value(number))
+    return ".".join(part.lstrip("0") or "0" for part in parts)
+
+
+def roman_value(text: str) -> int:
+    """Return what a Roman numeral is worth; 0 when it is none.
+
+    >>> roman_value("XIV"), roman_value("mix tape")
+    (14, 0)
+    """
+    if not text or not ROMAN.fullmatch(text):
+        return 0
+    values = [_ROMAN_VALUES[letter] for letter in text.casefold()]
+    return sum(
+        -value if value < max(values[at + 1 :], default=0) else value
+        for at, value in enumerate(values)
+    )
+
+
+def referred_in(text: str) -> tuple[str, str]:
+    """Return label and number's key of the section that a definition hands on to; "" for none.
+
+    >>> referred_in('"Premises" has the meaning given in Schedule 1.')
+    ('schedule', '1')
+    """
+    found = _REFERRED.search(text)
+    return (label_of(found["label"]), number_key(found["number"])) if found else ("", "")
+
+
+def clause_keys(text: str) -> tuple[str, ...]:
+    """Return the keys of the clauses that begin in a text: paragraphs with numbers, no headings.
+
+    >>> clause_keys("2.1 The Supplier shall deliver.\\n\\n2.2. It may not be late by 1.5 days.")
+    ('2.1', '2.2')
+    """
+    return tuple(dict.fromkeys(number_key(found[1]) for found in _CLAUSE.finditer(text)))
+
+
+def label_of(word: str) -> str:
+    """Return the one name of a label: "§" and "Sec." are sections."""
+    word = word.casefold()
+    return _SHORT.get(word, word)
+
+
+def _apart(text: str) -> tuple[str, str, str]:
+    if found := _LABELLED.fullmatch(text):
+        number = found["number"]
+        plain = found["end"].strip() or not found["title"] or number[0].isdigit()
+        if number[0].isdigit() or (
+            _is_number_word(number, found["label"]) and (plain or number.isupper())
+        ):
+            return label_of(found["label"]), number, found["title"].strip(" .")
+    if found := _NUMBERED.fullmatch(text):
+        return "", found["number"], found["title"].strip(" .")
+    return "", "", text.strip()
+
+
+def _is_number_word(number: str, label: str) -> bool:
+    return bool(roman_value(number)) or len(number.partition(".")[0]) == 1

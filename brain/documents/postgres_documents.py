@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from kds.brain.documents.document_schema import CONTRADICTIONS
-from kds.brain.documents.document_values import Holdings
-from kds.brain.documents.documents import Documents
-from kds.brain.documents.drafting import DraftPassage
+from kds.brain.documents.chunking import DraftPassage
+from kds.brain.documents.store import Documents
+from kds.brain.documents.table import CONTRADICTIONS
+from kds.brain.documents.values import Holdings
 from kds.brain.passages.postgres_passages import (
     PostgresPassages,
     indexed,

@@ -10,9 +10,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.document_retriever import DocumentRetriever
-from kds.brain.documents.content import Block, Content, Part, Source
-from kds.brain.documents.document_store import DocumentStore
-from kds.brain.documents.heading import read_heading
+from kds.brain.documents.content import Block, Content, Part, Source, read_heading
+from kds.brain.documents.store import DocumentStore
 from kds.brain.errors import StoreError
 
 FEES = ("Fees", '"Fee" means 1 % of the sum.', '"Late Fee" means 2 % of what is late.')

@@ -7,7 +7,7 @@ from document_texts import Put
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.brain.documents.documents import Documents
+from kds.brain.documents.store import Documents
 from kds.brain.errors import StoreError
 
 

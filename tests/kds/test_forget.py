@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import kds.forget
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import ContextJournal
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.store import DocumentStore
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile, locked
 from kds.brain.learning.events import EventLog, LearningEvent

@@ -12,7 +12,7 @@ import pytest
 
 import kds
 from kds.api.turn_log import TurnLog
-from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.learning.events import FILE_NAME as EVENTS
 from kds.brain.learning.events import LearningEvent
 from kds.brain.secrets.redaction import storable

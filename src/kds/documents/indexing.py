@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from kds.api.embeddings import Teller
 from kds.brain.documents.content import Source
-from kds.brain.documents.document_values import Document
-from kds.brain.documents.documents import Documents
+from kds.brain.documents.store import Documents
+from kds.brain.documents.values import Document
 from kds.brain.errors import KdsError, StoreError
 from kds.documents.folder import Choice, documents_in
 from kds.readers.reading import file_source, read_document, read_source

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kds.brain.documents.document_values import UPLOADS
+from kds.brain.documents.values import UPLOADS
 from kds.brain.files import locked, make_private_folder, replace_private
 from kds.brain.workspace import Workspace
 from kds.readers.reading import readable_kind

@@ -6,9 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
 
-from kds.brain.documents.document_store import DocumentPlace
-from kds.brain.documents.document_values import ALL, DocumentRecall, Holdings
-from kds.brain.documents.documents import Documents
+from kds.brain.documents.store import DocumentPlace, Documents
+from kds.brain.documents.values import ALL, DocumentRecall, Holdings
 from kds.brain.errors import StoreError
 from kds.brain.passages.store import Embedder
 from kds.brain.workspace import Workspace

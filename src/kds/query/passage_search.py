@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from kds.brain.documents.document_values import DocumentHit, DocumentRecall
+from kds.brain.documents.values import DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore

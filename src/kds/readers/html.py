@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.documents.content import Block, Content, Heading
-from kds.brain.documents.heading import read_heading
+from kds.brain.documents.content import Block, Content, Heading, read_heading
 from kds.brain.installation import load_extra
 from kds.readers.sections import (
     JOINED,

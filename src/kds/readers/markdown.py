@@ -11,8 +11,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from kds.brain.documents.content import Block, BlockKind, Content, Heading
-from kds.brain.documents.heading import read_heading
+from kds.brain.documents.content import Block, BlockKind, Content, Heading, read_heading
 from kds.readers.sections import Row, first_heading, in_sections, row_blocks
 from kds.readers.text import with_drawn_headings
 

@@ -18,8 +18,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.documents.content import Content, Heading, Part
-from kds.brain.documents.heading import read_heading
+from kds.brain.documents.content import Content, Heading, Part, read_heading
 from kds.brain.installation import load_extra
 from kds.brain.timeouts import Deadline
 from kds.readers.sections import DocumentError, document_errors

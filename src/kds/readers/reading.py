@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.documents.content import Content, Source
-from kds.brain.documents.document_values import DocumentKind
+from kds.brain.documents.values import DocumentKind
 from kds.readers.docx import read_docx
 from kds.readers.html import charset_of, read_html
 from kds.readers.markdown import read_markdown

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kds.brain.documents.content import Block, Content, Heading, Part
-from kds.brain.documents.definition import LISTED, leading
-from kds.brain.documents.heading import read_heading
+from kds.brain.documents.content import Block, Content, Heading, Part, read_heading
+from kds.brain.documents.definitions import LISTED, leading
 from kds.readers.sections import in_sections
 
 LONGEST: Final = 110

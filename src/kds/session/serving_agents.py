@@ -185,7 +185,7 @@ class AgentDesk:
     def _tools(self) -> Sequence[AnyTool]:
         """The tools that prompt files may name; they come with LangChain, so with a model."""
         from kds.agents.tools import built_in_tools  # LangChain: for who has a model
-        from kds.brain.documents.document_store import DocumentPlace  # 0.1 s of imports
+        from kds.brain.documents.store import DocumentPlace  # 0.1 s of imports
 
         return built_in_tools(
             memory=MemoryPlace.of(self._workspace),

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, RootModel, model_validator
 
 from kds.api.measures import mean, percentile, rounded, share
 from kds.api.same_text import matches
-from kds.brain.documents.document_values import Section
+from kds.brain.documents.values import Section
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.yaml_files import Document, parse_yaml, read_text, validate
 from kds.query.metric import FROM_TURN

@@ -7,9 +7,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from kds.brain.documents.document_store import DocumentPlace
-from kds.brain.documents.document_values import UPLOADS, Document, Section
-from kds.brain.documents.documents import Documents
+from kds.brain.documents.store import DocumentPlace, Documents
+from kds.brain.documents.values import UPLOADS, Document, Section
 from kds.brain.errors import KdsError, MessageError, UnknownNameError
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, State, add_documents

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from document_texts import Put, putting
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.store import DocumentStore
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.documents.content import Block
-from kds.brain.documents.definition import definitions, leading
+from kds.brain.documents.definitions import definitions, leading
 
 
 @pytest.mark.parametrize(

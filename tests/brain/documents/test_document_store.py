@@ -10,7 +10,7 @@ from document_conformance import DocumentConformance
 from document_recall_conformance import RecallConformance
 from document_texts import LEASE, Put, source_of
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.store import DocumentStore
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import SqliteStore
 from kds.readers.text import read_text

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.documents.heading import number_key, read_heading, referred_in, roman_value
+from kds.brain.documents.content import number_key, read_heading, referred_in, roman_value
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from document_texts import source_of
 
-from kds.brain.documents.comparison import compared_sides
-from kds.brain.documents.content import Block
-from kds.brain.documents.definition import definitions, leading
-from kds.brain.documents.drafting import draft
-from kds.brain.documents.heading import clause_keys, referred_in
-from kds.brain.documents.question import read_asked
+from kds.brain.documents.chunking import draft
+from kds.brain.documents.content import Block, clause_keys, referred_in
+from kds.brain.documents.definitions import definitions, leading
+from kds.brain.documents.question import compared_sides, read_asked
 from kds.brain.words.tokens import estimate_tokens
 from kds.readers.pdf import page_lines
 from kds.readers.reading import read_document

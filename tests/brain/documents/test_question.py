@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.documents.comparison import compared_sides
-from kds.brain.documents.question import read_asked, side_of
+from kds.brain.documents.question import compared_sides, read_asked, side_of
 from kds.brain.words.stems import phrase_key
 
 DEFINED = ("Determination Date", "Closing Date", "Date", "Trustee", "Trustee Fee", "webhook")

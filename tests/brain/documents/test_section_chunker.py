@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kds.brain.documents.chunking import CHUNK_TOKENS, CutSection, cut
 from kds.brain.documents.content import Block, BlockKind
-from kds.brain.documents.section_chunker import CHUNK_TOKENS, CutSection, cut
 from kds.brain.words.tokens import estimate_tokens
 
 WORDS = st.text(alphabet='abcdefg ABC.,;:"“”()*\n-1290é漢', max_size=400)

@@ -7,7 +7,7 @@ import pytest
 from conformance import HandClock
 from passage_conformance import DocumentShelf, MessageShelf, PassageConformance
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.store import DocumentStore
 from kds.brain.memory.memory_store import SqliteStore
 
 

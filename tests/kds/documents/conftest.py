@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.store import DocumentStore
 
 
 @pytest.fixture

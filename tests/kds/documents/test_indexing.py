@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.clock import utc_now
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.store import DocumentStore
 from kds.documents import indexing
 from kds.documents.folder import Choice
 from kds.documents.indexing import Report, add_documents
@@ -95,7 +95,7 @@ def test_another_reader_reads_again(
 ) -> None:
     write(shelf / "a.md", "alpha")
     add_documents(store, [shelf])
-    monkeypatch.setattr("kds.brain.documents.document_table.READER", 999)
+    monkeypatch.setattr("kds.brain.documents.table.READER", 999)
     assert states(add_documents(store, [shelf])) == {"a.md": "replaced"}
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.workspace import Workspace
 from kds.readers.reading import read_document, read_source
 

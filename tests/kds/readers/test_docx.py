@@ -9,7 +9,7 @@ import docx
 import pytest
 from document_files import headings, said
 
-from kds.brain.documents.definition import definitions
+from kds.brain.documents.definitions import definitions
 from kds.readers.docx import read_docx
 from kds.readers.sections import DocumentError
 

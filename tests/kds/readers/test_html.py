@@ -7,7 +7,7 @@ from document_files import headings, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.brain.documents.definition import definitions
+from kds.brain.documents.definitions import definitions
 from kds.readers.html import read_html
 from kds.readers.sections import DocumentError
 

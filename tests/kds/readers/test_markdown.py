@@ -6,7 +6,7 @@ from document_files import headings, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.documents.section_chunker import cut
+from kds.brain.documents.chunking import cut
 from kds.readers.markdown import read_markdown
 
 TEXT = """\

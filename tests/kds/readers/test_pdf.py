@@ -8,7 +8,7 @@ from document_files import headings, pdf_bytes, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.store import DocumentStore
 from kds.documents.indexing import add_documents
 from kds.readers.pdf import page_lines, read_pdf
 from kds.readers.sections import DocumentError

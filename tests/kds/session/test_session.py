@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kds
-from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.words.tokens import estimate_tokens
 from kds.documents.indexing import add_documents
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import add_documents
 from kds.query.query_service import QueryService

@@ -8,10 +8,9 @@ from typing import Any, Final
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
-from kds.brain.documents.document_store import DocumentPlace
-from kds.brain.documents.document_values import ALL, Document, DocumentHit, DocumentRecall, Section
-from kds.brain.documents.documents import Documents
-from kds.brain.documents.heading import number_key
+from kds.brain.documents.content import number_key
+from kds.brain.documents.store import DocumentPlace, Documents
+from kds.brain.documents.values import ALL, Document, DocumentHit, DocumentRecall, Section
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group, option

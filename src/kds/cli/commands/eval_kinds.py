@@ -17,7 +17,7 @@ from kds.api.settings_lines import write_values
 from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
 from kds.brain.config import LiveConfig
 from kds.brain.discovery import BRAIN
-from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recall import recall_settings

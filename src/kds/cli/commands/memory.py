@@ -13,8 +13,8 @@ import click
 from kds.api.embeddings import embed_waiting
 from kds.api.session_names import LAST, NOTHING, all_sessions, find_session
 from kds.brain.clock import utc_now
-from kds.brain.documents.document_store import DocumentPlace
-from kds.brain.documents.document_values import Holdings
+from kds.brain.documents.store import DocumentPlace
+from kds.brain.documents.values import Holdings
 from kds.brain.errors import StoreError
 from kds.brain.files import replace_private
 from kds.brain.memory.export import (

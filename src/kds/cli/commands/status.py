@@ -9,7 +9,7 @@ import click
 
 from kds.brain.clock import minute
 from kds.brain.context.conversations import Contexts
-from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import KEPT

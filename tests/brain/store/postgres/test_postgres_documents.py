@@ -9,9 +9,9 @@ from document_conformance import DocumentConformance
 from document_recall_conformance import RecallConformance
 from document_texts import putting, stock
 
-from kds.brain.documents.document_store import DocumentStore
-from kds.brain.documents.document_values import DocumentRecall
 from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.documents.store import DocumentStore
+from kds.brain.documents.values import DocumentRecall
 from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.store.postgres import Server
 

@@ -155,6 +155,30 @@ class Holdings:
     schema_version: int
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage as it is judged: its stems, and those of what is around it."""
+
+    chunk_id: int
+    document: str
+    title: str
+    path: str
+    """The headings that lead to it, as JSON: many passages share them."""
+    tokens: int
+    stems: str
+    beside: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A section that the question names: "Section 4.02(b)"."""
+
+    label: str
+    key: str
+    inner: tuple[str, ...]
+    text: str
+
+
 def cite(title: str, section: Sequence[str], *, term: str = "", page: int | None = None) -> str:
     """Return where something stands, for people.
 

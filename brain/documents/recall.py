@@ -1,0 +1,488 @@
+"""Recall: the passages that a question is about, best first, with reasons.
+
+Words and, with an embedding model, meaning are searched; passages that define a term of the
+question and those of sections that it names by number come along. All are judged once more, lifted
+when they are of the document asked about, and for a comparison each of the things compared gets a
+place among the first. Nothing here changes the store.
+
+Every signal of the second look is worth as much as the rarity of what it is about, so that one rare
+word does not lose against three common ones. The weights were set by hand on 162 questions over an
+agreement, an API guide, a handbook, two contracts and the pages of docs/; halving or doubling one
+of eight moved recall@5 by at most one question. On 91 questions over three other documents recall@5
+of questions that stand alone was 100 %.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from time import perf_counter
+from typing import Final
+
+from kds.brain.documents.question import (
+    WORTH,
+    Asked,
+    Concept,
+    is_about_meaning,
+    read_asked,
+    side_of,
+    without_references,
+)
+from kds.brain.documents.table import DocumentTable
+from kds.brain.documents.values import Candidate, Document, DocumentHit, DocumentRecall, Passage
+from kds.brain.passages.question import LONG_QUERY, Term
+from kds.brain.passages.recall import DenseHits, Log, embed_question, search_vectors, words_told
+from kds.brain.passages.rerank import Weights, fuse, rarity
+from kds.brain.passages.store import Embedder
+from kds.brain.passages.values import Scored
+from kds.brain.words.stems import WORD, has_phrase, said, stem, stem_line
+
+SATURATION: Final = 1.0
+"""BM25's k1."""
+
+LENGTH: Final = 0.35
+"""BM25's b: passages are cut to a size, so their lengths say little."""
+
+OWN_HEADING: Final = 1.5
+"""A word of the section's own heading counts as often as that."""
+
+UPPER_HEADING: Final = 1.0
+"""A word of the headings above, or of the document's title. Of 18 questions over 38 documents (the
+pages of docs/) .5 finds one fewer among the first five."""
+
+NEARBY: Final = 0.35
+"""A word that only stands beside the passage in its section."""
+
+SCATTERED: Final = 0.45
+"""What a word of a name is worth where the name is not: "Closing Date" is no Determination Date."""
+
+PHRASE: Final = 0.5
+"""A name that stands there as a whole, of the rarity of its words."""
+
+DEFINITION: Final = 3.0
+"""A passage that defines what the question is about, times the share of the question that asks
+for just that: all of "What is the Closing Date?", little of a question that only names it."""
+
+MENTIONED: Final = 0.12
+"""That share for a question that only names the thing: how it is defined is always of use."""
+
+REFERENCE: Final = 14.0
+"""A passage of the section that is named by number: two very rare words."""
+
+COVERAGE: Final = 0.35
+"""How much of the score depends on how much of the question is there at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the second look made of a passage. The parts add up to the score before coverage."""
+
+    score: float
+    words: float
+    definition: float
+    reference: float
+    has: tuple[str, ...]
+    """Words of the question that it has."""
+    near: tuple[str, ...]
+    """Words that only stand beside it."""
+    defines: tuple[str, ...]
+    refers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """All that is known when the passages of one question are judged."""
+
+    asked: Asked
+    rarities: Mapping[str, float]
+    """Of each term's word."""
+    referred: Mapping[int, tuple[float, str]]
+    """Passages of sections that the question names."""
+    mean_tokens: float
+
+    def judge(self, candidates: Iterable[Candidate]) -> dict[int, Judged]:
+        """Score passages; those that have nothing of the question are left out."""
+        seekers = tuple(map(self._seeker, self.asked.terms))
+        named = tuple((one, self._rarity(one)) for one in self.asked.concepts)
+        share = max(self.asked_share**2 if self.asked.asks_meaning else 0.0, MENTIONED)
+        found = {}
+        for one in candidates:
+            judged = self._judge(one, seekers, named, share)
+            if judged.score > 0.0:
+                found[one.chunk_id] = judged
+        return found
+
+    @property
+    def asked_share(self) -> float:
+        """How much of the question is the names in it, the rest only asking what they are."""
+        named = {word for concept in self.asked.concepts for word in concept.words}
+        total = own = 0.0
+        for term in self.asked.terms:
+            weight = self.rarities.get(term.word, 0.0)
+            if term.stems & named:
+                own += weight
+                total += weight
+            elif not is_about_meaning(term.stems):
+                total += weight
+        return own / total if total else 0.0
+
+    def _seeker(self, term: Term) -> "_Seeker":
+        others = self.asked.synonyms.get(term.word, ())
+        return _Seeker(
+            term.word,
+            self.rarities.get(term.word, 0.0),
+            tuple(term.stems),
+            tuple({stem(word) for word in others}),
+            tuple(
+                one.key
+                for one in self.asked.concepts
+                if len(one.words) > 1 and term.stems.intersection(one.words)
+            ),
+        )
+
+    def _judge(
+        self,
+        one: Candidate,
+        seekers: Sequence["_Seeker"],
+        named: Sequence[tuple[Concept, float]],
+        share: float,
+    ) -> Judged:
+        heading, _ = heading_lines(one.title, one.path)
+        phrases = _phrases(one, heading, named)
+        words = self._words(one, seekers, {concept.key for concept, _ in phrases})
+        score = words.score + sum(PHRASE * worth for _, worth in phrases)
+        defined = [(concept, worth) for concept, worth in named if one.chunk_id in concept.definers]
+        definition = sum(
+            DEFINITION * share * worth * concept.definers[one.chunk_id]
+            for concept, worth in defined
+        )
+        fit, name = self.referred.get(one.chunk_id, (0.0, ""))
+        reference = REFERENCE * fit * _inner_fit(self.asked, one.stems) if fit else 0.0
+        return Judged(
+            score=score + definition + reference,
+            words=score,
+            definition=definition,
+            reference=reference,
+            has=tuple(words.has),
+            near=tuple(words.near),
+            defines=tuple(concept.text for concept, _ in defined),
+            refers=(name,) if fit else (),
+        )
+
+    def _words(self, one: Candidate, seekers: Sequence["_Seeker"], names: Set[str]) -> "_Words":
+        """Score the words of the question; ``names``: keys of the names that are there as such."""
+        heading, above = heading_lines(one.title, one.path)
+        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self.mean_tokens)
+        score = covered = total = 0.0
+        has: list[str] = []
+        near: list[str] = []
+        for seeker in seekers:
+            total += seeker.rarity
+            own = seeker.own(one.stems, heading, above)
+            count = own or NEARBY * seeker.is_in(one.beside)
+            if not count:
+                continue
+            if seeker.names and names.isdisjoint(seeker.names):
+                count *= SCATTERED
+            score += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
+            covered += seeker.rarity * min(own, 1.0)
+            (has if own >= WORTH else near).append(seeker.word)
+        score *= 1.0 - COVERAGE + COVERAGE * (covered / total if total else 0.0)
+        return _Words(score, has, near)
+
+    def _rarity(self, concept: Concept) -> float:
+        return sum(
+            self.rarities.get(term.word, 0.0)
+            for term in self.asked.terms
+            if term.stems.intersection(concept.words)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What the words of a question score in a passage, those it has, those beside it."""
+
+    score: float
+    has: list[str]
+    near: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seeker:
+    """A term on the search for itself in lines of stems."""
+
+    word: str
+    rarity: float
+    stems: tuple[str, ...]
+    others: tuple[str, ...]
+    """Of its synonyms."""
+    names: tuple[str, ...]
+    """The keys of the names that it is a part of."""
+
+    def own(self, text: str, heading: str, above: str) -> float:
+        """Return how often a passage has it, headings included."""
+        own = float(sum(said(text, one) for one in self.stems))
+        own += OWN_HEADING * self.is_in(heading) + UPPER_HEADING * self.is_in(above)
+        if own < 1.0 and any(f" {one} " in text or f" {one} " in heading for one in self.others):
+            return max(own, WORTH)
+        return own
+
+    def is_in(self, line: str) -> bool:
+        """Tell whether a line has it."""
+        return any(f" {one} " in line for one in self.stems)
+
+
+def _phrases(
+    one: Candidate, heading: str, named: Sequence[tuple[Concept, float]]
+) -> list[tuple[Concept, float]]:
+    """Return the names that stand as a whole in a passage or its heading."""
+    return [
+        (concept, worth)
+        for concept, worth in named
+        if has_phrase(one.stems, concept.key) or has_phrase(heading, concept.key)
+    ]
+
+
+@lru_cache(maxsize=20_000)
+def heading_lines(title: str, path: str) -> tuple[str, str]:
+    """Return the stems of the own heading, and of those above and the title."""
+    headings = json.loads(path)
+    own = headings[-1] if headings else ""
+    return stem_line(own), stem_line(" ".join((title, *headings[:-1])))
+
+
+def _inner_fit(asked: Asked, line: str) -> float:
+    """Say how well a passage fits "(b)" behind the number of a section."""
+    inner = [one for reference in asked.references for one in reference.inner]
+    return 1.0 if not inner or said(line, inner[0].casefold()) else 0.7
+
+
+CANDIDATES: Final = 100
+"""Passages with words of the question that get a second look."""
+
+COMMON_SHARE: Final = 0.1
+"""A word that more passages than this share have is not searched for when rarer ones are there;
+where it stands is judged all the same."""
+
+COMMON_FLOOR: Final = 300
+"""Passages: in a small store no word is too common."""
+
+COLUMN_WEIGHTS: Final = (1.0, 1.0, 0.3, 1.5)
+"""BM25 weights of headings, body, surroundings, and terms with identifiers."""
+
+LIMIT: Final = 5
+
+NEAREST: Final = 30
+"""Passages by meaning; those that words did not find are looked at too."""
+
+DOCUMENT_BIAS: Final = 1.15
+"""What a passage of the document asked about counts more (issue 6). Never a filter."""
+
+WEIGHTS: Final = Weights(alpha=0.25, beta=0.75, gamma=0.0)
+"""Of meaning and of everything else."""
+
+SHORTEST_TITLE: Final = 6
+"""Characters of a title that a question may name: shorter ones are words like others."""
+
+FIRST: Final = 3
+"""The places among which a comparison wants each of the things compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A question, and where to look for its answer."""
+
+    query: str
+    limit: int = LIMIT
+    preferred: frozenset[str] = frozenset()
+    """Ids of documents whose passages are lifted by ``bias``."""
+    within: Document | None = None
+    """Only its passages are looked at."""
+    bias: float = DOCUMENT_BIAS
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Title -> id of the documents, to see whether the question names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A passage in the order; ``meaning`` is None where there is no vector."""
+
+    chunk_id: int
+    score: float
+    bias: float
+    meaning: float | None
+
+
+def recall(
+    store: DocumentTable, request: Request, *, embedder: Embedder | None = None
+) -> DocumentRecall:
+    """Find the passages a question is about. An embedding model that fails is a note."""
+    started = perf_counter()
+    log = Log()
+    within = request.within.id if request.within else None
+    with log.stage("question"):
+        asked = read_asked(request.query, lambda keys: store.definers(keys, within))
+        referred = {
+            chunk_id: (fit, one.text)
+            for one in reversed(asked.references)
+            for chunk_id, fit in store.referred(one, within).items()
+        }
+        if referred:
+            asked = without_references(asked)
+    with log.stage("words"):
+        judge, candidates = _candidates(store, asked, referred, within)
+    with log.stage("meaning"):
+        vector = embed_question(embedder, request.query, log)
+        dense = search_vectors(store, vector, within, log, limit=NEAREST)
+    with log.stage("judging"):
+        ids = dict.fromkeys((*candidates, *(hit.chunk_id for hit in dense.hits)))
+        places = {one.chunk_id: one for one in store.candidates(tuple(ids))}
+        judged = judge.judge(places.values())
+    with log.stage("ranking"):
+        ranked = rank(request, places, judged, dense)
+        ranked = diversified(asked, judge, ranked, places)[: request.limit]
+        found = {one.chunk_id: one for one in store.passages([one.chunk_id for one in ranked])}
+        hits = explained(found, ranked, judged, dense.hits)
+    return DocumentRecall(
+        query=request.query,
+        hits=hits,
+        concepts=tuple(one.text for one in asked.concepts),
+        notes=tuple(log.notes),
+        timings_ms=log.timings(started),
+    )
+
+
+def _candidates(
+    store: DocumentTable,
+    asked: Asked,
+    referred: Mapping[int, tuple[float, str]],
+    within: str | None,
+) -> tuple[Judge, tuple[int, ...]]:
+    total, mean = store.measure()
+    counts = store.document_frequencies(asked.words)
+    rarities = {
+        term.word: rarity(sum(counts.get(form, 0) for form in term.forms), total)
+        for term in asked.terms
+    }
+    searched = _searched(asked, counts, total)
+    found = store.search_words(searched, within, limit=CANDIDATES, weights=COLUMN_WEIGHTS)
+    definers = (one for concept in asked.concepts for one in concept.definers)
+    ids = dict.fromkeys((*(hit.chunk_id for hit in found), *definers, *referred))
+    return Judge(asked, rarities, referred, max(mean, 1.0)), tuple(ids)
+
+
+def _searched(asked: Asked, counts: Mapping[str, int], total: int) -> tuple[str, ...]:
+    """Leave out common words where there are others: they cost the most and tell the least."""
+    limit = max(COMMON_FLOOR, COMMON_SHARE * total)
+    own = [form for term in asked.terms for form in term.forms]
+    rare = [word for word in own if counts.get(word, 0) <= limit]
+    others = [word for word in asked.words if word not in own and counts.get(word, 0) <= limit]
+    return (*(rare if any(counts.get(word) for word in rare) else own), *others)
+
+
+def rank(
+    request: Request,
+    places: Mapping[int, Candidate],
+    judged: Mapping[int, Judged],
+    dense: DenseHits,
+) -> list[Ranked]:
+    """Fuse what was judged with what is near, and lift the document asked about."""
+    fused = fuse(
+        {one: found.score for one, found in judged.items()},
+        {},
+        {hit.chunk_id: hit.score for hit in dense.hits if hit.chunk_id in places},
+        weights=WEIGHTS,
+        dense_floor=dense.floor,
+    )
+    favoured = request.preferred or _named(request)
+    found = []
+    for one, score in fused.items():
+        bias = request.bias if places[one].document in favoured else 1.0
+        found.append(Ranked(one, score.score * bias, bias, score.dense))
+    return sorted(found, key=lambda one: (-one.score, one.chunk_id))
+
+
+def _named(request: Request) -> frozenset[str]:
+    """Return the document whose title the question has, the longest one if several."""
+    asked = f" {' '.join(WORD.findall(request.query[:LONG_QUERY].casefold()))} "
+    titles = (title for title in request.titles if len(title) >= SHORTEST_TITLE)
+    found = [title for title in titles if f" {' '.join(WORD.findall(title.casefold()))} " in asked]
+    return frozenset({request.titles[max(found, key=len)]} if found else ())
+
+
+def diversified(
+    asked: Asked, judge: Judge, ranked: list[Ranked], places: Mapping[int, Candidate]
+) -> list[Ranked]:
+    """For a comparison see that the best of each of the things compared is among the first.
+
+    Each side is judged as a question of its own. What comes forward takes the score of what it
+    comes behind; the order of all others stays.
+    """
+    kept = _best_of_sides(asked, judge, {one.chunk_id: one for one in ranked}, places)
+    first = _with(ranked[:FIRST], kept)
+    ids = {one.chunk_id for one in first}
+    return [*first, *(one for one in ranked if one.chunk_id not in ids)]
+
+
+def _best_of_sides(
+    asked: Asked, judge: Judge, ranked: Mapping[int, Ranked], places: Mapping[int, Candidate]
+) -> list[Ranked]:
+    kept: list[Ranked] = []
+    for number in range(len(asked.sides)):
+        side = replace(judge, asked=side_of(asked, number), referred={})
+        found = side.judge(places.values())
+        best = max(found, key=lambda one: (found[one].score * ranked[one].bias, -one), default=None)
+        if best is not None and ranked[best] not in kept:
+            kept.append(ranked[best])
+    return kept
+
+
+def _with(first: list[Ranked], kept: list[Ranked]) -> list[Ranked]:
+    """Put what must be kept among the first, in the place of the last that need not be."""
+    missing = [one for one in kept if one not in first]
+    free = [one for one in first if one not in kept]
+    dropped = free[max(len(free) - len(missing), 0) :]
+    first = [one for one in first if one not in dropped]
+    for one in missing:
+        score = first[-1].score if first else one.score
+        first.append(replace(one, score=max(score, one.score)))
+    return first
+
+
+def explained(
+    passages: Mapping[int, Passage],
+    ranked: Sequence[Ranked],
+    judged: Mapping[int, Judged],
+    dense: Sequence[Scored],
+) -> tuple[DocumentHit, ...]:
+    """Return passages as hits, with their parts and the reasons."""
+    cosines = {hit.chunk_id: hit.score for hit in dense}
+    best = max((found.score for found in judged.values()), default=0.0) or 1.0
+    hits = []
+    for one in ranked:
+        if one.chunk_id not in passages:  # removed meanwhile
+            continue
+        found = judged.get(one.chunk_id)
+        parts = {
+            "words": found.words / best if found else 0.0,
+            "definition": found.definition / best if found else 0.0,
+            "reference": found.reference / best if found else 0.0,
+        }
+        if one.meaning is not None:
+            parts["meaning"] = one.meaning
+        why = tuple(_why(found, cosines.get(one.chunk_id), one.bias))
+        hits.append(DocumentHit(passages[one.chunk_id], one.score, parts, one.bias, why))
+    return tuple(hits)
+
+
+def _why(found: Judged | None, cosine: float | None, bias: float) -> Iterator[str]:
+    if found is not None:
+        for term in found.defines:
+            yield f"defines '{term}'"
+        for name in found.refers:
+            yield f"is in {name}"
+        yield from words_told(found.has, found.near)
+    if cosine is not None:
+        yield f"meaning: cosine {cosine:.2f}"
+    if bias != 1.0:
+        yield f"x{bias:g}: of the document asked about"
