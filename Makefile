@@ -67,6 +67,9 @@ plots:  ## recall against precision, and reliability, with their tables; two min
 turns:  ## the weights of real turns; DATA has chats/dev.jsonl (chats of public repositories, labelled for KDS) and dialogues/dev.json
 	$(BIN)/python tools/fit_turns.py $(DATA) tests/chats router/fitted/turns.npz
 
+activation:  ## the weights of activation; DATA has skills/dev.jsonl (skills of public repositories, prompts labelled for KDS)
+	$(BIN)/python tools/fit_activation.py $(DATA)/skills/dev.jsonl src/kds/activation/fitted.json
+
 decision:  ## the weights of written references; DATA as for `turns`, and tests/dialogues, tests/chats
 	$(BIN)/python tools/fit_decision.py $(DATA) tests router/fitted/decision.json
 

@@ -1,0 +1,175 @@
+"""Suggests the entry of a library that fits a prompt."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from kds.activation.decision import Decision, Ranking, fitted, probability, rank
+from kds.activation.discovery import Found, discover, stamp_of
+from kds.activation.entries import Entry, entries_from
+from kds.activation.features import Encodes, Library, Prompt
+from kds.activation.vectors import StoredVectors
+from kds.brain.encoder import shared_encoder
+from kds.brain.turn import Utterance
+from kds.brain.workspace import Workspace
+
+PRECISION: Final = 0.9
+"""The share of suggestions that are to be right: `activation.precision`."""
+
+VECTORS: Final = "activation.npz"
+
+_FILE: Final = re.compile(r"(?<![\w/])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,5}\b")
+"""A file that a prompt names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What fits a prompt.
+
+    ``ranked`` are names with the probability that they are wanted, best first. ``choice`` is the
+    name to say, or None: silence is the ordinary outcome; ``entry`` is what it names. ``why`` is
+    the evidence for the best one.
+    """
+
+    ranked: tuple[tuple[str, float], ...]
+    choice: str | None
+    why: Mapping[str, float]
+    entry: Entry | None = None
+
+
+NOTHING: Final = Suggestion((), None, {})
+
+
+class Activator:
+    """Knows a library of entries, and which of them a prompt calls for. For any threads."""
+
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        *,
+        encoder: Callable[[], Encodes] = shared_encoder,
+        precision: float = PRECISION,
+        decision: Decision | None = None,
+    ) -> None:
+        self._encoder = encoder
+        self._decision = decision or fitted()
+        self._bar = self._decision.bar(precision)
+        self._found = Found(tuple(entries))
+        self._library = self._read()
+        self._changed: Callable[[], Found | None] = lambda: None
+        self._lock = Lock()
+
+    @classmethod
+    def from_entries(
+        cls, entries: Iterable[Entry | Mapping[str, object]], *, precision: float = PRECISION
+    ) -> "Activator":
+        """Return an activator for mappings with `name`, `kind`, `description` and `body`.
+
+        Raises EntryError.
+
+        >>> notes = {"name": "release-notes", "description": "Write the notes of a release."}
+        >>> activator = Activator.from_entries([notes])
+        >>> activator.suggest("write up what changed for the release").ranked[0][0]
+        'release-notes'
+        """
+        return cls(entries_from(entries), precision=precision)
+
+    @classmethod
+    def open(
+        cls, workspace: Workspace | Path | str, *, home: Path | None = None,
+        client: str | None = None, precision: float = PRECISION,
+    ) -> "Activator":  # fmt: skip
+        """Return an activator for what a workspace and its user have, which follows changes.
+
+        ``client`` leaves out what another assistant alone reads. The vectors of the entries are
+        kept in the workspace's cache, where there is a workspace folder.
+        """
+        if not isinstance(workspace, Workspace):
+            workspace = Workspace.find(Path(workspace))
+        project, user = workspace.root, home or Path.home()
+
+        def read() -> Found:
+            found = discover(project, user)
+            kept = tuple(entry for entry in found.entries if _is_for(entry, client))
+            return Found(kept, found.problems, found.stamp)
+
+        def changed() -> Found | None:
+            return None if stamp_of(project, user) == opened._found.stamp else read()
+
+        def stored() -> Encodes:
+            return StoredVectors(shared_encoder(), workspace.cache_dir / VECTORS)
+
+        encoder = stored if workspace.brain.is_dir() else shared_encoder
+        opened = cls((), encoder=encoder, precision=precision)
+        opened._use(read())
+        opened._changed = changed
+        return opened
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries as they were last read."""
+        return self._found.entries
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Files that could not be read, each with the reason."""
+        return self._found.problems
+
+    def suggest(self, text: str, history: Sequence[Utterance] = ()) -> Suggestion:
+        """Return the entries that fit ``text``, said after ``history`` (oldest first)."""
+        with self._lock:
+            if (changed := self._changed()) is not None:
+                self._use(changed)
+            library = self._library
+        if library is None or not text.strip():
+            return NOTHING
+        prompt = Prompt(text, history)
+        found = rank(library, prompt, self._decision.ranking)
+        wanted = probability(found.signs, self._decision.wanted)
+        best = library.entries[found.order[0]]
+        said = wanted >= self._bar and best.suggested and _suits(best, text)
+        ranked = tuple(_probabilities(library, found, wanted))
+        return Suggestion(ranked, best.name if said else None, found.signs, best if said else None)
+
+    def _use(self, found: Found) -> None:
+        self._found = found
+        self._library = self._read()
+
+    def _read(self) -> Library | None:
+        if not self._found.entries:
+            return None
+        encoder = self._encoder()
+        library = Library(self._found.entries, encoder)
+        if isinstance(encoder, StoredVectors):
+            encoder.keep()
+        return library
+
+
+def _is_for(entry: Entry, client: str | None) -> bool:
+    return client is None or entry.client in {client, "agents", "kds"}
+
+
+def _suits(entry: Entry, text: str) -> bool:
+    """Whether the files that a prompt names, if any, are among those that an entry is for."""
+    named = _FILE.findall(text)
+    if not entry.paths or not named:
+        return True
+    return any(
+        fnmatch(file, glob) or fnmatch(Path(file).name, Path(glob).name)
+        for file in named
+        for glob in entry.paths
+    )
+
+
+def _probabilities(library: Library, found: Ranking, wanted: float) -> Iterable[tuple[str, float]]:
+    """The best entry as calibrated; the others share what is left by their own shares."""
+    best, *others = found.order
+    yield library.entries[best].name, wanted
+    left = 1 - found.shares[best]
+    for row in others:
+        share = found.shares[row] / left if left > 0 else 0.0
+        yield library.entries[row].name, min(wanted, share * (1 - wanted))

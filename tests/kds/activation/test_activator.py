@@ -1,0 +1,214 @@
+"""What fits a prompt: from a list of entries, and from the files of a project and its user."""
+
+from pathlib import Path
+
+import pytest
+
+from kds.activation import Activator
+from kds.activation.entries import EntryError
+from kds.brain.turn import Utterance
+
+LIBRARY = [
+    {
+        "name": "release-notes",
+        "kind": "skill",
+        "description": "Write release notes from merged pull requests. Use when a version is about"
+        " to be published. Do not use for commit messages.",
+    },
+    {
+        "name": "deploy",
+        "kind": "command",
+        "description": "Deploy the application to staging or production.",
+    },
+    {
+        "name": "db-migration",
+        "kind": "skill",
+        "description": "Create and check database migrations. Use when a table changes.",
+    },
+    {
+        "name": "security-reviewer",
+        "kind": "agent",
+        "description": "Reviews code for injection, leaked secrets and missing authorization.",
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def activator() -> Activator:
+    return Activator.from_entries(LIBRARY)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "best"),
+    [
+        ("write the release notes for 2.4", "release-notes"),
+        ("WRITE THE RELEASE NOTES FOR 2.4", "release-notes"),
+        ("the orders table needs a currency column", "db-migration"),
+        ("could somebody inject SQL through the search form?", "security-reviewer"),
+        ("deply to staging pls", "deploy"),
+    ],
+)
+def test_the_entry_that_fits_is_ranked_first(activator: Activator, prompt: str, best: str) -> None:
+    assert activator.suggest(prompt).ranked[0][0] == best
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "don't deploy yet",
+        "rename deploy() to release()",
+        "what does the deploy command do?",
+        "make the button purple",
+        "thanks!",
+        "yes",
+        "",
+    ],
+)
+def test_nothing_is_said_where_nothing_is_wanted(activator: Activator, prompt: str) -> None:
+    assert activator.suggest(prompt).choice is None
+
+
+def test_what_is_said_is_the_best_entry_and_probabilities_fall(activator: Activator) -> None:
+    told = activator.suggest("please write the release notes for version 2.4 from the merged PRs")
+    chances = [chance for _, chance in told.ranked]
+    assert told.choice == told.ranked[0][0] == "release-notes"
+    assert told.entry is not None
+    assert told.entry.kind == "skill"
+    assert chances == sorted(chances, reverse=True)
+    assert set(told.why) >= {"terms", "whole", "negation"}
+
+
+def test_a_yes_is_read_with_the_offer_of_the_reply(activator: Activator) -> None:
+    offer = Utterance("The version is tagged. Shall I write the release notes now?", "assistant")
+    history = (Utterance("tag 2.4"), offer)
+    assert activator.suggest("yes please", history).ranked[0][0] == "release-notes"
+
+
+def test_an_empty_library_says_nothing() -> None:
+    told = Activator.from_entries([]).suggest("write the release notes")
+    assert (told.ranked, told.choice) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"kind": "skill"}, "entry 1: an entry without a name"),
+        ({"name": "x", "kind": "tool"}, "entry 1 (x): unknown kind 'tool'"),
+        ({"name": "x", "description": 3}, "entry 1 (x): 'description' is not text"),
+    ],
+)
+def test_a_wrong_entry_is_refused_with_its_number(entry: dict[str, object], said: str) -> None:
+    with pytest.raises(EntryError) as raised:
+        Activator.from_entries([entry])
+    assert str(raised.value).startswith(said)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def skill(name: str, description: str, *more: str) -> str:
+    return "\n".join(["---", f"name: {name}", f"description: {description}", *more, "---", "Body."])
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    (root / "kds-brain").mkdir(parents=True)
+    return root
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def test_every_client_s_entries_are_found(project: Path, home: Path) -> None:
+    write(project / ".claude/skills/notes/SKILL.md", skill("notes", "Release notes: write them"))
+    write(project / ".claude/commands/db/migrate.md", "Migrate the database.\n")
+    write(project / ".github/prompts/review.prompt.md", "---\ndescription: Review it\n---\nGo.")
+    write(project / ".github/agents/tester.agent.md", "---\ndescription: Tests\n---\nGo.")
+    write(project / ".gemini/commands/ship.toml", 'description = "Ship"\nprompt = "Do it"\n')
+    write(project / ".opencode/agent/helper.md", "---\ndescription: Helps\n---\nGo.")
+    write(project / ".agents/skills/lint/SKILL.md", skill("lint", "Lint the code"))
+    write(home / ".codex/prompts/fix.md", "Fix the build.\n")
+    write(
+        home / ".claude/plugins/cache/market/tools/1.0/skills/pdf/SKILL.md",
+        skill("pdf", "Read PDF"),
+    )
+    found = {(e.client, e.kind, e.name) for e in Activator.open(project, home=home).entries}
+    assert found == {
+        ("claude", "skill", "notes"),
+        ("claude", "command", "db:migrate"),
+        ("copilot", "prompt", "review"),
+        ("copilot", "agent", "tester"),
+        ("gemini", "command", "ship"),
+        ("opencode", "agent", "helper"),
+        ("agents", "skill", "lint"),
+        ("codex", "prompt", "fix"),
+        ("claude", "skill", "pdf"),
+    }
+
+
+def test_a_client_is_told_of_what_it_reads_only(project: Path, home: Path) -> None:
+    write(project / ".claude/skills/notes/SKILL.md", skill("notes", "Write notes"))
+    write(project / ".agents/skills/lint/SKILL.md", skill("lint", "Lint the code"))
+    entries = Activator.open(project, home=home, client="codex").entries
+    assert [entry.name for entry in entries] == ["lint"]
+
+
+def test_changes_are_followed(project: Path, home: Path) -> None:
+    path = project / ".claude/skills/notes/SKILL.md"
+    activator = Activator.open(project, home=home)
+    assert activator.suggest("write the notes").ranked == ()
+    write(path, skill("notes", "Write release notes"))
+    assert activator.suggest("write the notes").ranked[0][0] == "notes"
+    path.unlink()
+    assert activator.suggest("write the notes").ranked == ()
+
+
+def test_what_only_the_user_may_start_is_ranked_and_never_said(project: Path, home: Path) -> None:
+    text = "write the release notes for version 2.4"
+    path = project / ".claude/skills/release-notes/SKILL.md"
+    write(path, skill("release-notes", "Write the release notes of a version"))
+    activator = Activator.open(project, home=home)
+    assert activator.suggest(text).choice == "release-notes"
+    line = "disable-model-invocation: true"
+    write(path, skill("release-notes", "Write the release notes of a version", line))
+    told = activator.suggest(text)
+    assert (told.ranked[0][0], told.choice) == ("release-notes", None)
+
+
+def test_an_entry_for_other_files_than_those_named_is_not_said(project: Path, home: Path) -> None:
+    path = project / ".claude/skills/release-notes/SKILL.md"
+    write(path, skill("release-notes", "Write the release notes", "paths: docs/releases/*.md"))
+    activator = Activator.open(project, home=home)
+    assert activator.suggest("write the release notes in docs/releases/2.4.md").choice
+    assert activator.suggest("write the release notes in src/app/main.py").choice is None
+
+
+def test_files_that_cannot_be_read_are_named_and_the_others_count(
+    project: Path, home: Path
+) -> None:
+    write(project / ".gemini/commands/bad.toml", "description = \n")
+    write(project / ".claude/skills/bad/SKILL.md", skill("a\x1b[31mb", "Coloured"))
+    write(project / ".claude/skills/notes/SKILL.md", skill("notes", "Use this: when it rains"))
+    activator = Activator.open(project, home=home)
+    assert [(e.name, e.description) for e in activator.entries] == [
+        ("notes", "Use this: when it rains")
+    ]
+    assert [problem.split(":")[0].rsplit("/", 1)[-1] for problem in activator.problems] == [
+        "SKILL.md",
+        "bad.toml",
+    ]
+
+
+def test_vectors_are_kept_private_and_damage_is_mended(project: Path, home: Path) -> None:
+    write(project / ".claude/skills/notes/SKILL.md", skill("notes", "Write release notes"))
+    first = Activator.open(project, home=home).suggest("write the notes").ranked
+    kept = project / "kds-brain/cache/activation.npz"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.write_bytes(b"damaged")
+    assert Activator.open(project, home=home).suggest("write the notes").ranked == first
+    assert kept.read_bytes() != b"damaged"
