@@ -159,8 +159,8 @@ def _report(
         said = chance >= bar
         bars[str(promise)] = bar
         click.echo(
-            f"precision {promise}: bar {bar:.3f}, said {said.sum()}, right {right[said].mean():.3f},"
-            f" recall {(right & said).sum() / wanted.sum():.3f},"
+            f"precision {promise}: bar {bar:.3f}, said {said.sum()}, right {right[said].mean():.3f}"
+            f", recall {(right & said).sum() / wanted.sum():.3f},"
             f" said where nothing fits {(said & ~wanted).sum() / (~wanted).sum():.3f}"
         )
     return bars
