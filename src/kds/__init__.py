@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kds.service.background import spawn_service as spawn_service
     from kds.service.desk import Desk as Desk
     from kds.service.desk import open_desk as open_desk
-    from kds.session.answer import Answer as Answer
+    from kds.session.exchange import Answer as Answer
     from kds.session.session import Session as Session
     from kds.testing.dialogues import Dialogue as Dialogue
     from kds.testing.dialogues import ExpectedTurn as ExpectedTurn
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "kds.agents": "RouterRunnable",
-    "kds.session.answer": "Answer",
+    "kds.session.exchange": "Answer",
     "kds.brain.errors": (
         "ConfigError DialogueFileError DispatchError ExampleFileError KdsError MessageError "
         "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"

@@ -19,15 +19,11 @@ from kds.brain.context.work import Halted, Work, WorkInMemory, WorkStore
 from kds.brain.settings import load_settings
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.session.answer import Answer
-from kds.session.confirmed_amnesia import Forgetting
-from kds.session.course import Course
-from kds.session.exchange import Exchange, Means
-from kds.session.nearest import NearestConversations
-from kds.session.opening import Opener, Opening
-from kds.session.place import resume, slip_notes, tidy, work_of
-from kds.session.serving_agents import AgentDesk, first_assignment
-from kds.session.session_memory import Said, SessionMemory
+from kds.session.agent_runs import AgentDesk, first_assignment
+from kds.session.conversation import NearestConversations, resume, slip_notes, tidy, work_of
+from kds.session.exchange import Answer, Exchange, ExchangeDeps, Forgetting
+from kds.session.memory import Said, SessionMemory
+from kds.session.planning import Course, TurnPlan, TurnPlanner
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -49,27 +45,27 @@ class Session:
 
     def __init__(
         self,
-        opener: Opener,
+        planner: TurnPlanner,
         desk: AgentDesk,
         *,
         forgetting: Forgetting,
         named: bool = False,
         notes: tuple[str, ...] = (),
     ) -> None:
-        self.workspace = opener.conversations.workspace
+        self.workspace = planner.conversations.workspace
         """Whose session it is."""
-        self.conversations = opener.conversations
+        self.conversations = planner.conversations
         """What routes its messages."""
-        self.memory = opener.memory
+        self.memory = planner.memory
         """What it remembers."""
-        self.conversation = opener.conversation
+        self.conversation = planner.conversation
         """Under which name its messages are routed; None: as the workspace's own."""
         self.warnings = notes
         """What went wrong on opening without being an error."""
         self._named = named
-        self._opener = opener
-        self._means = Means(
-            desk, opener.course, opener.memory, opener.work, forgetting, opener.conversation
+        self._planner = planner
+        self._deps = ExchangeDeps(
+            desk, planner.course, planner.memory, planner.work, forgetting, planner.conversation
         )
         self._lock = Lock()
         self._running: WeakSet[Exchange] = WeakSet()
@@ -117,19 +113,19 @@ class Session:
         else:
             memory.session = memory.session or work.load().work.session
             work = WorkInMemory()
-        opener = Opener(conversations, memory, work, course, conversation, log)
+        planner = TurnPlanner(conversations, memory, work, course, conversation, log)
         forgetting = Forgetting(workspace, memory, clock)
-        return cls(opener, desk, forgetting=forgetting, named=name is not None, notes=notes)
+        return cls(planner, desk, forgetting=forgetting, named=name is not None, notes=notes)
 
     @property
     def work(self) -> Work:
         """The work in progress. Raises StoreError."""
-        return self._opener.work.load().work
+        return self._planner.work.load().work
 
     @property
     def has_model(self) -> bool:
         """Whether a model is configured; whether it answers will be seen."""
-        return self._means.desk.has_model
+        return self._deps.desk.has_model
 
     @property
     def alone(self) -> bool:
@@ -180,13 +176,13 @@ class Session:
         Raises what `ask` raises.
         """
         self._bind()
-        opening = self._opener.open(message, agent=agent, halt=self._halt_running)
+        opening = self._planner.open(message, agent=agent, halt=self._halt_running)
         return self._exchange(opening, follow=follow)
 
     def begin_hand_over(self, intent: str | None = None, *, follow: bool = False) -> Exchange:
         """As `hand_over`; the answer comes when the exchange is iterated over."""
         self._bind()
-        return self._exchange(self._opener.hand_over(intent), follow=follow)
+        return self._exchange(self._planner.hand_over(intent), follow=follow)
 
     def hand_over(self, intent: str | None = None, *, follow: bool = False) -> Answer:
         """Let the agent that was offered go on with the work, or the one of ``intent``.
@@ -201,7 +197,7 @@ class Session:
         What they have said is kept, marked as halted.
         """
         agents = self._halt_running()
-        before = self._opener.work.change(Work.idle).work
+        before = self._planner.work.change(Work.idle).work
         if not agents and not before.pending:
             return None
         return Halted(agents, before.pending, before.exchange)
@@ -209,22 +205,22 @@ class Session:
     def preview(self, message: str, *, agent: str | None = None) -> Preview:
         """Say what would be sent to the first agent, without asking it or keeping anything."""
         self._bind()
-        opening = self._opener.rehearsed().open(message, agent=agent, halt=lambda: ())
+        opening = self._planner.rehearsed().open(message, agent=agent, halt=lambda: ())
         if not opening.legs:
             return Preview(opening.turn, says=opening.says, notes=opening.notes)
         intent, notes = opening.legs[0], opening.notes
-        course = self._opener.course
+        course = self._planner.course
         if course.must_confirm(intent) and not opening.confirmed:
             notes = (*notes, f"{course.agent(intent).name} is asked only after a yes")
         assignment = first_assignment(opening, course.agent(intent), self.memory)
-        return Preview(opening.turn, self._means.desk.messages(assignment), notes=notes)
+        return Preview(opening.turn, self._deps.desk.messages(assignment), notes=notes)
 
     def clear(self) -> int:
         """Begin afresh: forget the context and the work in progress; returns the entries.
 
         What was said stays in the memory, as a session of its own (`kds memory delete`).
         """
-        self._opener.work.clear()
+        self._planner.work.clear()
         count = self.conversations.clear(self.conversation)
         if not self._named:
             self.memory.begin_anew()
@@ -246,8 +242,8 @@ class Session:
     ) -> None:
         self.close()
 
-    def _exchange(self, opening: Opening, *, follow: bool) -> Exchange:
-        exchange = Exchange(opening, self._means, follow=follow)
+    def _exchange(self, opening: TurnPlan, *, follow: bool) -> Exchange:
+        exchange = Exchange(opening, self._deps, follow=follow)
         with self._lock:
             self._running.add(exchange)
         return exchange
@@ -259,11 +255,11 @@ class Session:
         """
         if self._named:
             return
-        found, origin = self._opener.work.load().work, self.conversations.origin
+        found, origin = self._planner.work.load().work, self.conversations.origin
         known = found.session
         new = None if known else self.memory.new_session()
         if new is not None or found.origin != origin:
-            before = self._opener.work.change(
+            before = self._planner.work.change(
                 lambda now: replace(now, session=now.session or new, origin=origin)
             )
             known = before.work.session or new

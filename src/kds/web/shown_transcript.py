@@ -8,7 +8,7 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Session
 from kds.brain.passages.values import Message
 from kds.brain.turn import Turn
-from kds.session.session_memory import KDS
+from kds.session.memory import KDS
 from kds.web.talks import Talk, Telling
 from kds.web.turn_view import Choice, TurnView, choices_of, view_of
 

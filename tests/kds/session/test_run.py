@@ -10,8 +10,8 @@ from kds.agents.model_error import ModelError
 from kds.agents.reply import AgentReply
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
-from kds.session import run as agent_run
-from kds.session.run import AgentRun, Speech
+from kds.session import agent_runs as agent_run
+from kds.session.agent_runs import AgentRun, Speech
 
 from ...effort import PATIENCE_S
 

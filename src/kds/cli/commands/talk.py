@@ -38,7 +38,7 @@ from kds.cli.output import (
 from kds.cli.progress import slow
 from kds.cli.terminal import coloured, for_people, harmless, toned
 from kds.service.desk import LOADING
-from kds.session.answer import Answer
+from kds.session.exchange import Answer
 
 NO_ANSWER: Final = 3
 """Exit code when the model did not answer; the message is kept, and can be asked again."""

@@ -1,18 +1,23 @@
-"""Which conversation a session is in: by its name, and where its work in progress is."""
+"""The conversation of a session: its name, its work in progress, and what routes its messages."""
 
 import time
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol, Self, Unpack
 
+from kds.api.records import Records
 from kds.api.session_names import LAST
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.conversations import conversation_path
-from kds.brain.context.journal import MAX_AGE
-from kds.brain.context.origin import is_other_terminal
+from kds.brain.context.conversations import Contexts, conversation_path
+from kds.brain.context.journal import MAX_AGE, Journal
+from kds.brain.context.origin import is_other_terminal, terminal_origin
 from kds.brain.context.work import FOLDER, NOTHING, Edit, LoadedWork, Work, WorkFile, tidy_work
 from kds.brain.errors import ExposedError, OutageError, StoreError
+from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, locked_text, shared_database
-from kds.session.session_memory import SessionMemory
+from kds.router.prompts.library import PromptLibrary
+from kds.service.desk import Desk
+from kds.service.service_client import How
+from kds.session.memory import SessionMemory
 
 SHARED: Final = "workspace"
 """Name of the file for the conversation that all windows of a workspace share."""
@@ -122,3 +127,81 @@ def slip_notes(memory: SessionMemory, name: str | None) -> tuple[str, ...]:
         return ()
     near = memory.like(name)
     return (f"'{name}' is a new conversation; did you mean '{near}'?",) if near else ()
+
+
+class Routes(Protocol):
+    """What routes the messages of a session, wherever that is done."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether there was no service that could have been asked."""
+        ...
+
+    def route(self, message: str, **how: Unpack[How]) -> Turn:
+        """Route ``message``; see `kds.api.conversations.Conversations.route`."""
+        ...
+
+
+class NearestConversations(Records):
+    """Routes the messages of a session, wherever that is done. Make it with `open`."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        library: PromptLibrary,
+        desk: Routes,
+        *,
+        memory: SessionMemory,
+        notes: list[str] | None = None,
+        origin: str | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
+        """``notes`` are what ``desk`` tells, ``origin`` is where its messages come from."""
+        super().__init__(
+            workspace, library, Contexts(workspace, clock=clock), clock=clock, turns=memory
+        )
+        self._desk = desk
+        self.origin = origin
+        """Where its messages come from (`kds.brain.context.origin`)."""
+        self._notes = [] if notes is None else notes
+
+    @classmethod
+    def open(cls, workspace: Workspace, memory: SessionMemory, *, clock: Clock = utc_now) -> Self:
+        """Load the prompts of ``workspace``, and without a service all that routing needs.
+
+        Raises ConfigError when a file does not load.
+        """
+        notes: list[str] = []
+        desk = Desk(workspace, turns=memory, clock=clock, tell=notes.append)
+        served = desk.find() is not None
+        library = PromptLibrary.load(workspace.prompts_dir) if served else desk.own().library
+        origin = terminal_origin()
+        return cls(workspace, library, desk, notes=notes, memory=memory, origin=origin, clock=clock)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there was no service that could have been asked."""
+        return self._desk.alone
+
+    def route(self, message: str, **how: Unpack[How]) -> Turn:
+        """Route ``message``; see `kds.api.conversations.Conversations.route`."""
+        how.setdefault("origin", self.origin)
+        return self._desk.route(message, **how)
+
+    def journal(
+        self,
+        conversation: str | None = None,
+        *,
+        join: bool = False,
+        inherit: bool = True,
+        origin: str | None = None,
+    ) -> Journal:
+        """As `Records.journal`, from where the session's messages come from."""
+        origin = origin or self.origin
+        return super().journal(conversation, join=join, inherit=inherit, origin=origin)
+
+    def take_notes(self) -> tuple[str, ...]:
+        """What there is to tell since this was last called."""
+        notes = tuple(dict.fromkeys(self._notes))
+        self._notes.clear()
+        return notes

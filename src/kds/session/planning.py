@@ -1,24 +1,121 @@
 """What a message comes to: which agents are to serve it, or what is said instead.
 
-The message is logged here, whatever becomes of it, before any model is asked.
+The message is logged here, in any case, before a model is asked. Where the work goes is decided
+from the prompt files and from what was said.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
-from kds.agents.agent import prompt_named
+from kds.agents.agent import Agent, prompt_named
+from kds.agents.reply import AgentReply
 from kds.brain.context.work import Halted, Offer, Work, WorkInMemory, WorkStore
 from kds.brain.errors import DispatchError, MessageError
-from kds.brain.message import clean_message
+from kds.brain.message import clean_message, one_line
 from kds.brain.turn import UNKNOWN, Turn, Utterance
 from kds.router.discourse.consent import goes_ahead, goes_on, reaction
 from kds.router.discourse.reply import closing_question, proposes
 from kds.router.log import entry_of
-from kds.session.course import Course
-from kds.session.nearest import NearestConversations
-from kds.session.session_memory import Said, SessionMemory
+from kds.router.prompts.library import PromptLibrary
+from kds.session.conversation import NearestConversations
+from kds.session.memory import Said, SessionMemory
+
+AMNESIA: Final = "AMNESIA"
+"""The one intent that is known by name here: what follows a yes is done by KDS itself, not by a
+model that follows a prompt, so no prompt file can say it (`kds.session.exchange`)."""
+
+MAX_CHAIN: Final = 5
+"""Agents that serve one message without the user saying anything: PLAN, EXECUTE, TEST and two
+more of a project's own."""
+
+_QUOTED: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The agents of one workspace, and the rules of passing work on."""
+
+    library: PromptLibrary
+    workspace: str
+
+    def agent(self, intent: str) -> Agent:
+        """The agent of an intent. Raises DispatchError."""
+        return Agent.for_intent(intent, self.library, workspace=self.workspace)
+
+    def must_confirm(self, intent: str) -> bool:
+        """Tell whether the user has to say yes before the agent of ``intent`` begins."""
+        return intent in _always_confirmed() or self.agent(intent).prompt.confirm
+
+    def corrects(self, intent: str) -> bool:
+        """Tell whether messages of ``intent`` say that something is wrong."""
+        return intent in self.library.corrections()
+
+    def question(self, intent: str, turn: Turn, detail: str = "") -> str:
+        """The question for confirmation: what will happen, and what the message was."""
+        agent = self.agent(intent)
+        said = one_line(turn.expanded or turn.message)
+        quoted = said if len(said) <= _QUOTED else f"{said[: _QUOTED - 1].rstrip()}…"
+        happens = f'"{quoted}" goes to {agent.name}: {agent.prompt.description}'
+        asks = f"Shall it {agent.prompt.phrase}? Yes does it; anything else drops it."
+        return "\n".join(filter(None, (happens, detail, asks)))
+
+    def turn_for(self, turn: Turn, intent: str, rest: Sequence[str] = ()) -> Turn:
+        """``turn`` as the agent of ``intent`` gets it, with its prompt; ``rest`` comes later."""
+        agent = self.agent(intent)
+        mine = replace(
+            turn,
+            intent=intent,
+            confidence=turn.confidence if turn.intent == intent else 1.0,
+            alternatives=turn.alternatives if turn.intent == intent else (),
+            secondary_intents=tuple(rest),
+            action="abstain" if intent == UNKNOWN else "route",
+            agent=agent.name,
+            prompt_file=agent.prompt.ref,
+        )
+        return replace(mine, prompt=agent.render(mine))
+
+    def offers(self, intent: str, reply: AgentReply | None = None) -> tuple[Offer, ...]:
+        """Where the work of an agent may go next: what its model chose, then its prompt file."""
+        chosen = {one.intent: one.reason for one in (reply.handoffs if reply else ())}
+        # What UNKNOWN could hand on to is every agent: nothing that is worth an offer.
+        listed = () if intent == UNKNOWN else self.agent(intent).prompt.handoffs
+        names = dict.fromkeys((*chosen, *listed))
+        return tuple(
+            Offer(one, self.agent(one).name, chosen.get(one, ""), chosen=one in chosen)
+            for one in names
+        )
+
+    def next_offer(
+        self, intent: str, offers: Iterable[Offer], chain: Sequence[str]
+    ) -> Offer | None:
+        """The offer that "go ahead" takes, or None: what was served before is not served again.
+
+        A correction is never next: only the user can say that something is wrong.
+        """
+        for offer in offers:
+            if offer.intent in chain or self.corrects(offer.intent):
+                continue
+            if offer.chosen or not self._only_looks(intent):
+                return offer
+        return None
+
+    def _only_looks(self, intent: str) -> bool:
+        """Whether the agent changes nothing. Its work does not go on by itself: a question is no
+        order to build, so "go ahead" after one means what the router makes of it."""
+        prompt = self.library.for_intent(intent)
+        return prompt is not None and prompt.only_looks
+
+
+@cache
+def _always_confirmed() -> frozenset[str]:
+    """Confirmed whatever the prompt files of a project say (issue 6): what the packaged ones ask
+    for. What cannot be taken back must not begin because a cloned file leaves out one line."""
+    agents = PromptLibrary.load().agents()
+    return frozenset(agent.intent for agent in agents if agent.intent and agent.confirm)
+
 
 HaltAll = Callable[[], tuple[str, ...]]
 """Stops what runs in this session and returns the names of the agents."""
@@ -33,7 +130,7 @@ _WORD: Final = re.compile(r"[\w']+")
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class TurnPlan:
     """How an exchange begins. Without ``legs`` there is only something to say."""
 
     turn: Turn
@@ -55,7 +152,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Opener:
+class TurnPlanner:
     """Opens the exchanges of one conversation."""
 
     conversations: NearestConversations
@@ -65,7 +162,7 @@ class Opener:
     conversation: str | None = None
     log: bool = True
 
-    def open(self, message: str, *, agent: str | None, halt: HaltAll) -> Opening:
+    def open(self, message: str, *, agent: str | None, halt: HaltAll) -> TurnPlan:
         """Route and log ``message``, unless it answers what was asked or offered.
 
         With ``agent`` (its name, or its intent) it goes there. Raises what
@@ -80,7 +177,7 @@ class Opener:
         notes = (*found.warnings, *notice, *opening.notes, *self.conversations.take_notes())
         return replace(opening, said=text, notes=notes)
 
-    def hand_over(self, intent: str | None) -> Opening:
+    def hand_over(self, intent: str | None) -> TurnPlan:
         """Open the exchange with the agent that was offered. Raises DispatchError."""
         work = self.work.load().work
         turn, offer = work.turn, self._offered(work, intent)
@@ -90,9 +187,9 @@ class Opener:
                 hint=f"offered are: {_listed(work.offers)}" if work.offers else "say what to do",
             )
         mine = self.course.turn_for(turn, offer.intent)
-        return Opening(mine, legs=(offer.intent,), handed=turn.message, chain=work.chain)
+        return TurnPlan(mine, legs=(offer.intent,), handed=turn.message, chain=work.chain)
 
-    def rehearsed(self) -> "Opener":
+    def rehearsed(self) -> "TurnPlanner":
         """The same, leaving no trace: it works on a copy of what is under way now."""
         return replace(self, log=False, work=WorkInMemory(self.work.load().work))
 
@@ -101,7 +198,7 @@ class Opener:
         last = self.memory.last_reply()
         return closing_question(last.text) if last else ""
 
-    def _answering(self, text: str, work: Work, halt: HaltAll) -> Opening | None:
+    def _answering(self, text: str, work: Work, halt: HaltAll) -> TurnPlan | None:
         """The opening of a message that is about what was asked or offered, else None.
 
         A question that the agent asked itself is what "go ahead" answers, not the handoff of
@@ -123,9 +220,9 @@ class Opener:
             mine = self.course.turn_for(self._log_as(text, offer.intent, work.turn), offer.intent)
         else:
             return None
-        return Opening(mine, legs=legs, handed=work.turn.message, chain=work.chain)
+        return TurnPlan(mine, legs=legs, handed=work.turn.message, chain=work.chain)
 
-    def _reacting(self, text: str, work: Work, turn: Turn, intent: str) -> Opening | None:
+    def _reacting(self, text: str, work: Work, turn: Turn, intent: str) -> TurnPlan | None:
         """A pending confirmation ends here, whatever is said: only once is it asked for."""
         verbs = _WORD.findall(self.course.agent(intent).prompt.ask or "")
         said = reaction(text, verbs=verbs)
@@ -136,20 +233,20 @@ class Opener:
             self._log_as(text, intent, turn)
             mine = self.course.turn_for(turn, intent, work.rest)
             legs = (intent, *work.rest)
-            return Opening(mine, legs=legs, confirmed=True, chain=work.chain)
+            return TurnPlan(mine, legs=legs, confirmed=True, chain=work.chain)
         name = self.course.agent(intent).name
         if said == "no":
             refused = self._log_as(text, UNKNOWN, turn)
-            return Opening(refused, says=f"{name} was not started; nothing has changed.")
+            return TurnPlan(refused, says=f"{name} was not started; nothing has changed.")
         return None
 
-    def _declined(self, text: str, work: Work, turn: Turn, halt: HaltAll) -> Opening:
+    def _declined(self, text: str, work: Work, turn: Turn, halt: HaltAll) -> TurnPlan:
         """A no to what the agent proposed: it starts nothing, and halts what runs."""
         stopped = self._stop(work, halt())
         refused = self._log_as(text, UNKNOWN, turn)
-        return Opening(refused, says="Nothing was started; nothing has changed.", stopped=stopped)
+        return TurnPlan(refused, says="Nothing was started; nothing has changed.", stopped=stopped)
 
-    def _routed(self, text: str, agent: str | None, work: Work, halt: HaltAll) -> Opening:
+    def _routed(self, text: str, agent: str | None, work: Work, halt: HaltAll) -> TurnPlan:
         dropped = (f"not confirmed, so {work.confirm} was dropped",) if work.confirm else ()
         turn = self._route(self._addressed(text, agent) if agent else text)
         is_correction = turn.action == "route" and self.course.corrects(turn.intent)
@@ -159,11 +256,11 @@ class Opener:
             turn = self.conversations.log(turn, conversation=self.conversation)
         if turn.action == "clarify":
             self.work.change(Work.idle)
-            return Opening(turn, says=turn.question or "", asks=True, notes=dropped)
+            return TurnPlan(turn, says=turn.question or "", asks=True, notes=dropped)
         intent = turn.intent if turn.action == "route" else UNKNOWN
         offered = intent in {one.intent for one in work.offers}
         before = work.turn.message if work.turn else ""
-        return Opening(
+        return TurnPlan(
             turn,
             legs=(intent, *turn.secondary_intents),
             handed=before if offered or is_correction else "",
