@@ -22,11 +22,10 @@ from kds.service.errors import describe_fault
 from kds.service.models import RouteRequest
 from kds.service.service_client import How, route_request
 from kds.service.workspaces import ServedWorkspace
-from kds.session.exchange import Answer
-from kds.session.exchange import Exchange
 from kds.session.conversation import NearestConversations
-from kds.session.session import Session
+from kds.session.exchange import Answer, Exchange
 from kds.session.memory import SessionMemory
+from kds.session.session import Session
 from kds.web.markup import GrowingText
 
 MOST_TALKS: Final = 32
