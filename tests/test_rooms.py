@@ -28,32 +28,26 @@ SLICE: Final = 80
 """Lines below which a module with a single importer, in its own folder, is a part of that."""
 
 CROWDED: Final[dict[str, int]] = {
-    "brain": 24,
-    "brain/passages": 20,
-    "brain/documents": 20,
-    "router/references": 21,
+    "agents": 20,
+    "brain": 16,
     "router/discourse": 16,
     "router/intents": 19,
-    "router/prompts": 17,
     "router/language": 19,
-    "agents": 20,
-    "src/kds/web": 20,
-    "src/kds/readers": 17,
+    "router/references": 21,
     "src/kds/service": 20,
+    "src/kds/web": 20,
 }
 """Modules of the folders that still have more; a number may only shrink."""
 
 SLICED: Final[dict[str, int]] = {
     "agents": 2,
-    "brain/documents": 3,
+    "brain/documents": 1,
     "router": 1,
     "router/intents": 1,
-    "router/prompts": 2,
     "router/references": 1,
     "router/rewriting": 2,
-    "src/kds/learning": 1,
+    "src/kds/activation": 1,
     "src/kds/query": 1,
-    "src/kds/readers": 2,
     "src/kds/service": 1,
     "src/kds/web": 1,
 }
