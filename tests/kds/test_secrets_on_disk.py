@@ -18,8 +18,8 @@ from kds.brain.learning.events import LearningEvent
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach
-from kds.query.query_service import QueryService
-from kds.query.question_history import REPLIES_READ
+from kds.query.reading import REPLIES_READ
+from kds.query.service import QueryService
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
 from kds.transit.history import Message

@@ -94,7 +94,7 @@ class SessionTurn(Figures):
     memory: tuple[str, ...] = ()
     """What was referred to, the latest first."""
     hit: bool = False
-    """Whether what the session remembered served this turn; see `kds.query.metric`."""
+    """Whether what the session remembered served this turn; see `kds.query.session`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from kds.brain.message import clean_message
 from kds.brain.store.team import Person
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
-from kds.query.query_service import EARLIER_SETTINGS, QueryService
+from kds.query.service import EARLIER_SETTINGS, QueryService
 from kds.service.callers import Callers
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.layers import Attendance

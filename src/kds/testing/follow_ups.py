@@ -19,8 +19,8 @@ from kds.api.same_text import matches
 from kds.brain.documents.values import Section
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.yaml_files import Document, parse_yaml, read_text, validate
-from kds.query.metric import FROM_TURN
-from kds.query.query_service import QueryService
+from kds.query.service import QueryService
+from kds.query.session import FROM_TURN
 from kds.query.values import Chunk, Query, QueryReply
 from kds.testing.example_files import Strict, Text, listed
 

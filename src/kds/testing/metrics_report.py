@@ -18,7 +18,7 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import EMBEDDING, RECALL
 from kds.brain.memory.records import Metric
 from kds.brain.memory.window import SUMMARY, WINDOW
-from kds.query.metric import SessionHits, session_hits
+from kds.query.session import SessionHits, session_hits
 from kds.router.intents.calibration import ReliabilityBin, reliability
 
 HOURLY: Final = timedelta(days=2)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from kds.api.embeddings import EmbeddingsError
-from kds.query.embedder import REST_S, EmbedderSlot, PatientEmbedder
+from kds.query.search import REST_S, EmbedderSlot, PatientEmbedder
 
 from ...effort import PATIENCE_S
 

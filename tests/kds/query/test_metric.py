@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kds.brain.memory.records import Metric
-from kds.query.metric import QUERY, query_metric, session_hits
+from kds.query.session import QUERY, query_metric, session_hits
 from kds.query.values import QueryReply, SessionTurn
 
 AT = datetime(2025, 11, 3, 9, tzinfo=UTC)

@@ -13,8 +13,8 @@ from kds.api.workspace_parts import Parts
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
-from kds.query.passage_answer import RETRIEVER, Answerer, Models
-from kds.query.query_service import QueryService
+from kds.query.answer import RETRIEVER, Answerer, Models
+from kds.query.service import QueryService
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
 

@@ -12,8 +12,8 @@ from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import MessageError
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.workspace import Workspace
-from kds.query.metric import session_hits
-from kds.query.query_service import QueryService
+from kds.query.service import QueryService
+from kds.query.session import session_hits
 from kds.query.values import Query, QueryReply
 from kds.transit.history import Message
 

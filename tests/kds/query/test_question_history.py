@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.query.question_history import REPLIES_READ, known_before, said_before, within_contract
+from kds.query.reading import REPLIES_READ, known_before, said_before, within_contract
 from kds.transit.history import BUDGET_TOKENS, REPLY_CHARS, TURNS, Message, tokens
 
 MESSAGES = st.lists(

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from kds.query.speakers import Speakers, WaitError
+from kds.query.answer import Speakers, WaitError
 
 from ...effort import PATIENCE_S
 
@@ -22,7 +22,7 @@ def test_a_call_runs_elsewhere_and_its_error_is_its_own() -> None:
 
 
 def test_who_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kds.query.speakers.GRACE_S", 0.0)
+    monkeypatch.setattr("kds.query.answer.GRACE_S", 0.0)
     gate = threading.Event()
 
     async def main() -> None:
@@ -38,7 +38,7 @@ def test_who_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_so_many_are_waited_for_at_once_and_the_place_counts_as_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kds.query.speakers.GRACE_S", 0.0)
+    monkeypatch.setattr("kds.query.answer.GRACE_S", 0.0)
     gate = threading.Event()
 
     async def main() -> None:

@@ -8,7 +8,7 @@ import pytest
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import add_documents
-from kds.query.query_service import QueryService
+from kds.query.service import QueryService
 from kds.testing.follow_ups import (
     FOLLOW_UP_FORM,
     Asked,

@@ -28,7 +28,7 @@ from kds.cli.options import open_router
 from kds.cli.output import fields
 from kds.cli.progress import reported, slow, tracked
 from kds.documents.indexing import add_documents
-from kds.query.query_service import QueryService
+from kds.query.service import QueryService
 from kds.router.prompts.library import PromptLibrary
 from kds.router.rewriting.writer import Mode
 from kds.service.desk import LOADING

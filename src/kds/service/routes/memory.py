@@ -19,9 +19,8 @@ from kds.brain.passages.values import EmbeddingModel
 from kds.brain.store.health import index_sizes
 from kds.brain.turn import Reference
 from kds.brain.words.period import Period
-from kds.query.metric import SessionHits
-from kds.query.query_service import QueryService
-from kds.query.understood import rewriting_of
+from kds.query.service import QueryService, rewriting_of
+from kds.query.session import SessionHits
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
 from kds.service.models import PATH_LIMIT, HitScores, Reply, RequestBody, Rounded

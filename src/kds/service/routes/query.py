@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
-from kds.query.understood import Understood
+from kds.query.service import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.models import EXAMPLES, PATH_LIMIT, RequestBody, whole
 from kds.service.operation import documented, served_workspace

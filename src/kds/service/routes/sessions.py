@@ -17,7 +17,7 @@ from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT
 from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
-from kds.query.recollection import checked_id, checked_session
+from kds.query.session import checked_id, checked_session
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.models import (
     MESSAGE_LIMIT,

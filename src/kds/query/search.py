@@ -1,22 +1,188 @@
 """Finding the passages that answer a question: in documents, in remembered conversations."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from threading import Lock
+from time import monotonic
 from typing import Final
 
-from kds.brain.documents.values import DocumentHit, DocumentRecall
-from kds.brain.errors import KdsError, MessageError
+from kds.api.embeddings import EmbeddingsError, load_embedder
+from kds.brain.documents.store import DocumentPlace, Documents
+from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall, Holdings
+from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.assembly import assemble
 from kds.brain.passages.recall import Hit, Recall, recall
+from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope as Where
+from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
-from kds.query.document_library import Library
-from kds.query.embedder import EmbedderSlot
-from kds.query.recollection import Recollection
+from kds.brain.workspace import Workspace
+from kds.query.session import Recollection
 from kds.query.values import Chunk, Query
+
+
+class Library:
+    """Searches the document store of a workspace; looking makes no file."""
+
+    def __init__(self, workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> None:
+        self.workspace = workspace
+        self.place = DocumentPlace.of(workspace, environ=environ)
+        self._lock = Lock()
+        self._store: Documents | None = None
+
+    @property
+    def store(self) -> Documents | None:
+        """The store; None when no document was ever added. Raises StoreError."""
+        with self._lock:
+            if self._store is None and self.place.exists:
+                self._store = self.place.open()
+            return self._store
+
+    def search(
+        self,
+        text: str,
+        *,
+        near: Sequence[str] = (),
+        only: str | None = None,
+        limit: int,
+        embedder: Embedder | None = None,
+    ) -> DocumentRecall | None:
+        """Find passages; None when no document was ever added.
+
+        Those of the documents ``near`` count more; with ``only`` no other is looked at. Each is a
+        path (from the root of the workspace, too), a file's name, a title or an id. Raises
+        StoreError, such as when there is no document ``only``.
+        """
+        store = self.store
+        if store is None:
+            return None
+        found = store.search(
+            text,
+            limit=limit,
+            document=[self._unambiguous(store, self._place(one)) or "" for one in near],
+            scope=ALL if only is None else self._place(only),
+            embedder=embedder,
+        )
+        return replace(found, notes=(*store.warnings, *found.notes))
+
+    def holdings(self) -> Holdings | None:
+        """How much there is; None when no document was ever added. Raises StoreError."""
+        store = self.store
+        return None if store is None else store.holdings()
+
+    def note_on(self, name: str) -> str | None:
+        """Say why the document ``name`` cannot be preferred; None when it can.
+
+        What keeps the store from being read is such a reason, too.
+        """
+        try:
+            store = self.store
+            if store is not None and store.find(self._place(name)) is not None:
+                return None
+        except StoreError as error:
+            return f"{error.message}: none is preferred"
+        return f"no document '{name}' is in the store: none is preferred"
+
+    def close(self) -> None:
+        """Let go of the store; the next search opens it again."""
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+                self._store = None
+
+    def _place(self, name: str) -> str:
+        """A path from the root of the workspace as the store has it; any other name as it is."""
+        # No name of a file at all, or links in a circle: Python 3.11 has a RuntimeError for them.
+        with suppress(OSError, ValueError, RuntimeError):
+            path = (self.workspace.root / name).resolve()
+            if path.is_file():
+                return str(path)
+        return name
+
+    def _unambiguous(self, store: Documents, name: str) -> str | None:
+        """A name that several documents have prefers none of them."""
+        try:
+            found = store.find(name)
+        except StoreError:
+            return None
+        return name if found is None else found.id
+
+
+QUESTION_S: Final = 1.0
+"""Seconds that the vector of one question may take: a model in the process takes 10-30 ms, one
+elsewhere 100-300 ms. Without it the words are searched all the same."""
+
+REST_S: Final = 30.0
+"""Seconds that a model is left alone after it failed: each try would cost every query its time."""
+
+
+@dataclass(slots=True)
+class PatientEmbedder:
+    """An embedder whose questions have a time limit; after a failure it rests.
+
+    ``clock`` returns seconds.
+    """
+
+    inner: Embedder
+    limit_s: float = QUESTION_S
+    clock: Callable[[], float] = monotonic
+    _rest: Deadline = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._rest = Deadline(0.0, clock=self.clock)
+
+    @property
+    def name(self) -> str:
+        """Under which its vectors are kept."""
+        return self.inner.name
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector a text, however long that takes."""
+        return self.inner.embed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question. Raises EmbeddingsError, or what the model raises."""
+        if left_s := self._rest.left_s:
+            raise EmbeddingsError(f"it failed, and is tried again in {left_s:.0f} s")
+        try:
+            return Deadline(self.limit_s).call(lambda: self.inner.embed_query(text))
+        except BaseException:
+            self._rest.renew(REST_S)
+            raise
+
+
+class EmbedderSlot:
+    """Holds the model that the settings name, once somebody has loaded it."""
+
+    def __init__(self, wanted: Callable[[], str | None]) -> None:
+        self._wanted = wanted
+        self._lock = Lock()
+        self._held: PatientEmbedder | None = None
+
+    @property
+    def ready(self) -> PatientEmbedder | None:
+        """The model, if it is the one that is wanted and is loaded; never waits."""
+        held = self._held
+        return held if held is not None and held.name == self._wanted() else None
+
+    def load(self) -> PatientEmbedder | None:
+        """Load the model that is wanted; None when none is. Raises EmbeddingsError.
+
+        May take seconds: not for the thread that routes.
+        """
+        name = self._wanted()
+        if name is None:
+            return None
+        with self._lock:
+            if self._held is None or self._held.name != name:
+                self._held = PatientEmbedder(load_embedder(name))
+            return self._held
+
 
 MEMORY_SHARE: Final = 3
 """In the scope "all" one place in this many is for remembered conversations, at the end of the

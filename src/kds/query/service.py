@@ -1,43 +1,234 @@
-"""`QueryService`: a question in, the passages that answer it out, in the light of what was said.
-
-    with QueryService.open(Workspace.find()) as service:
-        reply = service.ask(Query("And what happens if it falls on a weekend?", session="s1"))
-
-A question is understood (rewritten so that it stands alone), searched for, answered where a
-model is configured, and what it referred to is remembered. `ask` does all of that; who serves
-many at once calls `understand`, `search` and `finish` on one thread, and between them `arewrite`
-and `aanswer`, which wait for models.
-"""
+"""`QueryService`: a question in, the passages that answer it out, in the light of what was said."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from time import perf_counter
 from typing import Final, Self
 
+from kds.api.measures import percentile
 from kds.api.rewriters import RewriterSource
 from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.memory import ConversationMemory, PromptMemory, Tools
+from kds.brain.memory.metrics import log_recall
 from kds.brain.message import clean_message
 from kds.brain.settings import Settings
+from kds.brain.tracing import span
 from kds.brain.turn import NOT_ENGLISH, Turn
 from kds.brain.workspace import Workspace
-from kds.query.document_library import Library
-from kds.query.embedder import EmbedderSlot
-from kds.query.keeper import Keeper
-from kds.query.passage_answer import Answerer, Models, Spoken, told
-from kds.query.passage_search import Search
-from kds.query.question_history import known_before, said_before, within_contract
-from kds.query.question_reading import Reader, Reading
-from kds.query.recollection import Recollection, checked_session
-from kds.query.speakers import Speakers
-from kds.query.tally import Counter, Tally, timed
-from kds.query.understood import Understood, rewriting_of
-from kds.query.values import Query, QueryReply, citations_of
+from kds.query.answer import Answerer, Models, Speakers, Spoken, told
+from kds.query.reading import Reader, Reading, known_before, said_before, within_contract
+from kds.query.search import EmbedderSlot, Findings, Library, Search
+from kds.query.session import (
+    QUERY,
+    QuestionCount,
+    Recollection,
+    checked_session,
+    query_metric,
+    recollect,
+    shown_terms,
+)
+from kds.query.values import Query, QueryReply, Rewriting, RewrittenBy, SessionTurn, citations_of
 from kds.router.rewrite import FindRewriter
+
+RECENT: Final = 1000
+"""Queries whose times are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The queries so far; times are of the last thousand, None before the first."""
+
+    count: int
+    answered: int
+    answer_errors: int
+    p50_ms: float | None
+    p95_ms: float | None
+
+
+class Counter:
+    """Counts queries, for any threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._count = self._answered = self._failed = 0
+        self._recent: deque[float] = deque(maxlen=RECENT)
+
+    def note(self, reply: QueryReply) -> None:
+        """Count a query."""
+        with self._lock:
+            self._count += 1
+            self._answered += reply.answer is not None
+            self._failed += reply.answer_error is not None
+            self._recent.append(reply.timings_ms["total"])
+
+    def tally(self) -> Tally:
+        """Say how it stands."""
+        with self._lock:
+            times = list(self._recent)
+            return Tally(
+                self._count,
+                self._answered,
+                self._failed,
+                percentile(times, 50) if times else None,
+                percentile(times, 95) if times else None,
+            )
+
+
+@contextmanager
+def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
+    """Add what the block takes to ``timings``, in milliseconds of wall time."""
+    started = perf_counter()
+    try:
+        with span(stage):
+            yield
+    finally:
+        timings[stage] = timings.get(stage, 0.0) + (perf_counter() - started) * 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A question on its way: what it means, and what its session knew."""
+
+    query: Query
+    reading: Reading
+    known: Recollection | None
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    begun: float = 0.0
+    findings: Findings = field(default_factory=Findings)
+
+    @property
+    def turn(self) -> Turn:
+        """The question as it was read."""
+        return self.reading.turn
+
+    @property
+    def may_be_rewritten(self) -> bool:
+        """Whether a model is to be asked what the question means: see `QueryService.rewrite`."""
+        return self.reading.rewriter is not None
+
+
+def resolved_by_session(query: Query, turn: Turn, known: Recollection | None) -> bool:
+    """Whether a reference points to something that the session remembered."""
+    if known is None or not turn.references:
+        return False
+    if query.context is None:  # there was nothing else to resolve it with
+        return True
+    remembered = {term.casefold() for term in known.terms}
+    return any(one.target.casefold() in remembered for one in turn.references)
+
+
+def rewriting_of(turn: Turn) -> Rewriting:
+    """Who made a question self-contained, and why it was taken so."""
+    by: RewrittenBy = "rules" if turn.expanded != turn.message else "nobody"
+    if turn.rewriting is not None and turn.rewriting.outcome == "used":
+        by = "model"
+    return Rewriting(by, turn.references, turn.why)
+
+
+MEMORY_OFF: Final = "the memory is switched off: nothing of the session is kept"
+
+SECTIONS_KEPT: Final = 3
+"""Passages whose sections and documents a session remembers of a turn."""
+
+Warned = tuple[str, ...]
+
+
+class Keeper:
+    """Keeps the sessions of a workspace."""
+
+    def __init__(self, memory: ConversationMemory) -> None:
+        self._memory = memory
+        self._questions = QuestionCount()
+
+    def known(self, query: Query, *, remembers: bool) -> tuple[Recollection | None, Warned]:
+        """What the session remembers, the question stored in it; or why there is nothing."""
+        if query.session is None:
+            return None, ()
+        if not self._memory.flags.enabled:
+            return None, (MEMORY_OFF,)
+        if not remembers and not self._memory.exists:
+            return None, ()
+        try:
+            known = recollect(self._memory, query.session, self._questions, begins=remembers)
+            if known is None or not remembers:
+                return known, ()
+            stored = self._memory.add(known.session, "user", query.text)
+        except StoreError as error:
+            return None, (f"the session was not read: {error.message}",)
+        known = replace(known, asked=stored.id if stored else None)
+        return known, self._memory.store.warnings
+
+    def remember(
+        self, found: Understood, answer: str | None, terms: Iterable[str]
+    ) -> tuple[SessionTurn | None, Warned]:
+        """Store the answer, and what the question referred to; the session after that."""
+        known = found.known
+        if known is None:
+            return None, ()
+        hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
+        try:
+            self._memory.remember_turn(
+                known.session,
+                list(terms),
+                answer=answer or "",
+                **_first_found(found.findings),
+                fresh=found.turn.context_switch,
+            )
+            if answer:
+                self._memory.add(known.session, "assistant", answer, summarise=False)
+                self._memory.catch_up_later(known.session)
+            shown = shown_terms(self._memory, known.session)
+        except StoreError as error:
+            warning = f"the turn was not remembered: {error.message}"
+            return SessionTurn(known.session, known.turn, (), hit), (warning,)
+        return SessionTurn(known.session, known.turn, shown, hit), ()
+
+    def note_recall(self, findings: Findings) -> Warned:
+        """Note the figures of a search of conversations, if one was made."""
+        if findings.conversations is None:
+            return ()
+        noted = log_recall(
+            self._memory.store,
+            findings.conversations,
+            surface=QUERY,
+            budget_tokens=findings.budget_tokens,
+            used_tokens=findings.used_tokens,
+        )
+        return noted.notes[len(findings.conversations.notes) :]
+
+    def measured(self, reply: QueryReply, *, received: int) -> QueryReply:
+        """Note the figures of a turn that was remembered; ``received`` messages came with it."""
+        try:
+            self._memory.store.metrics.add(QUERY, query_metric(reply, received=received))
+        except StoreError as error:
+            note = f"not measured: {error.message}"
+            return replace(reply, warnings=(*reply.warnings, note))
+        return reply
+
+    def settings_fault(self) -> str | None:
+        """Say what is wrong with settings that were changed; those before still hold."""
+        self._memory.config.current()
+        problem = self._memory.config.problem
+        if problem is None:
+            return None
+        return "; ".join(line.strip() for line in str(problem).splitlines())
+
+
+def _first_found(findings: Findings) -> dict[str, list[str] | None]:
+    """The documents and sections to remember; None leaves those of the turns before in place."""
+    first = [one for one in findings.chunks[:SECTIONS_KEPT] if one.source_path]
+    documents = dict.fromkeys(one.source_path for one in first if one.source_path)
+    sections = dict.fromkeys(one.section for one in first if one.section)
+    return {"documents": list(documents) or None, "sections": list(sections) or None}
+
 
 SURFACE: Final = "query"
 """The name of this surface in the memory's measurements."""

@@ -1,14 +1,20 @@
 """The answer to a question from its passages, by the knowledge retriever and the user's model.
 
-What the agent is told of the passages stands in `prompts/internal/passages-found.md`.
+What the agent is told of the passages is in `prompts/internal/passages-found.md`. Models are waited
+for in threads of their own, a few at a time: a model may be dead or slow, and no caller waits
+longer than its timeout.
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
-from threading import Lock
+from threading import Lock, Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from kds.agents.agent import Agent
@@ -146,3 +152,76 @@ def _label(settings: ModelSettings) -> str | None:
     if "://" in name:
         return name.partition("#")[2] or urlsplit(name).hostname
     return name.partition(":")[2] or name
+
+
+MOST_AT_ONCE: Final = 16
+"""Models that are waited for at the same time. Each wait holds a connection; providers limit
+a user to a few dozen requests at once."""
+
+GRACE_S: Final = 1.0
+"""What a call may take beyond its timeout: its own error says more than ours."""
+
+_Result = TypeVar("_Result")
+
+
+class WaitError(KdsError):
+    """No answer: time was up, or the service is stopping."""
+
+
+class Speakers:
+    """Runs calls that wait for a model, off the event loop it is used from."""
+
+    def __init__(self, *, limit: int = MOST_AT_ONCE) -> None:
+        self._room = asyncio.Semaphore(limit)
+        self._waiting: set[Future[Any]] = set()
+        self._stopped = False
+
+    async def run(
+        self, call: Callable[[], _Result], *, timeout_s: float, setting: str = "model.timeout_s"
+    ) -> _Result:
+        """Run ``call``; waiting for a place and for its end take ``timeout_s`` at most.
+
+        ``setting`` is where a user sets that limit. Raises WaitError, and whatever ``call`` raises.
+        """
+        try:
+            async with asyncio.timeout(timeout_s + GRACE_S), self._room:
+                return await asyncio.wrap_future(self._start(call))
+        except TimeoutError:
+            raise WaitError(
+                f"no answer within {timeout_s:g} s",
+                hint=f"try again, use a faster model, or raise {setting} in your own settings",
+            ) from None
+
+    def stop(self) -> None:
+        """Release every caller that waits; from any thread."""
+        self._stopped = True
+        for future in list(self._waiting):
+            with suppress(InvalidStateError):
+                future.set_exception(_stopping())
+
+    def _start(self, call: Callable[[], _Result]) -> Future[_Result]:
+        """Run ``call`` in a daemon thread: one that hangs does not keep the process from ending."""
+        future: Future[_Result] = Future()
+        self._waiting.add(future)
+        future.add_done_callback(self._waiting.discard)
+        if self._stopped:
+            future.set_exception(_stopping())
+            return future
+
+        def work() -> None:
+            try:
+                result = call()
+            except BaseException as error:  # noqa: BLE001  # it belongs to the caller
+                with suppress(InvalidStateError):
+                    future.set_exception(error)
+            else:
+                with suppress(InvalidStateError):
+                    future.set_result(result)
+
+        run = copy_context().run
+        Thread(target=run, args=(work,), name="kds-answer", daemon=True).start()
+        return future
+
+
+def _stopping() -> WaitError:
+    return WaitError("the service is stopping")
