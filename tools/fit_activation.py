@@ -116,7 +116,7 @@ def judged(found: Sequence[Case], model: Linear) -> tuple[np.ndarray, np.ndarray
 
 
 def main(path: str, target: str) -> None:
-    """Cross-validate, print what came out, and write the models fitted on all libraries."""
+    """Cross-validate, print the results, and write the models fitted on all libraries."""
     found = cases(Path(path))
     libraries = sorted({case.library for case in found})
     held = np.array([case.library for case in found])

@@ -52,7 +52,7 @@ HISTORY_READ: Final = 600
 PROMPT_READ: Final = 1500
 """Characters of a prompt: what is wanted stands at the head of a long one."""
 SHORT_WORDS: Final = 3
-"""Up to so many content words, a prompt leans on what came before."""
+"""Up to so many content words, a prompt leans on the conversation."""
 
 _CHARACTERS: Final = 4
 _WORD: Final = re.compile(r"[a-z0-9]+")
@@ -174,7 +174,7 @@ def _grams(text: str) -> list[str]:
 
 
 class Prompt:
-    """A prompt with what came before it, and what is read of both."""
+    """A prompt with the conversation before it, and what is read of both."""
 
     def __init__(self, text: str, history: Sequence[Utterance] = ()) -> None:
         self.text = text[:PROMPT_READ]
@@ -187,7 +187,7 @@ class Prompt:
 
     @cached_property
     def brevity(self) -> float:
-        """1 for a prompt that leans on what came before, less the more it says itself."""
+        """1 for a prompt that leans on the conversation, less the more it says itself."""
         return 1 / (1 + max(0, len(self.terms) - SHORT_WORDS) / 4)
 
     @cached_property
