@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kds.agents.loading import as_tool as as_tool
     from kds.agents.loading import load as load
     from kds.agents.loading import names as names
-    from kds.agents.model_error import ModelError as ModelError
+    from kds.agents.models import ModelError as ModelError
     from kds.agents.models import load_chat_model as load_chat_model
     from kds.agents.reply import AgentReply as AgentReply
     from kds.agents.reply import Handoff as Handoff
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from kds.agents.reply import Usage as Usage
     from kds.agents.rewriter import ModelRewriter as ModelRewriter
     from kds.agents.rewriter import configured_rewriter as configured_rewriter
+    from kds.agents.run import AgentRunnable as AgentRunnable
     from kds.agents.runnable import RouterRunnable as RouterRunnable
-    from kds.agents.running import AgentRunnable as AgentRunnable
     from kds.agents.tools import TurnTool as TurnTool
     from kds.agents.tools import built_in_tools as built_in_tools
     from kds.brain.settings import ModelSettings as ModelSettings
@@ -39,12 +39,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "kds.agents.graph": "AgentState agent_node handoff_of intent_of router_node",
     "kds.agents.loading": "as_tool load names",
-    "kds.agents.model_error": "ModelError",
-    "kds.agents.models": "load_chat_model",
+    "kds.agents.models": "ModelError load_chat_model",
     "kds.agents.reply": "AgentReply Handoff ToolUse Usage",
     "kds.agents.rewriter": "ModelRewriter configured_rewriter",
+    "kds.agents.run": "AgentRunnable",
     "kds.agents.runnable": "RouterRunnable",
-    "kds.agents.running": "AgentRunnable",
     "kds.agents.tools": "TurnTool built_in_tools",
     "kds.brain.settings": "ModelSettings",
 }

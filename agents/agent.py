@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported w
     from langchain_core.language_models import BaseChatModel
     from langchain_core.tools import BaseTool
 
-    from kds.agents.running import AgentRunnable
+    from kds.agents.run import AgentRunnable
     from kds.agents.tools import TurnTool
 
 CERTAIN: Final = 1.0
@@ -131,6 +131,6 @@ class Agent:
         file may name (`kds.agents.tools`). Without ``timeout_s`` a reply may take as long as the
         model has for a request, else a minute. Raises DispatchError for a tool that is unknown.
         """
-        from kds.agents.running import AgentRunnable
+        from kds.agents.run import AgentRunnable
 
         return AgentRunnable(self, model, tools=tools, timeout_s=timeout_s)

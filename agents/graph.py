@@ -18,8 +18,8 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 
 from kds.agents.loading import load
 from kds.agents.reply import AgentReply
+from kds.agents.run import AgentRunnable
 from kds.agents.runnable import message_text
-from kds.agents.running import AgentRunnable
 from kds.brain.turn import UNKNOWN, Turn
 
 END: Final = "__end__"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
-from kds.agents.running import AgentRunnable
+from kds.agents.run import AgentRunnable
 from kds.agents.tools import AnyTool, built_in_tools
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import KdsError, WorkspaceError

@@ -9,8 +9,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from kds.agents.model_error import ModelError, model_error
-from kds.agents.models import load_chat_model, model_label, model_secrets
+from kds.agents.models import ModelError, load_chat_model, model_error, model_label, model_secrets
 from kds.brain.memory.shortening import mark_code, shorten
 from kds.brain.message import one_line
 from kds.brain.settings import ModelSettings

@@ -17,7 +17,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import Field
 
-from kds.agents.document_retriever import DocumentRetriever
+from kds.agents.retrievers import DocumentRetriever
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import MemoryPlace

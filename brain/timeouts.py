@@ -1,31 +1,26 @@
-"""Waiting no longer than agreed, for whatever may take for ever: the one clock that runs down.
+"""Timeouts for calls that may block for ever.
 
-Foreign code (a model, a tool) is waited for in a daemon thread, for event loops as well: the async
-clients of providers are bound to the loop that used them first, and fail in the next one. When
-time is up the caller goes on, and the thread is left to itself: it ends with its request, and
-never keeps the process from ending.
-
-Waiting is written once, as coroutines; `at_once` and `one_by_one` run them without an event loop.
+Foreign code (a model, a tool) runs in a daemon thread. When time is up the caller goes on, and the
+thread is abandoned: it ends with its request, and never keeps the process from ending.
 """
 
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable, Generator, Iterable
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from kds.brain.errors import KdsError
 
 _Value = TypeVar("_Value")
 
 MOST_LEFT: Final = 64
-"""Threads left to themselves that may still run: a server that never ends its answers must not
-fill the process with them. Each holds a socket and about 100 kB."""
+"""Abandoned threads that may still run: a server that never ends its answers must not fill the
+process with them. Each holds a socket and about 100 kB."""
 
 MOMENT_S: Final = 0.001
-"""What no call can be made in. Timers of event loops go off by so much too early."""
+"""Too short for any call. Timers of event loops go off by so much too early."""
 
 _left: list[threading.Thread] = []
 _left_lock: Final = threading.Lock()
@@ -39,34 +34,22 @@ class CallError(KdsError):
     """The call raised an error, or did not return in time."""
 
 
-class Inbox(Protocol):
-    """Where the thread puts what it has, for the caller to get."""
-
-    def put(self, item: Any, /) -> None:
-        """Take an item, in any thread. Raises RuntimeError when nobody can get it any more."""
-        ...
-
-    async def get(self, left_s: float, /) -> Any:
-        """Return the next item. Raises TimeoutError when there is none within so many seconds."""
-        ...
-
-
 class BlockingQueue:
-    """An inbox for who has no event loop: the thread that gets stands still."""
+    """What a thread hands over to its caller, who waits for it."""
 
     def __init__(self) -> None:
         self._items: SimpleQueue[Any] = SimpleQueue()
         self.put = self._items.put
 
-    async def get(self, left_s: float, /) -> Any:
-        """Return the next item. Raises OutOfTimeError."""
+    def get(self, left_s: float) -> Any:
+        """Return the next item. Raises OutOfTimeError when there is none within so many seconds."""
         try:
             return self._items.get(timeout=left_s)
         except Empty:
             raise OutOfTimeError("time is up") from None
 
     def end(self) -> None:
-        """Have whoever waits wait no more, as if there were no further item."""
+        """Wake the caller, as if there were no further item."""
         self.put(_Ended())
 
 
@@ -78,7 +61,7 @@ class Deadline:
         self.renew(seconds)
 
     def renew(self, seconds: float) -> None:
-        """Begin anew; who waits already does so until the next item."""
+        """Start again; a caller that waits already does so until the next item."""
         self._end = self._clock() + seconds
 
     @property
@@ -93,7 +76,7 @@ class Deadline:
         return not self.left_s
 
     def until(self, done: Callable[[], bool], *, pause_s: float) -> bool:
-        """Ask ``done`` until it is so, with pauses; False when time is up before."""
+        """Poll ``done`` until it is true, with pauses; False when time is up before."""
         while not done():
             if self.is_over:
                 return False
@@ -102,45 +85,29 @@ class Deadline:
 
     def call(self, function: Callable[[], _Value]) -> _Value:
         """Return what ``function`` returns, or raise what it raises. Raises OutOfTimeError."""
-        return at_once(self.called(function, BlockingQueue()))
-
-    async def called(self, function: Callable[[], _Value], inbox: Inbox) -> _Value:
-        """As `call`; ``inbox`` says how to wait."""
-        async with aclosing(self.heard(lambda: (function(),), inbox)) as values:
-            [value] = [value async for value in values]
-            return value
+        [value] = self.each(lambda: (function(),))
+        return value
 
     def each(
-        self, items: Callable[[], Iterable[_Value]], inbox: BlockingQueue | None = None
+        self, items: Callable[[], Iterable[_Value]], queue: BlockingQueue | None = None
     ) -> Generator[_Value, None, None]:
         """Yield the items as they come. Raises what they raise, and OutOfTimeError.
 
-        Only waiting counts: what has come in time is yielded even to a slow reader.
+        Only waiting counts: an item that came in time is yielded even to a slow reader.
         """
-        return one_by_one(self.heard(items, inbox or BlockingQueue()))
-
-    async def heard(
-        self, items: Callable[[], Iterable[_Value]], inbox: Inbox
-    ) -> AsyncGenerator[_Value, None]:
-        """As `each`; ``inbox`` says how to wait."""
-        with self._working(items, inbox):
-            while not isinstance(value := await inbox.get(self.left_s), _Ended):
-                yield value
-            if value.error is not None:
-                raise value.error
-
-    @contextmanager
-    def _working(self, items: Callable[[], Iterable[object]], inbox: Inbox) -> Iterator[None]:
-        """Run ``items`` in a thread for as long as the block runs; then it is left to itself."""
         if self.is_over:
             raise OutOfTimeError("time is up")
         _make_room()
-        work = _Work(items, inbox, self)
-        run = copy_context().run
-        thread = threading.Thread(target=run, args=(work.run,), name="kds-deadline", daemon=True)
+        work = _Work(items, queue or BlockingQueue(), self)
+        thread = threading.Thread(
+            target=copy_context().run, args=(work.run,), name="kds-deadline", daemon=True
+        )
         thread.start()
         try:
-            yield
+            while not isinstance(value := work.queue.get(self.left_s), _Ended):
+                yield value
+            if value.error is not None:
+                raise value.error
         finally:
             work.stopped.set()
             if not work.ended:
@@ -162,67 +129,34 @@ def call_within(call: Callable[[], _Value], *, timeout_s: float) -> _Value:
         raise CallError(f"{type(error).__name__}: {error}", hint="see the reason above") from error
 
 
-def at_once(coroutine: Coroutine[Any, Any, _Value]) -> _Value:
-    """Return what a coroutine returns that awaits nothing but a `BlockingQueue`.
-
-    It runs in this thread, inside of a running event loop too, and needs none.
-    """
-    try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        value: _Value = stop.value
-        return value
-    coroutine.close()
-    raise AssertionError("it awaits an event loop")
-
-
-def one_by_one(items: AsyncGenerator[_Value, None]) -> Generator[_Value, None, None]:
-    """Yield what an asynchronous generator yields, as `at_once` does."""
-    try:
-        while True:
-            try:
-                item = at_once(items.__anext__())
-            except StopAsyncIteration:
-                return
-            yield item
-    finally:
-        at_once(items.aclose())
-
-
 class _Ended:
-    """What a thread has to say at its end."""
+    """The last thing that a thread hands over."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
 
 
 class _Work(Generic[_Value]):
-    """What a thread does: hand over each item, until nobody waits any more."""
+    """What a thread does: hand over each item, until its caller has gone."""
 
     def __init__(
-        self, items: Callable[[], Iterable[_Value]], inbox: Inbox, deadline: Deadline
+        self, items: Callable[[], Iterable[_Value]], queue: BlockingQueue, deadline: Deadline
     ) -> None:
-        self._items, self._inbox, self._deadline = items, inbox, deadline
+        self._items, self.queue, self._deadline = items, queue, deadline
         self.stopped = threading.Event()
         self.ended = False
 
     def run(self) -> None:
         try:
             for value in self._items():
-                self._give(value)
+                self.queue.put(value)
                 if self.stopped.is_set() or self._deadline.is_over:
                     return
             ending = _Ended()
-        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+        except BaseException as error:  # noqa: BLE001  # raised in the caller
             ending = _Ended(error)
         self.ended = True
-        self._give(ending)
-
-    def _give(self, item: object) -> None:
-        try:
-            self._inbox.put(item)
-        except RuntimeError:  # the event loop that waited is closed
-            self.stopped.set()
+        self.queue.put(ending)
 
 
 def _make_room() -> None:

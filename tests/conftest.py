@@ -183,7 +183,7 @@ def _nothing_left_open() -> Iterator[None]:
     of models stay open for the next question, until the process ends: here, that is now.
     """
     yield
-    if http := sys.modules.get("kds.agents.model_http"):
+    if http := sys.modules.get("kds.agents.models"):
         http.close_clients()
     patience = threading.Event()
     for _ in range(CLOSING_LOOKS):

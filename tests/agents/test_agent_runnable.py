@@ -22,10 +22,10 @@ from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
 from kds import agents
-from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model, running
-from kds.agents.answer import has_end
+from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model, run
+from kds.agents.exchange import has_end
 from kds.agents.models import model_timeout
-from kds.agents.running import AgentRunnable
+from kds.agents.run import AgentRunnable
 from kds.brain.errors import DispatchError, MessageError
 from kds.brain.settings import ModelSettings
 from kds.brain.timeouts import Deadline
@@ -297,7 +297,7 @@ def test_a_stream_gives_what_came_before_the_end(
     planner: AgentRunnable, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(running, "Deadline", partial(Deadline, clock=lambda: now[0]))
+    monkeypatch.setattr(run, "Deadline", partial(Deadline, clock=lambda: now[0]))
     provider.play(Stall("Well, "))
     pieces = planner.with_model(planner.model, timeout_s=PATIENCE_S).stream("dark mode")
     assert next(pieces).text == "Well, "

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from kds.agents.document_retriever import DocumentRetriever
+from kds.agents.retrievers import DocumentRetriever
 from kds.brain.documents.content import Block, Content, Part, Source, read_heading
 from kds.brain.documents.store import DocumentStore
 from kds.brain.errors import StoreError

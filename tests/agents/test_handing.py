@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from kds.agents import Agent, Handoff
-from kds.agents.handing import Handing
+from kds.agents.reply import Handing
 
 from .openai_server import Calls, Failure, FakeProvider, Text
 

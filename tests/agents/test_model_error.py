@@ -2,7 +2,7 @@
 
 import pytest
 
-from kds.agents.model_error import MESSAGE_CHARS, ModelError, model_error, without_secrets
+from kds.agents.models import MESSAGE_CHARS, ModelError, model_error, without_secrets
 
 
 class RefusedError(Exception):

@@ -12,8 +12,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 
 from kds.agents import ModelError, load_chat_model
-from kds.agents.model_error import model_error
-from kds.agents.model_http import close_clients
+from kds.agents.models import close_clients, model_error
 from kds.brain.settings import ModelSettings
 
 from ..effort import PATIENCE_S

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from kds.agents.retriever import MemoryRetriever
+from kds.agents.retrievers import MemoryRetriever
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.metrics import RECALL
 

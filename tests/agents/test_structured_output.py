@@ -9,7 +9,7 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.tools import tool
 
 from kds.agents import Agent, Handoff, ModelError, Usage
-from kds.agents.answer import read_json
+from kds.agents.exchange import read_json
 
 from .openai_server import Calls, Data, FakeProvider, Text
 

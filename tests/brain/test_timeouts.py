@@ -1,15 +1,13 @@
 """Foreign code is waited for exactly as long as agreed."""
 
-import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 
 import pytest
 
-from kds.agents.run import LoopInbox
 from kds.brain import timeouts
-from kds.brain.timeouts import CallError, Deadline, at_once, call_within
+from kds.brain.timeouts import CallError, Deadline, call_within
 
 from ..effort import PATIENCE_S
 
@@ -27,25 +25,6 @@ def test_what_is_returned_and_raised_comes_through() -> None:
     with pytest.raises(ZeroDivisionError):
         Deadline(PATIENCE_S).call(lambda: 1 // 0)
     assert list(Deadline(PATIENCE_S).each(lambda: range(3))) == [0, 1, 2]
-
-
-async def _called(function: Callable[[], object], limit_s: float = PATIENCE_S) -> object:
-    return await Deadline(limit_s).called(function, LoopInbox())
-
-
-def test_the_same_in_an_event_loop() -> None:
-    async def all_of_it() -> list[object]:
-        heard = Deadline(PATIENCE_S).heard(lambda: range(2), LoopInbox())
-        return [await _called(lambda: 3), *[n async for n in heard]]
-
-    assert asyncio.run(all_of_it()) == [3, 0, 1]
-    with pytest.raises(ZeroDivisionError):
-        asyncio.run(_called(lambda: 1 // 0))
-
-
-def test_without_a_loop_nothing_can_be_awaited_but_an_inbox() -> None:
-    with pytest.raises(AssertionError, match="awaits an event loop"):
-        at_once(asyncio.sleep(0))
 
 
 def test_an_error_of_a_call_says_what_it_was_and_has_a_cause_unless_time_was_up() -> None:
@@ -69,8 +48,6 @@ def test_something_is_asked_until_it_is_so_or_time_is_up() -> None:
 def test_a_call_that_hangs_is_left_when_time_is_up(hanging: threading.Event) -> None:
     with pytest.raises(TimeoutError):
         Deadline(0.1).call(hanging.wait)
-    with pytest.raises(TimeoutError):
-        asyncio.run(_called(hanging.wait, 0.1))
 
 
 def test_a_trickle_without_end_is_left_when_time_is_up(hanging: threading.Event) -> None:
@@ -140,19 +117,3 @@ def test_threads_that_never_end_are_not_made_without_limit(
     for thread in timeouts._left:
         thread.join(PATIENCE_S)
     assert Deadline(PATIENCE_S).call(lambda: 3) == 3
-
-
-def test_a_loop_that_is_closed_ends_the_thread(hanging: threading.Event) -> None:
-    ended = threading.Event()
-
-    def work() -> int:
-        try:
-            hanging.wait()
-            return 1
-        finally:
-            ended.set()
-
-    with pytest.raises(TimeoutError):
-        asyncio.run(_called(work, 0.05))
-    hanging.set()
-    assert ended.wait(PATIENCE_S)

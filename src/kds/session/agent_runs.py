@@ -13,8 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal
 
 from kds.agents.agent import Agent
-from kds.agents.model_error import ModelError
-from kds.agents.models import checked_model, load_chat_model, model_timeout
+from kds.agents.models import ModelError, checked_model, load_chat_model, model_timeout
 from kds.agents.quotation import memory_note
 from kds.agents.reply import AgentReply
 from kds.agents.summarizer import summarizer_of

@@ -10,7 +10,7 @@ from threading import Event, Lock
 from typing import Final
 
 from kds.agents.agent import Agent
-from kds.agents.model_error import ModelError
+from kds.agents.models import ModelError
 from kds.agents.reply import AgentReply
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.work import Halted, Offer, Work, WorkStore

@@ -8,8 +8,8 @@ import pytest
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 
-from kds.agents import load_chat_model, running
-from kds.agents.model_error import ModelError
+from kds.agents import load_chat_model, run
+from kds.agents.models import ModelError
 from kds.brain.installation import install_line
 from kds.brain.settings import ModelSettings
 from kds.brain.timeouts import Deadline
@@ -83,7 +83,7 @@ def test_a_dribbling_model_is_cut_off_in_a_stream(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(running, "Deadline", partial(Deadline, clock=lambda: now[0]))
+    monkeypatch.setattr(run, "Deadline", partial(Deadline, clock=lambda: now[0]))
     chat.model.play(Trickle("and "))
     stream = chat.open().stream(FAB)
     assert [next(stream) for _ in range(2)] == ["and ", "and "]

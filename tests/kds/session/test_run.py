@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kds.agents.model_error import ModelError
+from kds.agents.models import ModelError
 from kds.agents.reply import AgentReply
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
