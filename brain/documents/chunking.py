@@ -118,6 +118,7 @@ def _joined(blocks: Sequence[Block]) -> tuple[str, list[tuple[Block, int, int]]]
 def _placed(
     text: str, block: Block, start: int, end: int, count: TokenCounter, limit: int
 ) -> Iterator[_Placed]:
+    """Yield a block, or the parts of a long one: of sentences, else of words, else of letters."""
     leads, terms = leading(block), definitions(block)
     # A definition stays whole a while longer: its end belongs to its beginning.
     room = 2 * limit if leads or block.kind in ("row", "code") else limit
@@ -125,34 +126,24 @@ def _placed(
     if tokens <= room:
         yield _Placed(block, start, end, tokens, leads, terms)
         return
-    for first, last in _split(text, start, end, count, limit):
-        here = tuple(one for one in terms if one.term in text[first:last])
-        kept = leads if first == start else None
-        yield _Placed(block, first, last, count(text[first:last]), kept, here)
-
-
-def _split(
-    text: str, start: int, end: int, count: TokenCounter, limit: int
-) -> Iterator[tuple[int, int]]:
-    """Yield parts of at most ``limit`` tokens: of sentences, else of words, else of letters."""
     starts = packed(text, start, end, _BORDERS, count, limit)
     for first, last in pairwise((*starts, end)):
-        if text[first:last].strip():
-            yield first, _trimmed(text, first, last)
-
-
-def _trimmed(text: str, start: int, end: int) -> int:
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return end
+        part = text[first:last].rstrip()
+        if part:
+            here = tuple(one for one in terms if one.term in part)
+            kept = leads if first == start else None
+            yield _Placed(block, first, first + len(part), count(part), kept, here)
 
 
 def _surer(placed: list[_Placed]) -> list[_Placed]:
     """Take paragraphs that begin "Name: ..." for definitions where several of them do."""
-    named = [one for one in placed if one.leads is not None and one.block.kind == "paragraph"]
-    if len(named) < LIST_LENGTH:
+
+    def is_named(one: _Placed) -> bool:
+        return one.leads is not None and one.block.kind == "paragraph"
+
+    if sum(map(is_named, placed)) < LIST_LENGTH:
         return placed
-    return [_with_surer_lead(one) if one in named else one for one in placed]
+    return [_with_surer_lead(one) if is_named(one) else one for one in placed]
 
 
 def _with_surer_lead(one: _Placed) -> _Placed:
@@ -170,9 +161,8 @@ def _grouped(placed: Sequence[_Placed], limit: int) -> list[list[_Placed]]:
     groups: list[list[_Placed]] = []
     size = 0
     for one in placed:
-        group = groups[-1] if groups else []
-        if group and size + one.tokens <= limit and _belongs(group, one, listed=listed):
-            group.append(one)
+        if groups and size + one.tokens <= limit and _belongs(groups[-1], one, listed=listed):
+            groups[-1].append(one)
             size += one.tokens
         else:
             groups.append([one])
@@ -182,60 +172,51 @@ def _grouped(placed: Sequence[_Placed], limit: int) -> list[list[_Placed]]:
 
 def _belongs(group: Sequence[_Placed], one: _Placed, *, listed: bool) -> bool:
     """Tell whether a block goes into the passage that has begun."""
-    if one.leads is not None and _stands_alone(one, listed=listed):
+    if _stands_alone(one, listed=listed):
         return False
-    first = group[0]
-    if first.leads is not None and _stands_alone(first, listed=listed):
+    if _stands_alone(group[0], listed=listed):
         # What explains a definition further: its sub-paragraphs, an example.
         return one.block.kind in ("item", "code") or bool(_CONTINUES.match(one.block.text))
-    return (one.block.kind == "row") == (group[-1].block.kind == "row") or size_of_lead(group)
-
-
-def size_of_lead(group: Sequence[_Placed]) -> bool:
-    """Tell whether what was begun only leads to what follows: "The rates are:"."""
-    return group[-1].block.text.rstrip().endswith(":")
+    before = group[-1].block
+    only_leads = before.text.rstrip().endswith(":")  # "The rates are:"
+    return (one.block.kind == "row") == (before.kind == "row") or only_leads
 
 
 def _stands_alone(one: _Placed, *, listed: bool) -> bool:
-    """Tell whether a block that is led by a term is a passage by itself."""
-    if one.block.defines:
-        return True
+    """Tell whether a block is led by a term and a passage by itself."""
+    if one.leads is None or one.block.defines:
+        return one.leads is not None
     if one.block.kind == "row" or (one.block.kind == "item" and one.tokens <= SHORT_ITEM):
         return False
-    return one.leads is not None and (listed or one.leads.strength >= LISTED)
+    return listed or one.leads.strength >= LISTED
 
 
 def _piece(group: Sequence[_Placed], text: str, count: TokenCounter) -> Piece:
     first, last = group[0], group[-1]
-    start, end = first.start, last.end
     terms = {one.key: one for placed in reversed(group) for one in placed.terms}
+    led_by = first.leads.key if first.leads else None
     return Piece(
         kind=_kind(group),
-        start=start,
-        length=end - start,
-        terms=tuple(sorted(terms.values(), key=lambda one: _order(one, group))),
+        start=first.start,
+        length=last.end - first.start,
+        # What the passage begins with comes first: it is cited by it.
+        terms=tuple(sorted(terms.values(), key=lambda one: (one.key != led_by, -one.strength))),
         page=first.block.page,
         first_line=first.block.first_line,
         last_line=last.block.last_line,
         columns=first.block.columns,
-        tokens=count(text[start:end]),
+        tokens=count(text[first.start : last.end]),
     )
 
 
-def _order(one: Defined, group: Sequence[_Placed]) -> tuple[bool, float]:
-    """What the passage begins with comes first: it is cited by it."""
-    leads = group[0].leads
-    return (leads is None or one.key != leads.key, -one.strength)
-
-
 def _kind(group: Sequence[_Placed]) -> PassageKind:
-    if group[0].leads is not None and group[0].leads.strength >= LISTED:
-        whole = group[0].block.defines or group[0].block.kind != "row"
+    first = group[0]
+    if first.leads is not None and first.leads.strength >= LISTED:
+        whole = first.block.defines or first.block.kind != "row"
         if whole and sum(one.leads is not None for one in group) == 1:
             return "definition"
-    if all(one.block.kind == "row" for one in group):
-        return "table"
-    return "code" if all(one.block.kind == "code" for one in group) else "prose"
+    kinds = {one.block.kind for one in group}
+    return "table" if kinds == {"row"} else "code" if kinds == {"code"} else "prose"
 
 
 READER: Final = 1
@@ -317,13 +298,14 @@ def passages_of(ready: Draft) -> Iterator[DraftPassage]:
         header = " > ".join((ready.title, *section.path))
         for at, piece in enumerate(section.cut.pieces):
             body = section.cut.text[piece.start : piece.start + piece.length]
+            idents = ident_words(body, code=piece.kind == "code")
             yield DraftPassage(
                 section=index,
                 piece=piece,
                 header=header,
                 body=body,
                 beside=_beside(section.cut, piece),
-                idents=_idents(piece, body),
+                idents=" ".join((*(one.term for one in piece.terms), idents)).strip(),
                 named=(*(() if at else section.terms), *piece.terms),
             )
 
@@ -350,22 +332,41 @@ def spelled(title: str) -> str:
 def _sections(parts: Sequence[Part], title: str, count: TokenCounter) -> Iterator[DraftSection]:
     trail: list[Heading] = []
     for part in parts:
-        part = _storable(part)
-        if part.heading is not None:
-            trail = [one for one in trail if one.level < part.heading.level] + [part.heading]
-        section = cut(part.blocks, count=count)
+        heading, blocks = part.heading, tuple(map(_storable, part.blocks))
+        if heading is not None:
+            heading = replace(heading, text=kept_text(heading.text), title=kept_text(heading.title))
+            trail = [one for one in trail if one.level < heading.level] + [heading]
         path = tuple(one.text for one in trail)
         if path and path[0].casefold() == title.casefold():
             path = path[1:]  # the title is in every citation anyway
+        first = blocks[0] if blocks else Block("")
+        line = heading.line if heading and heading.line is not None else first.first_line
         yield DraftSection(
-            heading=part.heading,
+            heading=heading,
             path=path,
-            cut=section,
-            first_line=_first_line(part),
-            last_line=part.blocks[-1].last_line if part.blocks else _first_line(part),
-            page=_page(part),
-            terms=_heading_terms(part.heading),
+            cut=cut(blocks, count=count),
+            first_line=line,
+            last_line=blocks[-1].last_line if blocks else line,
+            page=heading.page if heading and heading.page is not None else first.page,
+            terms=_heading_terms(heading),
         )
+
+
+def _storable(block: Block) -> Block:
+    text = kept_text(block.text)
+    return block if text == block.text else replace(block, text=text, term=kept_text(block.term))
+
+
+def _heading_terms(heading: Heading | None) -> tuple[Defined, ...]:
+    """Return what a section explains by its heading, unless it asks.
+
+    "Timeouts and retries" explains both; but a single word out of a heading is too little.
+    """
+    if heading is None or not heading.title or heading.title.endswith("?"):
+        return ()
+    names = [name for name in _BETWEEN_NAMES.split(heading.title) if len(name.split()) > 1]
+    found = [Defined(heading.title, HEADING_TERM), *(Defined(name, HEADING_TERM) for name in names)]
+    return tuple(one for one in found if one.key and len(one.term.split()) <= LONGEST_HEADING)
 
 
 def _beside(section: CutSection, piece: Piece) -> str:
@@ -375,45 +376,3 @@ def _beside(section: CutSection, piece: Piece) -> str:
     end = piece.start + piece.length
     before = section.text[max(piece.start - BEFORE_CHARACTERS, 0) : piece.start]
     return f"{before}\n{section.text[end : end + AFTER_CHARACTERS]}\n{piece.columns}"
-
-
-def _idents(piece: Piece, body: str) -> str:
-    """Return the terms that a passage defines, and its identifiers in every spelling."""
-    names = " ".join(one.term for one in piece.terms)
-    return f"{names} {ident_words(body, code=piece.kind == 'code')}".strip()
-
-
-def _storable(part: Part) -> Part:
-    heading = part.heading
-    if heading is not None:
-        heading = replace(heading, text=kept_text(heading.text), title=kept_text(heading.title))
-    return Part(heading, tuple(_storable_block(block) for block in part.blocks))
-
-
-def _storable_block(block: Block) -> Block:
-    text = kept_text(block.text)
-    return block if text == block.text else replace(block, text=text, term=kept_text(block.term))
-
-
-def _first_line(part: Part) -> int | None:
-    if part.heading is not None and part.heading.line is not None:
-        return part.heading.line
-    return part.blocks[0].first_line if part.blocks else None
-
-
-def _page(part: Part) -> int | None:
-    if part.heading is not None and part.heading.page is not None:
-        return part.heading.page
-    return part.blocks[0].page if part.blocks else None
-
-
-def _heading_terms(heading: Heading | None) -> tuple[Defined, ...]:
-    """Return what a section explains by its heading; one that asks, explains nothing.
-
-    "Timeouts and retries" explains both; but a single word out of a heading is too little.
-    """
-    if heading is None or not heading.title or heading.title.endswith("?"):
-        return ()
-    names = [name for name in _BETWEEN_NAMES.split(heading.title) if len(name.split()) > 1]
-    found = [Defined(heading.title, HEADING_TERM), *(Defined(name, HEADING_TERM) for name in names)]
-    return tuple(one for one in found if one.key and len(one.term.split()) <= LONGEST_HEADING)
