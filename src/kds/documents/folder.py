@@ -16,7 +16,7 @@ from kds.readers.sections import DocumentError
 PASSED_OVER: Final = frozenset(
     "node_modules __pycache__ venv site-packages kds-brain __MACOSX".split()
 )
-"""Folders of tools: what they hold was written by nobody who asks."""
+"""Folders of tools: their files are not the documents of a project."""
 
 DEEPEST: Final = 64
 

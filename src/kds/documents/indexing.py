@@ -1,7 +1,7 @@
 """Bringing files and folders into the store: what is new or changed is read, the rest is not.
 
-Each file is a transaction of its own: one that cannot be read stops no other, and whoever stops
-the whole finds what was read so far.
+Each file is a transaction of its own: one that cannot be read stops no other, and stopping
+halfway keeps what was read so far.
 """
 
 import os

@@ -31,7 +31,7 @@ export class QueryClient {
     { token, workspace, sessionId = randomUUID(), sourcePath, timeoutS = TIMEOUT_S, ...unknown } = {},
   ) {
     const [option] = Object.keys(unknown);
-    if (option) throw new TypeError(`there is no option '${option}'`);
+    if (option) throw new TypeError(`unknown option '${option}'`);
     this.address = address;
     this.token = token;
     this.workspace = workspace;
@@ -51,7 +51,7 @@ export class QueryClient {
       ...options,
     });
     if (!("rewritten_query" in data) || !Array.isArray(data.chunks)) {
-      throw new QueryError("this is no answer to a question", { hint: "is it a KDS service?" });
+      throw new QueryError("not an answer to a question", { hint: "is it a KDS service?" });
     }
     const replies = data.answer ? [{ role: "assistant", content: data.answer }] : [];
     this.history = transit([...this.history, { role: "user", content: query }, ...replies]);
@@ -93,7 +93,7 @@ function target(address) {
   }
   if (!url || !["http:", "https:"].includes(url.protocol)) {
     const hint = "write unix:PATH or http://HOST:PORT";
-    throw new QueryError(`'${address}' is no address`, { hint });
+    throw new QueryError(`invalid address '${address}'`, { hint });
   }
   const secure = url.protocol === "https:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -109,7 +109,7 @@ function sendable(token) {
 
 function seconds(timeoutS) {
   if (typeof timeoutS === "number" && timeoutS > 0 && timeoutS < Infinity) return timeoutS;
-  throw new QueryError("the timeout is no number of seconds", { hint: "give one above 0" });
+  throw new QueryError("the timeout must be a number of seconds", { hint: "give one above 0" });
 }
 
 function exchange(request, options, body) {
@@ -132,7 +132,7 @@ function read({ status, content }) {
   try {
     data = JSON.parse(content);
   } catch {
-    throw new QueryError("the answer is no JSON", { status, hint: "is it a KDS service?" });
+    throw new QueryError("the answer is not JSON", { status, hint: "is it a KDS service?" });
   }
   const isObject = data !== null && typeof data === "object" && !Array.isArray(data);
   if (status < 400 && isObject) return data;

@@ -90,7 +90,7 @@ class QueryClient:
         }
         data = self._post({name: value for name, value in sent.items() if value is not None})
         if "rewritten_query" not in data or not isinstance(data.get("chunks"), list):
-            raise QueryError("this is no answer to a question", hint="is it a KDS service?")
+            raise QueryError("not an answer to a question", hint="is it a KDS service?")
         answer = Answer(data)
         replies = [Message("assistant", answer.text)] if answer.text else []
         self.history = transit([*self.history, Message("user", query), *replies])
@@ -130,7 +130,7 @@ def _connection(address: str, timeout_s: float) -> http.client.HTTPConnection:
     except ValueError:
         host = port = None
     if not host or parts.scheme not in ("http", "https"):
-        raise QueryError(f"'{address}' is no address", hint="write unix:PATH or http://HOST:PORT")
+        raise QueryError(f"invalid address '{address}'", hint="write unix:PATH or http://HOST:PORT")
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     return kind(host, port, timeout=timeout_s)
 
@@ -145,7 +145,7 @@ def _sendable(token: str) -> str:
 def _seconds(timeout_s: object) -> float:
     if isinstance(timeout_s, int | float) and 0 < timeout_s < float("inf"):
         return float(timeout_s)
-    raise QueryError("the timeout is no number of seconds", hint="give one above 0")
+    raise QueryError("the timeout must be a number of seconds", hint="give one above 0")
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -166,7 +166,7 @@ def _read(status: int, content: bytes) -> dict[str, Any]:
         data = json.loads(content)
     except ValueError as error:
         raise QueryError(
-            "the answer is no JSON", status=status, hint="is it a KDS service?"
+            "the answer is not JSON", status=status, hint="is it a KDS service?"
         ) from error
     if status < 400 and isinstance(data, dict):
         return data

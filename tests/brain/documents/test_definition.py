@@ -64,18 +64,9 @@ def test_an_ordinary_sentence_defines_nothing(text: str) -> None:
     assert definitions(Block(text)) == ()
 
 
-def test_what_is_surest_comes_first() -> None:
-    found = definitions(Block('"Fee" means 1 % (the "Annual Charge"). A charge is a sum.'))
-    assert [one.term for one in found] == ["Fee", "Annual Charge", "charge"]
-
-
 def test_an_entry_of_a_list_of_terms_is_a_definition_whatever_it_says() -> None:
     [found] = definitions(Block("TTL: seconds to keep", "item", term="TTL", defines=True))
     assert (found.term, found.strength) == ("TTL", 1.0)
-
-
-def test_code_defines_nothing() -> None:
-    assert definitions(Block('"name": "value",', "code")) == ()
 
 
 @given(st.text(max_size=300))

@@ -96,8 +96,3 @@ def test_a_check_tells_what_is_wrong(store: DocumentStore, put: Put) -> None:
     assert "documents count their passages wrong: 1" in problems
     assert "passages reach beyond their section: 1" in problems
     assert not store.rebuild().sound
-
-
-def test_secrets_do_not_reach_the_file(store: DocumentStore, put: Put) -> None:
-    put("/x/a.txt", ("Access", ["Log in with password: hunter2 at the desk."]))
-    assert b"hunter2" not in store.path.read_bytes()

@@ -113,27 +113,6 @@ def test_a_file_that_repeats_is_read_in_time(ending: str) -> None:
     assert not_linear(WHOLE, lambda *unit: read_as(f"{repeated(*unit)} x", ending)) == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "ending"),
-    [
-        ("Signed:\n\n" + "_" * 24, ".txt"),
-        ("Signed:\n" + "_" * 24, ".txt"),
-        ("*" * 100, ".txt"),
-        ("`" * 200, ".txt"),
-        (f"The fee is due ({' ' * 30}) on the date.", ".txt"),
-        ("Mark all that apply (each, any, all, both, together, collectively, individually, such).",
-         ".txt"),
-        (f"({'the ' * 30}!x", ".txt"),
-        ("a" * 100_000, ".txt"),
-        ("A-" * 4000, ".txt"),
-        (f"---\ntitle: a{' ' * 50_000}b\n---\nText.", ".md"),
-    ],
-)  # fmt: skip
-def test_a_form_that_is_filled_in_by_hand_is_read_in_time(text: str, ending: str) -> None:
-    with bounded():
-        read_as(text, ending)
-
-
 @pytest.mark.parametrize("unit", ["a", "\n", "a.\n", "Aa-\n"])
 def test_a_page_that_repeats_is_read_in_time(unit: str) -> None:
     with bounded():

@@ -58,12 +58,6 @@ def test_each_definition_is_a_passage() -> None:
     assert "ending in July" in texts(section)[2]
 
 
-def test_short_items_of_a_list_stay_together() -> None:
-    items = [Block(f"- **{name}**: something short.", "item") for name in ("GET", "PUT", "POST")]
-    [piece] = cut(items).pieces
-    assert {one.term for one in piece.terms} == {"GET", "PUT", "POST"}
-
-
 def test_paragraphs_are_put_together_up_to_a_size() -> None:
     paragraph = "word " * 60
     section = cut([Block(paragraph) for _ in range(8)])
@@ -72,21 +66,10 @@ def test_paragraphs_are_put_together_up_to_a_size() -> None:
     assert max(sizes) <= CHUNK_TOKENS
 
 
-def test_a_long_paragraph_is_cut_between_sentences() -> None:
-    sentence = "The Servicer pays what is owed to each holder on every day of the month. "
-    section = cut([Block(sentence * 40)])
-    assert len(section.pieces) > 1
-    assert all(text.endswith(".") for text in texts(section))
-
-
 def test_a_table_of_terms_is_cut_between_its_rows() -> None:
     rows = [Block(f"{name} | meaning", "row", term=name, defines=True) for name in ("A1", "B2")]
     section = cut([Block("Term | Meaning", "row"), *rows])
     assert [one.kind for one in section.pieces] == ["table", "definition", "definition"]
-
-
-def test_white_space_alone_has_no_passage() -> None:
-    assert cut([Block(" \n "), Block("")]).pieces == ()
 
 
 @pytest.mark.parametrize("kind", ["row", "code"])

@@ -53,8 +53,3 @@ def test_the_budget_is_never_exceeded(hits: list[Hit], budget: int, query: str) 
     made = assemble(query, hits, budget_tokens=budget)
     assert made.tokens == estimate_tokens(made.text) <= budget
     assert set(map(id, (*made.used, *made.left_out))) <= set(map(id, hits))
-
-
-@given(HITS, st.integers(0, 300))
-def test_the_budget_holds_for_whatever_counts(hits: list[Hit], budget: int) -> None:
-    assert len(assemble("x", hits, budget_tokens=budget, count=len).text) <= budget

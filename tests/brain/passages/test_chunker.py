@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.passages.chunking import CHUNK_TOKENS, Piece, cut
-from kds.brain.words.code_spans import code_spans
+from kds.brain.passages.chunking import Piece, cut
 from kds.brain.words.tokens import estimate_tokens
 
 
@@ -45,22 +44,6 @@ def test_no_part_of_prose_is_beyond_the_limit(text: str, limit: int) -> None:
         assert piece.tokens == estimate_tokens(body)
         # White space behind a part belongs to it, a single character is never cut.
         assert piece.kind == "code" or estimate_tokens(body.strip()) <= limit or len(body) == 1
-
-
-@given(TEXTS)
-def test_a_block_of_code_is_one_part(text: str) -> None:
-    code = [piece for piece in cut(text, limit=5) if piece.kind == "code"]
-    spans = [span for span in code_spans(text) if text[span.start : span.end].strip()]
-    assert len(code) == len(spans)
-    for piece, span in zip(code, spans, strict=True):
-        body = text[piece.start : piece.start + piece.length]
-        assert text[span.start : span.end].strip() == body.strip()
-
-
-def test_a_long_block_of_code_is_not_cut() -> None:
-    code = "```python\n" + "x = compute(1)\n" * 2000 + "```"
-    piece = only(f"See:\n{code}\nDone.")
-    assert piece.tokens > 4 * CHUNK_TOKENS
 
 
 @pytest.mark.parametrize(

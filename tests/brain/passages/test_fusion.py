@@ -10,11 +10,6 @@ WEIGHTS = st.builds(Weights, st.floats(0, 1), st.floats(0.01, 1), st.floats(0, 1
 PLAIN = Weights(0.6, 0.3, 0.1)
 
 
-def test_a_score_is_the_weighted_sum_of_what_was_found() -> None:
-    found = fuse({1: 4.0, 2: 2.0}, {1: 3.0}, {1: 0.5, 9: 0.5}, weights=PLAIN)
-    assert found[1].score == pytest.approx(0.6 * 1 + 0.3 * 1 + 0.1 * 1)
-
-
 def test_without_a_model_its_weight_goes_to_the_others() -> None:
     found = fuse({1: 4.0, 2: 2.0}, {2: 1.0}, {}, weights=PLAIN)
     assert found[1].score == pytest.approx(0.3 / 0.4)
@@ -52,12 +47,3 @@ def test_nothing_that_words_found_is_hidden_by_vectors(
     assert all(0.0 <= one.score <= 1.0 + 1e-9 for one in found.values())
     if max(lexical.values(), default=0.0) > 0.0:
         assert lexical.keys() <= found.keys()
-
-
-@given(SCORES, SCORES, SCORES, WEIGHTS, st.floats(0.1, 50))
-def test_only_the_proportions_of_weights_matter(
-    lexical: Scores, code: Scores, dense: Scores, weights: Weights, factor: float
-) -> None:
-    larger = Weights(*(factor * one for one in (weights.alpha, weights.beta, weights.gamma)))
-    found, other = (fuse(lexical, code, dense, weights=one) for one in (weights, larger))
-    assert all(found[one].score == pytest.approx(other[one].score) for one in found)

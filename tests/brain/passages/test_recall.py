@@ -96,16 +96,6 @@ def test_the_answer_comes_first(talk: SqliteStore, query: str, message: str) -> 
     assert _ids(recall(talk, query, scope=Scope("talk"), settings=ALONE))[0] == message
 
 
-def test_every_hit_says_why(talk: SqliteStore) -> None:
-    found = recall(talk, "When did I go to the dentist?", scope=Scope("talk"))
-    assert found.hits[0].why == ("words 1.00: has 'go', 'dentist'", "tells a time")
-
-
-def test_a_month_in_the_question_lifts_what_was_said_then(talk: SqliteStore) -> None:
-    found = recall(talk, "What did Bot note in June 2024?", scope=Scope("talk"), settings=ALONE)
-    assert found.hits[0].passage.at.month == 6
-
-
 def test_the_conversation_comes_first_and_others_only_when_it_has_too_little(
     talk: SqliteStore,
 ) -> None:
@@ -154,12 +144,6 @@ def test_a_model_that_fails_leaves_the_words_and_a_note(
     assert not found.flags["embeddings"]
 
 
-def test_vectors_that_are_not_there_yet_leave_the_words(talk: SqliteStore) -> None:
-    found = recall(talk, "staging port", scope=Scope("talk"), embedder=Meaning())
-    assert _ids(found)[:1] == ["1"]
-    assert any("no vectors" in line for line in found.notes)
-
-
 def test_vectors_of_another_length_leave_the_words(talk: SqliteStore) -> None:
     class Longer(Meaning):
         def embed_query(self, text: str) -> list[float]:
@@ -195,10 +179,6 @@ def test_the_record_for_the_metrics_holds_no_text(talk: SqliteStore) -> None:
 def test_a_session_that_is_not_there_is_an_error(talk: SqliteStore) -> None:
     with pytest.raises(StoreError):
         recall(talk, "staging", scope=Scope("gone"))
-
-
-def test_no_more_hits_than_asked_for(talk: SqliteStore) -> None:
-    assert len(recall(talk, "staging port proxy", limit=2).hits) == 2
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

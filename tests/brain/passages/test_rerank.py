@@ -3,7 +3,7 @@
 from spoken import passage
 
 from kds.brain.passages.question import read_question
-from kds.brain.passages.rerank import NEIGHBOURS, Reranked, rarity, rerank, window
+from kds.brain.passages.rerank import Reranked, rerank
 from kds.brain.passages.values import ChunkKind, Passage
 
 
@@ -56,20 +56,3 @@ def test_who_is_named_is_no_word_to_look_for_but_who_said_it() -> None:
 def test_what_tells_a_time_comes_first_when_a_time_is_asked_for() -> None:
     other, told = "The server crashed badly.", "The server crashed last week."
     assert _best("When did the server crash?", other, "x", "x", "x", "x", "x", told) == 7
-
-
-def test_a_picture_note_does_not_hide_a_question() -> None:
-    found = _judged("port", _passages("the port? [image: a door]"))
-    plain = _judged("port", _passages("the port. [image: a door]"))
-    assert found[1].score < plain[1].score
-
-
-def test_the_window_holds_everything_that_has_a_say() -> None:
-    assert window([10]) == (10, *(10 + step for step in NEIGHBOURS))
-    assert window([10, 11])[:2] == (10, 11)
-    assert len(set(window([10, 11]))) == len(window([10, 11]))
-
-
-def test_rare_words_say_more() -> None:
-    assert rarity(1, 1000) > rarity(100, 1000) > rarity(1000, 1000) > 0.0
-    assert rarity(5000, 1000) > 0.0

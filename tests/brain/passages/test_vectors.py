@@ -1,13 +1,11 @@
 """Dense search in SQLite against the plain computation."""
 
 import numpy as np
-import pytest
 from conformance import say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages import vectors
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -49,16 +47,3 @@ def test_a_session_is_searched_alike_from_file_and_from_memory(store: SqliteStor
     store.search_dense(asked, model="m", limit=5)
     assert store.search_dense(asked, model="m", within=within, limit=5) == from_file
     assert len(from_file) == 5
-
-
-def test_many_new_vectors_are_joined_to_the_others(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vectors, "MANY_PARTS", 4)
-    store.use_model("m")
-    session = store.create_session()
-    for number in range(12):
-        store.append(session.id, "user", f"message {number}")
-        (job,) = store.pending_embeddings(9)
-        store.store_embeddings("m", {job.chunk_id: [1.0, number]})
-        assert len(store.search_dense([1.0, 0.0], model="m", limit=99)) == number + 1

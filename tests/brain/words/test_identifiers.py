@@ -33,20 +33,10 @@ def test_all_spellings_join_to_the_same(words: list[str]) -> None:
     assert joined(camel) in ident_words(f"{camel}()", code=True).split()
 
 
-@given(st.text(max_size=300), st.booleans())
-def test_any_text_gives_words_once_each(text: str, code: bool) -> None:
-    words = ident_words(text, code=code).split()
-    assert len(words) == len(set(words))
-
-
 def test_prose_gives_only_what_can_be_nothing_else() -> None:
     text = "Call load_rows or loadRows via `fetch`, not open(). Use the API. See app.config here"
     names = ["load_rows", "loadRows", "fetch", "open", "app.config"]
     assert list(names_in(text, code=False)) == names
-
-
-def test_a_method_behind_a_call_is_a_name() -> None:
-    assert list(names_in("make().withName(x)", code=True)) == ["make", "withName"]
 
 
 def test_joined_forms_leave_out_what_has_no_words() -> None:

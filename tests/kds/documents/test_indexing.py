@@ -90,15 +90,6 @@ def test_a_change_at_the_same_moment_is_seen(store: DocumentStore, shelf: Path) 
     assert states(add_documents(store, [path])) == {"a.md": "replaced"}
 
 
-def test_another_reader_reads_again(
-    store: DocumentStore, shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(shelf / "a.md", "alpha")
-    add_documents(store, [shelf])
-    monkeypatch.setattr("kds.brain.documents.table.READER", 999)
-    assert states(add_documents(store, [shelf])) == {"a.md": "replaced"}
-
-
 def test_files_that_have_gone_are_told_and_removed_when_asked(
     store: DocumentStore, shelf: Path, tmp_path: Path
 ) -> None:
@@ -152,19 +143,6 @@ def test_links_that_lead_out_are_told_and_not_followed(
     assert "leads out of the folder" in str(report.of("failed")[0].error)
     assert store.search("secret words").hits == ()
     assert states(add_documents(store, [shelf / "out.md"])) == {"diary.md": "added"}
-
-
-def test_progress_is_told(store: DocumentStore, shelf: Path) -> None:
-    write(shelf / "a.md", "alpha")
-    write(shelf / "b.md", "beta")
-    told: list[tuple[str, int, int]] = []
-    add_documents(store, [shelf], tell=lambda what, done, total: told.append((what, done, total)))
-    assert told == [("reading a.md", 1, 2), ("reading b.md", 2, 2)]
-
-
-def test_a_file_named_twice_is_added_once(store: DocumentStore, shelf: Path) -> None:
-    path = write(shelf / "a.md", "alpha")
-    assert len(add_documents(store, [path, shelf, path]).outcomes) == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such names there")

@@ -26,16 +26,7 @@ def test_only_turns_from_the_third_on_count() -> None:
     assert found.hit_rate == pytest.approx(0.5)
 
 
-def test_without_a_third_turn_there_is_no_rate() -> None:
-    assert session_hits([]).hit_rate is None
-    assert session_hits([row("one", 2, hit=True)]).as_dict()["hit_rate"] is None
-
-
 def test_a_record_holds_no_word_of_the_question_or_of_its_session() -> None:
     text = str(row("my-session", 1, hit=True).data)
     assert "secret" not in text
     assert "my-session" not in text
-
-
-def test_a_record_of_another_version_does_no_harm() -> None:
-    assert session_hits([Metric(AT, QUERY, {"turn": "three", "hit": 1})]).later_turns == 0

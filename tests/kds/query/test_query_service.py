@@ -62,15 +62,6 @@ def test_what_left_the_window_long_ago_is_still_known(service: QueryService) -> 
     assert reply.session.hit
 
 
-def test_a_session_that_slept_for_hours_goes_on_with_its_messages(
-    service: QueryService, clock: MinuteClock
-) -> None:
-    talk(service, ASKED)
-    clock.now += timedelta(hours=9)
-    (then,) = talk(service, THEN)
-    assert "Determination Date" in then.rewritten_query
-
-
 def test_sessions_do_not_see_each_other(service: QueryService) -> None:
     talk(service, ASKED, session="one")
     (reply,) = talk(service, THEN, session="two")
@@ -85,14 +76,6 @@ def test_the_document_that_a_session_is_about_steers_its_searches(service: Query
     (steered,) = talk(service, "What does it cost to be late?", session="baking")
     assert {chunk.bias for chunk in plain.chunks} == {1.0}
     assert {chunk.document for chunk in steered.chunks if chunk.bias > 1} == {"Bakery Handbook"}
-
-
-def test_every_document_of_a_session_counts_more(service: QueryService) -> None:
-    service.memory.begin("both", document="handbook.md\nagreement.md")
-    (steered,) = talk(service, "What does it cost to be late?", session="both")
-    found = {chunk.document for chunk in steered.chunks if chunk.bias == 1.15}
-    assert found == {chunk.document for chunk in steered.chunks}
-    assert len(found) == 2
 
 
 def test_a_session_remembers_what_it_is_about_and_not_what_was_said_in_passing(
@@ -110,17 +93,6 @@ def test_a_change_of_topic_forgets_the_document_of_the_turns_before(service: Que
     assert {chunk.bias for chunk in reply.chunks} <= {1.0}
     assert reply.session is not None
     assert "Determination Date" not in reply.session.memory
-
-
-def test_questions_are_counted_right_whoever_else_writes_to_the_session(
-    service: QueryService,
-) -> None:
-    talk(service, ASKED)
-    service.memory.add("s", "assistant", "The 12th day of each month.")
-    service.memory.add("s", "user", "Thanks.")
-    (reply,) = talk(service, THEN)
-    assert reply.session is not None
-    assert reply.session.turn == 3
 
 
 def test_a_turn_is_measured_and_the_hit_rate_is_its_figure(
@@ -176,15 +148,6 @@ def test_documents_that_cannot_be_read_are_a_warning(place: Workspace) -> None:
     assert reply.chunks == ()
     assert any("documents not searched" in warning for warning in reply.warnings)
     assert reply.session is not None
-
-
-def test_what_was_put_right_in_a_store_is_told(place: Workspace) -> None:
-    place.ensure()
-    for name in (SqliteStore.file_name, "documents.db"):
-        (place.brain / name).write_bytes(b"this is no database" * 500)
-    with QueryService.open(place) as service:
-        reply = service.ask(Query(ASKED, session="s"))
-    assert sum("was damaged" in warning for warning in reply.warnings) == 2
 
 
 @pytest.mark.parametrize(

@@ -21,20 +21,6 @@ def test_a_call_runs_elsewhere_and_its_error_is_its_own() -> None:
     asyncio.run(main())
 
 
-def test_who_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kds.query.answer.GRACE_S", 0.0)
-    gate = threading.Event()
-
-    async def main() -> None:
-        speakers = Speakers()
-        with pytest.raises(WaitError, match=r"no answer within 0\.05 s") as caught:
-            await speakers.run(gate.wait, timeout_s=0.05)
-        assert "model.timeout_s" in (caught.value.hint or "")
-
-    asyncio.run(main())
-    gate.set()
-
-
 def test_only_so_many_are_waited_for_at_once_and_the_place_counts_as_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -90,11 +90,6 @@ def test_headings_that_are_only_bold_are_headings() -> None:
                            "**Bold** word."]  # fmt: skip
 
 
-def test_a_text_without_a_title_has_that_of_its_file() -> None:
-    assert read_markdown("Just text.", "my notes").title == "my notes"
-    assert read_markdown("# Mine\n", "file").title == "Mine"
-
-
 @given(st.text(alphabet='abc #*-|>`_=1.\n"“: ', max_size=300))
 def test_no_word_is_lost(text: str) -> None:
     words: dict[str, int] = {}

@@ -86,14 +86,6 @@ def test_headings_are_told_by_the_size_of_their_type() -> None:
     assert [part.heading.page for part in content.parts if part.heading] == [1, 1, 2]
 
 
-def test_a_page_that_is_set_in_large_type_throughout_has_no_headings_of_it() -> None:
-    pages = [
-        ["# Soup", "# Bread", "# Cheese", "# Wine", "Prices include the service of the house."]
-    ]
-    content = read_pdf(pdf_bytes(pages), "menu", FILE)
-    assert "Bread" not in [part.heading.text for part in content.parts if part.heading]
-
-
 def test_pages_without_text_are_told() -> None:
     [note] = read_pdf(pdf_bytes([["Some text here."], []]), "file", FILE).notes
     assert note == "1 of 2 pages have no text: pictures, or empty"
@@ -152,8 +144,3 @@ def test_a_numbered_heading_at_the_top_of_a_page_begins_a_section(
     hit = store.search("how often must the filter be cleaned").hits[0]
     assert (hit.passage.page, hit.passage.section) == (2, ("2. Maintenance",))
     assert hit.passage.text == "Clean the filter weekly."
-
-
-def test_a_list_that_goes_on_over_the_page_has_no_headings() -> None:
-    pages = [["Do this.", "1. Open the door"], ["2. Close the door", "Then wait for the light."]]
-    assert headings(read_pdf(pdf_bytes(pages), "file", FILE).parts) == []

@@ -9,14 +9,8 @@ import pytest
 from kds.brain.errors import KdsError
 from kds.brain.installation import install_line
 from kds.readers import reading
-from kds.readers.reading import kind_of, read_document, read_source
+from kds.readers.reading import read_document, read_source
 from kds.readers.sections import DocumentError
-
-
-def test_the_ending_tells_the_kind() -> None:
-    assert kind_of(Path("a/B.MD")) == "markdown"
-    assert kind_of(Path("a.htm")) == "html"
-    assert kind_of(Path("a.py")) is None
 
 
 @pytest.mark.parametrize(

@@ -78,11 +78,6 @@ def test_articles_and_headings_that_run_into_the_text_make_sections() -> None:
     ]  # fmt: skip
 
 
-def test_underlined_lines_are_headings() -> None:
-    text = "Guide\n=====\n\nText.\n\nPart\n----\nMore text.\n\nEnd\n~~~\n"
-    assert headings(read_text(text, "file").parts) == ["Guide", "    Part", "      End"]
-
-
 @pytest.mark.parametrize(
     "text",
     [
