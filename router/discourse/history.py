@@ -1,15 +1,28 @@
 """What the conversation has been about: its messages, expanded and analysed, oldest first."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kds.brain.turn import Utterance as Utterance
 from kds.router.discourse.mention import Mention
 from kds.router.discourse.mentions import mentions_in
 from kds.router.language.words import Analysis
 
+_WORDS = re.compile(r"[a-z]{3,}")
+
+READ_CHARS = 8_000
+"""Characters of a message or a reply whose words are known from then on."""
+
 BRIEF_WORDS = 12
 """An answer without a verb up to this length names the thing asked for."""
+
+
+@lru_cache(maxsize=256)
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, in lower case."""
+    return frozenset(_WORDS.findall(text[:READ_CHARS].lower()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,11 @@ class Discourse:
 
     def __bool__(self) -> bool:
         return bool(self.moments)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of all messages, in lower case."""
+        return frozenset().union(*(words_of(moment.expanded) for moment in self.moments))
 
     @property
     def last(self) -> Moment:

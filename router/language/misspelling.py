@@ -1,42 +1,87 @@
-"""Misspelt question words at the start of a message: "waht about", "hwo long", "wich one".
+"""Slips of one letter: "waht about", "hwo long", "make it nullbale".
 
-Only there, and only a slip of one letter (one too few, too many, wrong, or two swapped) of a word
-that opens questions: that much the form of the message tells. Everything else stays as written.
+A word that no lexicon and nobody in the conversation knows is a name or a slip. Where its form
+tells which word was meant (two letters swapped, or one doubled), the message is read with that
+word. Where it does not, the message has several readings, and only what they agree on holds.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import cache, lru_cache
+from itertools import product
+from string import ascii_lowercase
+from typing import Final, NamedTuple
 
 from kds.brain.turn import Edit, Reference
-from kds.router.english import words
+from kds.router.english import table, words
+from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
+
+MOST_DOUBTS: Final = 6
+"""A message with as many unknown words, or as much that they may mean, is left as it is."""
+
+READ_CHARS: Final = 2_000
+"""As far as a message is analysed."""
+
+SURE_LETTERS: Final = 5
+"""From this length on a swapped pair of letters points to one word."""
+
+SHORT: Final = 4
+"""A shorter word has neighbours by chance: "lab" and "sms" are slips of a function word or none."""
 
 _OPENER: Final = re.compile(
     r"^(?:(?:and|so|but|ok|okay|also|then|hi|hello)\b[\s,]*)*(?P<word>[a-z]{3,6})(?=\s+[a-z])", re.I
 )
 _OPENERS: Final = words("function_words", "question_openers")
 _HOW: Final = words("qualities", "behind_how")
+_PLAIN: Final = re.compile(r"(?<![\w./@'’:`<-])(?:^[A-Z])?[a-z]{3,}(?![\w/@'’:`<>=(-]|\.\w)")
+_TABLES: Final = (
+    "closed_class function_words auxiliaries qualities verbs nouns people particles jargon"
+)
+
+
+_ENDINGS: Final = ("s", "re", "ve", "ll", "m", "d")
+_AUXILIARIES: Final = cc.BE | cc.HAVE | cc.DO | cc.MODALS
+_SUBJECTS: Final = cc.PERSONAL | cc.WH | cc.DEMONSTRATIVES | {"there", "here", "let"}
+
+
+class Slip(NamedTuple):
+    """Characters of a message, and the word that was meant."""
+
+    start: int
+    end: int
+    meant: str
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
-    """A message with its opener spelt right, and where that stands in the original."""
+class Reading:
+    """A message with its slips spelt right, and where its characters stand in the original."""
 
     text: str
-    edit: Edit
+    slips: tuple[Slip, ...] = ()
+    opener: Edit | None = None
+    """A question word that was mended, which is written out beside any other edit."""
 
     def original(self, at: int) -> int:
         """The place in the original of a place in the mended text."""
-        grown = len(self.edit.text) - (self.edit.end - self.edit.start)
-        return at if at <= self.edit.start else max(at - grown, self.edit.start)
+        grown = 0
+        for start, end, meant in self.slips:
+            if at <= start + grown:
+                break
+            if at < start + grown + len(meant):
+                return min(at - grown, end)
+            grown += len(meant) - (end - start)
+        return at - grown
 
     def edits(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-        """Edits of the mended text as edits of the original, which they mend as well."""
+        """Edits of the mended text as edits of the original; the opener is mended as well."""
         moved = tuple(Edit(self.original(e.start), self.original(e.end), e.text) for e in edits)
-        covered = any(e.start <= self.edit.start and e.end >= self.edit.end for e in moved)
-        return moved if covered or not moved else (self.edit, *moved)
+        opener = self.opener
+        if opener is None or not moved:
+            return moved
+        covered = any(e.start <= opener.start and e.end >= opener.end for e in moved)
+        return moved if covered else (opener, *moved)
 
     def references(self, message: str, found: Sequence[Reference]) -> tuple[Reference, ...]:
         """References of the mended text as references of the original."""
@@ -46,30 +91,178 @@ class Mended:
             for r, (a, b) in zip(found, places, strict=True)
         )
 
+    def with_slip(self, slip: Slip, message: str) -> "Reading":
+        """The reading in which one more word of the message is a slip."""
+        return _read(message, [*self.slips, slip], self.opener)
 
-def mended(message: str) -> Mended | None:
-    """The message with its opener spelt right; None when it is, or when it is unclear.
 
-    >>> mended("waht about Windows?").text, mended("and hwo long?"), mended("who pays?")
-    ('what about Windows?', None, None)
+def spelt(message: str, said: Collection[str] = ()) -> Reading:
+    """The message with the slips mended of which the form tells what was meant.
+
+    ``said`` are the words of the conversation: they are right as they are.
+
+    >>> spelt("waht about Windows?").text, spelt("make it nullbale").text
+    ('what about Windows?', 'make it nullable')
     """
+    opener = _opener(message)
+    slips = [opener] if opener else []
+    for word, start, end in _unknown(message, said):
+        near = meant(word, said) if _first(word) or _are_names(word, said) else ()
+        if is_sure(word, near) and (opener is None or start != opener.start):
+            slips.append(Slip(start, end, _as(message[start:end], near[0])))
+    return _read(message, slips, Edit(*opener) if opener else None)
+
+
+def doubts(message: str, said: Collection[str] = ()) -> tuple[Slip, ...] | None:
+    """The words that may be slips, each with all that may be meant; None where there are too many.
+
+    >>> [slip.meant for slip in doubts("make it nullabe")], doubts("make it nullbale")
+    (['nullable'], ())
+    """
+    found: list[Slip] = []
+    for number, (word, start, end) in enumerate(_unknown(message, said)):
+        near = meant(word, said)
+        if not is_sure(word, near):
+            found += [Slip(start, end, _as(message[start:end], one)) for one in near]
+        if max(len(found), number) >= MOST_DOUBTS:
+            return None
+    return tuple(found)
+
+
+def as_typed(text: str, slip: Slip, message: str) -> str:
+    """A text with the word that may have been meant as the message has it."""
+    return re.sub(rf"\b{slip.meant}\b", message[slip.start : slip.end], text, flags=re.I)
+
+
+def _read(message: str, slips: Sequence[Slip], opener: Edit | None) -> Reading:
+    text = message
+    for start, end, word in sorted(slips, reverse=True):
+        text = text[:start] + word + text[end:]
+    return Reading(text, tuple(sorted(slips)), opener)
+
+
+def _as(written: str, meant: str) -> str:
+    return meant.capitalize() if written[0].isupper() else meant
+
+
+def _unknown(message: str, said: Collection[str]) -> Iterator[tuple[str, int, int]]:
+    """The words that are in no lexicon, in lower case, and where they stand."""
+    for match in _PLAIN.finditer(message[:READ_CHARS]):
+        word = match[0].lower()
+        if word not in said and not is_known(word):
+            yield word, *match.span()
+
+
+def is_known(word: str) -> bool:
+    """Whether a lower-case word is in a lexicon.
+
+    >>> is_known("nullable"), is_known("the"), is_known("nullbale")
+    (True, True, False)
+    """
+    return word in _listed() or readings(word).known or _is_contracted(word)
+
+
+def _is_contracted(word: str) -> bool:
+    """ "dont", "thats", "theyre": nothing but the apostrophe is missing."""
+    if word.endswith("nt"):
+        return word.removesuffix("nt") in _AUXILIARIES
+    return any(word.endswith(e) and word.removesuffix(e) in _SUBJECTS for e in _ENDINGS)
+
+
+def meant(word: str, said: Collection[str] = ()) -> tuple[str, ...]:
+    """The words of which ``word`` may be a slip; none for one that is known, or far from all.
+
+    >>> meant("nullbale"), meant("webscokets", {"websockets"}), meant("axios"), meant("kafka")
+    (('nullable',), ('websockets',), ('axis', 'axioms', 'axiom'), ())
+    """
+    if word in said or is_known(word):
+        return ()
+    return _are_names(word, said) or _meant(word)
+
+
+def is_sure(word: str, near: Sequence[str]) -> bool:
+    """Whether the letters tell which word was to be written: two swapped, or one doubled."""
+    likely = len(near) == 1 and (len(word) >= SURE_LETTERS or near[0] in _closed())
+    return likely and (near[0] in {*_swapped(word), *_undoubled(word)} or not is_known(near[0]))
+
+
+def _are_names(word: str, said: Collection[str]) -> tuple[str, ...]:
+    """What was said that is like the word, where the conversation alone knows of it."""
+    names = tuple(one for one in said if len(one) > SHORT and one_slip(word, one))
+    return names if any(not is_known(one) for one in names) else ()
+
+
+def _first(word: str) -> tuple[str, ...]:
+    """The likeliest: the same letters in another order, or once."""
+    return tuple(one for one in (*_swapped(word), *_undoubled(word)) if is_known(one))
+
+
+@lru_cache(maxsize=2048)
+def _meant(word: str) -> tuple[str, ...]:
+    first = _first(word)
+    closed = [one for one in first if one in _closed()]
+    if len(closed) == 1:
+        return (closed[0],)
+    if len(word) < SHORT:
+        return tuple(dict.fromkeys(one for one in _longer(word) if one in _listed()))
+    other = _closed() if len(word) < SURE_LETTERS else None
+    replaced = (one for one in _replaced(word) if other is None or one in other)
+    near = dict.fromkeys((*first, *_shorter(word), *_longer(word), *replaced))
+    return tuple(one for one in near if one != word and is_known(one))
+
+
+def _swapped(word: str) -> Iterator[str]:
+    for i in range(len(word) - 1):
+        if word[i] != word[i + 1]:
+            yield word[:i] + word[i + 1] + word[i] + word[i + 2 :]
+
+
+def _undoubled(word: str) -> Iterator[str]:
+    for i in range(1, len(word)):
+        if word[i] == word[i - 1]:
+            yield word[:i] + word[i + 1 :]
+
+
+def _shorter(word: str) -> Iterator[str]:
+    return (word[:i] + word[i + 1 :] for i in range(len(word)))
+
+
+def _longer(word: str) -> Iterator[str]:
+    places = product(range(len(word) + 1), ascii_lowercase)
+    return (word[:i] + letter + word[i:] for i, letter in places)
+
+
+def _replaced(word: str) -> Iterator[str]:
+    places = product(range(len(word)), ascii_lowercase)
+    return (word[:i] + letter + word[i + 1 :] for i, letter in places)
+
+
+@cache
+def _closed() -> frozenset[str]:
+    return frozenset().union(*table("closed_class").values())
+
+
+@cache
+def _listed() -> frozenset[str]:
+    """The words of the packaged tables of English."""
+    lists = (one for name in _TABLES.split() for one in table(name).values())
+    return frozenset().union(*lists)
+
+
+def _opener(message: str) -> Slip | None:
+    """The question word that a message opens with, where it is misspelt."""
     match = _OPENER.match(message)
     if match is None:
         return None
-    word = match["word"]
     follows = message[match.end() :].split(maxsplit=1)[0].lower()
-    meant = _meant(word.lower(), follows)
-    if not meant:
-        return None
-    spelt = meant.capitalize() if word[0].isupper() else meant
-    start, end = match.span("word")
-    return Mended(message[:start] + spelt + message[end:], Edit(start, end, spelt))
+    word = _opening_word(match["word"].lower(), follows)
+    return Slip(*match.span("word"), _as(match["word"], word)) if word else None
 
 
-def _meant(word: str, follows: str) -> str:
+def _opening_word(word: str, follows: str) -> str:
     if word in _OPENERS or word.rstrip("s") in _OPENERS or readings(word).known:
         return ""
-    near = [opener for opener in _OPENERS if _one_slip(word, opener)]
+    near = [opener for opener in _OPENERS if one_slip(word, opener)]
     if len(near) > 1 and "how" in near and follows in _HOW:
         return "how"
     swapped = [opener for opener in near if sorted(opener) == sorted(word)]
@@ -77,7 +270,7 @@ def _meant(word: str, follows: str) -> str:
     return best[0] if len(best) == 1 else ""
 
 
-def _one_slip(word: str, meant: str) -> bool:
+def one_slip(word: str, meant: str) -> bool:
     """True at an edit distance of one, two swapped neighbours counted as one edit."""
     a, b = sorted((word, meant), key=len)
     if len(b) - len(a) > 1:

@@ -19,7 +19,8 @@ from kds.brain.errors import KdsError
 from kds.brain.turn import Reference, Turn
 from kds.router.english import words
 from kds.router.language.lexicon import readings
-from kds.router.references.signs import Signs, is_plain
+from kds.router.language.misspelling import meant
+from kds.router.references.signs import LONG_WORDS, Signs, is_plain
 
 WEIGHTS: Final = Path(__file__).parent.parent / "fitted" / "decision.json"
 
@@ -112,11 +113,13 @@ def read_decider(text: str) -> Decider:
 def is_destructive(message: str) -> bool:
     """Whether a wrong reading of the message could destroy something.
 
-    >>> is_destructive("please revert that"), is_destructive("Widen the dropdown")
-    (True, False)
+    >>> [is_destructive(said) for said in ("please revert that", "delte it", "Widen the dropdown")]
+    [True, True, False]
     """
     text = message.lower()
     found = _WORD.findall(text)
+    if len(found) <= LONG_WORDS:
+        found += [one for word in found for one in meant(word)]
     named = any(word in _DESTRUCTIVE or readings(word).verb in _DESTRUCTIVE for word in found)
     return named or _PHRASES.search(text) is not None
 

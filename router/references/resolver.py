@@ -7,11 +7,11 @@ from typing import Final, Literal, NamedTuple
 
 from kds.brain.learning.examples import LearnedReference
 from kds.brain.turn import ContextEntry, Edit, Reference
-from kds.router.discourse.history import Discourse, Utterance
+from kds.router.discourse.history import Discourse, Utterance, words_of
 from kds.router.discourse.knowledge import Knowledge
 from kds.router.discourse.mention import Mention
 from kds.router.language.analysis import ANALYSED_CHARS, Language
-from kds.router.language.misspelling import mended
+from kds.router.language.misspelling import Reading, Slip, as_typed, doubts, spelt
 from kds.router.language.words import Analysis
 from kds.router.references.answers import find_agreements, find_choices
 from kds.router.references.deeds import find_actions, find_events, find_purposes
@@ -35,7 +35,7 @@ from kds.router.references.pronouns import find_demonstratives, find_pronouns
 from kds.router.references.rendering import is_well_formed
 from kds.router.references.rule import Rule, SignalKind
 from kds.router.references.scene import Found, Mechanism, Scene, used_by
-from kds.router.references.taught import find_taught, find_wordings
+from kds.router.references.taught import TAUGHT, find_taught, find_wordings
 from kds.router.references.topic import feature, moved_focus, switches_topic
 from kds.router.references.unresolved import find_unresolved
 
@@ -217,8 +217,7 @@ class Resolver:
             before = Discourse()
         resolution = Resolution() if as_typed else self._within_topic(message, before)
         expanded = apply_edits(message, resolution.edits)
-        spelt = mended(expanded)
-        analysis = self.analyse(expanded if spelt is None else spelt.text)
+        analysis = self.analyse(spelt(expanded, before.words).text)
         focus = resolution.focus or moved_focus(analysis, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
@@ -237,20 +236,46 @@ class Resolver:
     def _within_topic(
         self, message: str, discourse: Discourse, history: Sequence[Utterance] = ()
     ) -> Resolution:
-        spelt = mended(message) if discourse else None
-        if spelt is None:
+        if not discourse:
             return self._resolved(message, discourse, history)
-        found = self._resolved(spelt.text, discourse, history)
+        said = discourse.words.union(*(words_of(one.text) for one in history))
+        reading = spelt(message, said)
+        found = self._read_as(reading, message, discourse, history)
+        if not found.edits:
+            return found
+        slips = doubts(message, said)
+        if slips is None:
+            return Resolution(notes=("left: many of its words are in no lexicon",))
+        own = self._in_own_words(found)
+        for slip in (one for one in slips if one.start not in own):
+            other = self._read_as(reading.with_slip(slip, message), message, discourse, history)
+            if not _are_same(found, other, slip, message):
+                said_as = message[slip.start : slip.end]
+                return Resolution(notes=(f"left: '{said_as}' may be a slip of '{slip.meant}'",))
+        return found
+
+    def _in_own_words(self, found: Resolution) -> frozenset[int]:
+        """Characters that the user's own wordings cover, taught or written as a rule."""
+        own = {rule.id for rule in self.rules if rule.signal.kind == "pattern"} | {TAUGHT}
+        spans = (range(one.start, one.end) for one in found.references if one.rule in own)
+        return frozenset().union(*spans)
+
+    def _read_as(
+        self, reading: Reading, message: str, discourse: Discourse, history: Sequence[Utterance]
+    ) -> Resolution:
+        found = self._resolved(reading.text, discourse, history)
+        if not reading.slips:
+            return found
         return replace(
             found,
-            references=spelt.references(message, found.references),
-            edits=spelt.edits(found.edits),
+            references=reading.references(message, found.references),
+            edits=reading.edits(found.edits),
         )
 
     def _resolved(
         self, message: str, discourse: Discourse, history: Sequence[Utterance]
     ) -> Resolution:
-        analysis = self.analyse(message)
+        analysis = self._read(message)
         rules = self.rules if discourse else self._first
         if not rules or not analysis.words:
             return Resolution()
@@ -258,17 +283,27 @@ class Resolver:
         found = self._found(scene, rules)
         if len(message) > ANALYSED_CHARS:
             found = [f for f in found if not f.whole]
+        edits = [replace(e, end=len(message)) if f.whole else e for f in found for e in f.edits]
         return Resolution(
             references=tuple(r for f in found for r in f.references),
-            edits=tuple(e for f in found for e in f.edits),
+            edits=tuple(edits),
             notes=tuple(f.note for f in found),
             focus=next((f.focus for f in found if f.focus is not None), None),
             unresolved=find_unresolved(scene, rules, found),
         )
 
+    def _read(self, message: str) -> Analysis:
+        """The analysis, without the full stop behind a fragment: it ends no sentence."""
+        if message.endswith("."):
+            bare = self.analyse(message.rstrip("."))
+            if all(clause.verb is None for clause in bare.clauses):
+                return bare
+        return self.analyse(message)
+
     def switch(self, message: str, discourse: Discourse) -> str | None:
         """Id of the rule that sees the topic change with ``message``, None when it goes on."""
-        return switches_topic(self.analyse(message), discourse, self._switches)
+        analysis = self.analyse(spelt(message, discourse.words).text)
+        return switches_topic(analysis, discourse, self._switches)
 
     def _found(self, scene: Scene, rules: Iterable[Rule]) -> list[Found]:
         """Findings of all rules that do not overlap; a whole-message finding stands alone."""
@@ -298,6 +333,13 @@ class Resolver:
         """What a message sets out to build ("FAB button"), None when it names nothing."""
         mention = feature(self.analyse(message))
         return None if mention is None else mention.text
+
+
+def _are_same(found: Resolution, other: Resolution, slip: Slip, message: str) -> bool:
+    """Whether one thing is written, and the same where a word is a slip."""
+    written, else_ = (apply_edits(message, one.edits) for one in (found, other))
+    sole = len({reference.start for reference in found.references}) <= 1
+    return sole and as_typed(else_, slip, message) == written
 
 
 def _serves_first(rule: Rule) -> bool:

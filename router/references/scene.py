@@ -87,7 +87,7 @@ class Scene:
     def is_destructive(self) -> bool:
         """Whether something is to be deleted, stopped or overwritten: no "delete button"."""
         inside = self.analysis.phrase_at
-        return any(w.i not in inside and is_destructive(w.lower) for w in self.words)
+        return is_destructive(" ".join(w.lower for w in self.words if w.i not in inside))
 
     def newer(self, chosen: Mention, *, among: Callable[[Mention], bool] | None = None) -> str:
         """What a reply brought up since ``chosen`` was named and may be meant, "" for nothing.

@@ -1,5 +1,9 @@
-"""The shift key and a full stop decide nothing: the same message means the same."""
+"""Neither the shift key nor a full stop nor one slip of a finger changes what is written."""
 
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,43 +11,96 @@ import pytest
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
 from kds.api.workspace_parts import Parts
-from kds.brain.turn import Utterance
-from kds.testing.dialogues import Dialogue, find_dialogue_files, read_dialogues
+from kds.brain.turn import Turn, Utterance
+from kds.router.decide import make_decide
+from kds.router.expand import make_expand
+from kds.router.language.misspelling import is_known
+from kds.router.resolve import make_resolve
+from kds.testing.dialogues import ExpectedTurn, find_dialogue_files, read_dialogues
 
-FOLDER = Path(__file__).parents[2] / "dialogues"
-KNOWN = {"by when.", "No blue.", "by whom."}
-"""Without a verb, a full stop is read as the end of another sentence: left as typed."""
+FILES = find_dialogue_files([Path(__file__).parents[2] / "dialogues"])
+WORD = re.compile(r"(?<![\w./@'’_-])[a-z]{4,}(?![\w./@'’_-])")
 
-
-def _expanded(parts: Parts, dialogue: Dialogue, at: int, message: str) -> str:
-    router, said = rehearsed(parts, MinuteClock()), list[Utterance]()
-    for turn in dialogue.turns[:at]:
-        router.route(turn.user, history=_told(said))
-        said.append(Utterance(turn.user))
-        said += [Utterance(turn.reply, "assistant")] if turn.reply else []
-    return router.route(message, history=_told(said)).expanded
+Expand = Callable[[str], str]
 
 
-def _told(said: list[Utterance]) -> tuple[Utterance, ...]:
-    return tuple(said) if said and said[-1].role == "assistant" else ()
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
+    return Parts.load(workspace_at(tmp_path_factory.mktemp("invariance")), may_write=False)
 
 
-def _variants(message: str) -> list[str]:
-    stop = [message + "."] if message[-1].isalnum() else []
-    word = message.split()[0].rstrip("?!.,")
-    other = message[0].swapcase() + message[1:] if word.isalpha() else message  # "V4" is a name
-    return [v for v in (other, *stop) if v not in KNOWN | {message}]
-
-
-@pytest.mark.parametrize("path", find_dialogue_files([FOLDER]), ids=lambda path: path.stem)
-def test_case_and_a_full_stop_change_no_rewrite(path: Path, tmp_path: Path) -> None:
-    parts = Parts.load(workspace_at(tmp_path), may_write=False)
-    wrong = []
+def _turns(parts: Parts, path: Path) -> Iterator[tuple[ExpectedTurn, Expand]]:
+    """Each turn of a file but the first of a dialogue, and what expands a message in its place."""
     for dialogue in read_dialogues(path):
-        for at, turn in enumerate(dialogue.turns[1:], start=1):
-            usual = _expanded(parts, dialogue, at, turn.user)
-            for message in _variants(turn.user):
-                got = _expanded(parts, dialogue, at, message)
-                if got.lower().rstrip(". ") != usual.lower().rstrip(". "):
-                    wrong.append((message, got, usual))
+        clock = MinuteClock()
+        router, said = rehearsed(parts, clock), list[Utterance]()
+        for number, turn in enumerate(dialogue.turns):
+            told = tuple(said) if said and said[-1].role == "assistant" else ()
+            if number:
+                before = Turn("", clock(), history=told, context=router.context.load().entries)
+                yield turn, partial(_expanded, parts, before)
+            router.route(turn.user, history=told)
+            clock.tick()
+            said.append(Utterance(turn.user))
+            said += [Utterance(turn.reply, "assistant")] if turn.reply else []
+
+
+def _expanded(parts: Parts, before: Turn, message: str) -> str:
+    resolver, turn = parts.resolver, replace(before, message=message)
+    for step in (make_resolve(resolver), make_decide(parts.decider), make_expand(resolver)):
+        turn = step.run(turn)
+    return turn.expanded
+
+
+def _same(one: str, other: str) -> bool:
+    return one.lower().rstrip(". ") == other.lower().rstrip(". ")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_case_and_a_full_stop_change_no_rewrite(parts: Parts, path: Path) -> None:
+    wrong = []
+    for turn, expand in _turns(parts, path):
+        message = turn.user
+        first = message.split()[0].rstrip("?!.,")
+        other = [message[0].swapcase() + message[1:]] if first.isalpha() else []  # "V4" is a name
+        stop = [message + "."] if message[-1].isalnum() else []
+        usual = expand(message)
+        got = [(variant, expand(variant)) for variant in (*other, *stop)]
+        wrong += [(variant, text, usual) for variant, text in got if not _same(text, usual)]
+    assert wrong == []
+
+
+def _swapped(word: str) -> str:
+    """Two letters in the middle the wrong way round; "" where they are the same."""
+    at = (len(word) - 1) // 2
+    return "" if word[at] == word[at + 1] else word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+def _doubled(word: str) -> str:
+    at = len(word) // 2
+    return word[:at] + word[at] + word[at:]
+
+
+def _dropped(word: str) -> str:
+    at = len(word) // 2
+    return word[:at] + word[at + 1 :]
+
+
+@pytest.mark.parametrize("slip", [_swapped, _doubled, _dropped])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_one_slip_leads_to_the_same_rewrite_or_to_none(
+    parts: Parts, path: Path, slip: Callable[[str], str]
+) -> None:
+    wrong = []
+    for turn, expand in _turns(parts, path):
+        longest = max(WORD.finditer(turn.user), key=lambda word: len(word[0]), default=None)
+        typo = slip(longest[0]) if longest else ""
+        if longest is None or not typo or is_known(typo):
+            continue  # a slip that makes another word is no slip to a reader
+        message = turn.user[: longest.start()] + typo + turn.user[longest.end() :]
+        mended = (expand(turn.user), *turn.expanded)
+        kept = (re.sub(rf"\b{longest[0]}\b", typo, text, flags=re.I) for text in mended)
+        got = expand(message)
+        if not any(_same(got, text) for text in (message, turn.user, *mended, *kept)):
+            wrong.append((message, got, mended))
     assert wrong == []
