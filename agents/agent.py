@@ -108,7 +108,7 @@ class Agent:
         return replace(own, prompt=self.render(own))
 
     def turn(self, message: str, *, clock: Clock = utc_now) -> Turn:
-        """A turn for a message that nobody routed: no context, and surely meant for this agent.
+        """A turn for a message that was not routed: no context, and meant for this agent.
 
         Raises MessageError for an empty message, and DispatchError.
         """

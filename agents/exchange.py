@@ -1,7 +1,7 @@
 """What is said between an agent and its model until there is a reply.
 
-The exchange itself asks nobody: it yields what is to be done next (`AskModel`, `UseTool`), is
-sent what came of it, and returns the AgentReply (`kds.agents.run`).
+The exchange does not talk to the model: it yields the next step (`AskModel`, `UseTool`), is sent
+its result, and returns the AgentReply (`kds.agents.run`).
 """
 
 import json
@@ -92,7 +92,7 @@ def answer_notes(answer: AIMessage) -> Iterator[str]:
 
 
 def has_end(answer: AIMessage, model: object) -> bool:
-    """Whether a streamed answer came to its end, where ``model`` is of a kind that says so.
+    """Whether a streamed answer came to its end, where its class tells that.
 
     OpenAI, Anthropic and Ollama send why an answer ended as the last thing, and LangChain makes
     nothing of it when a server leaves before that.
@@ -266,7 +266,7 @@ class Exchange:
     def _serve(self, answer: AIMessage) -> Generator[Step, Any, bool]:
         """Do what the model calls for; False when there is nothing to tell it."""
         for broken in answer.invalid_tool_calls:
-            reason = f"the arguments are no JSON: {broken['error'] or broken['args']}"
+            reason = f"the arguments are not JSON: {broken['error'] or broken['args']}"
             self._failed({**broken, "args": {}}, reason)
         handed_on = bool(answer.text) and not answer.invalid_tool_calls
         for index, call in enumerate(answer.tool_calls):
@@ -289,7 +289,7 @@ class Exchange:
                 return True
             reason = f"intent must be one of: {', '.join(self._handing.targets)}"
         else:
-            reason = f"there is no such tool; there are: {', '.join(self._tools) or 'none'}"
+            reason = f"unknown tool; the tools are: {', '.join(self._tools) or 'none'}"
         self._failed(call, reason)
         return False
 
@@ -324,7 +324,7 @@ class Exchange:
                 faults = schema_faults(schema, found)
                 self._texts = [text or json.dumps(found, ensure_ascii=False)]
             else:
-                faults = ["it is no JSON object"]
+                faults = ["it is not a JSON object"]
                 self._texts = [text]
             if not faults:
                 self._data = found

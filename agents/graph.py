@@ -38,7 +38,7 @@ class AgentState(TypedDict, total=False):
     message: str
     """What the user wrote. A state with `messages` may do without: the last human one counts."""
     turn: Turn
-    """Written by the router; read by agents, which render it anew if it is another agent's."""
+    """Written by the router; read by agents, which render it again if it is another agent's."""
     intent: str
     """The intent of the turn; UNKNOWN when the router asks back or abstains."""
     reply: AgentReply

@@ -31,14 +31,14 @@ from kds.brain.yaml_files import nearest
 Kind = Literal[
     "setting",  # the name of the model, or its URL, cannot be read
     "extra",  # the integration is not installed
-    "key",  # there is no key, or the provider refuses it
+    "key",  # the key is missing, or the provider refuses it
     "model",  # the provider has no such model
     "refused",  # the provider refuses the request
     "rate",  # too many requests, or nothing left on the account
     "provider",  # the provider itself fails
     "timeout",
     "unreachable",
-    "garbage",  # what came back is no answer
+    "garbage",  # the reply is not an answer
 ]
 
 MESSAGE_CHARS: Final = 400
@@ -81,7 +81,7 @@ _CONNECTIONS: Final = frozenset({"APIConnectionError", "TransportError", "ModelC
 for its errors alone."""
 
 _SHAPELESS: Final = (TypeError, AttributeError, LookupError)
-"""What the clients raise over JSON that is none of theirs; their words are about their code."""
+"""What the clients raise over JSON of another shape; their messages are about their code."""
 
 
 class ModelError(KdsError):
@@ -427,14 +427,14 @@ def checked_model(model: BaseChatModel | str | None) -> BaseChatModel | str | No
         else:
             _provided(model)
     elif model is not None and not all(hasattr(model, each) for each in ("stream", "bind_tools")):
-        message = f"a {type(model).__name__} is no model"
+        message = f"not a chat model: {type(model).__name__}"
         hint = "pass a chat model of LangChain, or a name such as openai:NAME"
         raise ModelError(message, kind="setting", hint=hint)
     return model
 
 
 def model_timeout(model: BaseChatModel | None) -> float | None:
-    """Seconds that a model of the caller's own may take, where its class says so; else None.
+    """Seconds that a model of the caller's own may take, where its class has a limit; else None.
 
     The time of one request, as OpenAI's, Anthropic's, Ollama's and other classes of LangChain
     name it, or of its longest phase.
@@ -490,7 +490,7 @@ def _unknown(name: str, prefix: str) -> ModelError:
         message, hint = f"'{name}' names no model", f"write {prefix.lower()}:NAME-OF-THE-MODEL"
     else:
         near = nearest(prefix.lower(), PROVIDERS)
-        message = f"'{name}' is no model that KDS can reach"
+        message = f"unknown model '{name}'"
         forms = ", ".join(f"{each}:NAME" for each in PROVIDERS)
         hint = f"did you mean {near}:...?" if near else f"use {forms}, or a URL http://host/v1#NAME"
     return ModelError(message, kind="setting", hint=hint)
@@ -517,7 +517,7 @@ def _check_address(url: str) -> str:
         bad = True
     if bad:
         raise ModelError(
-            "the address of the model is no http or https URL", kind="setting", hint=hint
+            "the address of the model is not an http or https URL", kind="setting", hint=hint
         )
     if parts.username or parts.password or parts.query:
         message = "the address of the model holds a password or a query"
@@ -535,7 +535,7 @@ def _key(
     key = environ.get(provider.key, "").strip()
     if not key:
         hint = f"set {provider.key}"
-        raise ModelError(f"there is no key for {name}", kind="key", hint=hint)
+        raise ModelError(f"no key is set for {name}", kind="key", hint=hint)
     return key
 
 

@@ -37,7 +37,7 @@ class Usage:
 class ToolUse:
     """One tool that the model called. ``result`` is what the model was told of it.
 
-    ``failed``: there is no such tool, its arguments did not fit, or it raised.
+    ``failed``: the tool is unknown, its arguments did not fit, or it raised.
     """
 
     name: str

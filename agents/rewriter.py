@@ -17,7 +17,7 @@ from kds.brain.turn import Utterance
 from kds.router.prompts.library import PromptLibrary
 from kds.router.rewriting.checks import OUTPUT_TOKENS
 
-if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it
+if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it comes with a model
     from langchain_core.language_models import BaseChatModel
 
 PROMPT: Final = "query-rewriter"

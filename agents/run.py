@@ -53,7 +53,7 @@ AgentInput = Turn | RouterInput
 {"turn": Turn} as well."""
 
 Result = AIMessage | ToolMessage | Mapping[str, Any] | ModelError | None
-"""What comes of a step; an error is thrown into the exchange."""
+"""The result of a step; an error is thrown into the exchange."""
 
 _LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("kds-loop", default=None)
 """The event loop of the caller: tools that are made for one run there."""
@@ -225,7 +225,7 @@ class _Run:
         yield said.rest(step)
 
     def _next(self, result: Result) -> Step | AgentReply:
-        """Tell the exchange what came of its step; what it wants next, or its reply."""
+        """Hand the exchange the result of its step; returns its next step, or its reply."""
         try:
             if isinstance(result, ModelError):
                 return self.steps.throw(result)

@@ -84,7 +84,7 @@ def message_text(given: object) -> str:
         return _from_mapping(given)
     if isinstance(given, Sequence) and not isinstance(given, bytes | bytearray):
         return _last_human(given)
-    raise _refusal(f"a {type(given).__name__} is no message")
+    raise _refusal(f"not a message: {type(given).__name__}")
 
 
 def _from_mapping(given: Mapping[str, object]) -> str:

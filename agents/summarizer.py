@@ -14,7 +14,7 @@ from kds.brain.passages.values import Message
 from kds.brain.settings import ModelSettings
 from kds.router.prompts.library import PromptLibrary
 
-if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it
+if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it comes with a model
     from langchain_core.language_models import BaseChatModel
 
 PROMPT: Final = "conversation-summarizer"

@@ -1,7 +1,7 @@
 """The tools that a prompt file may name: a few that come with KDS, and the user's own.
 
-Those that come with KDS read what is on this machine, and change nothing. There is no list that
-fills itself: whoever runs an agent says which tools there are.
+Those that come with KDS read what is on this machine, and change nothing. Tools are never
+found by themselves: the code that runs an agent passes them.
 
 read_conversation   what the user said before in this conversation
 search_memory       passages of past conversations, where a memory is kept
@@ -38,7 +38,7 @@ BUILT_IN: Final[Mapping[str, str]] = {
     SEARCH_MEMORY: "no memory is kept",
     SEARCH_DOCUMENTS: "no documents are indexed",
 }
-"""The names that any prompt file may use, and what to say where there is no such thing."""
+"""The names that any prompt file may use, and the note where one is not available."""
 
 SURFACE: Final = "agent"
 """What `kds metrics` calls a recall of an agent."""
@@ -88,8 +88,8 @@ def chosen_tools(
 ) -> tuple[dict[str, AnyTool], tuple[str, ...]]:
     """The tools that ``prompt`` names, by name; and notes on those that are not there.
 
-    Raises DispatchError for what is no tool, and, with the line of the file, for a name that
-    nobody knows.
+    Raises DispatchError for anything but a tool, and, with the line of the file, for an
+    unknown name.
     """
     given = (TurnTool(READ_CONVERSATION, _read_conversation), *map(_checked, tools))
     known = {tool.name: tool for tool in given}
@@ -114,7 +114,7 @@ def _checked(tool: object) -> AnyTool:
     if isinstance(tool, AnyTool):
         return tool
     hint = "pass the tool itself, such as a function under `@tool` of langchain_core.tools"
-    raise DispatchError(f"a {type(tool).__name__} is no tool", hint=hint)
+    raise DispatchError(f"not a tool: {type(tool).__name__}", hint=hint)
 
 
 def _unknown(
@@ -125,7 +125,7 @@ def _unknown(
     hint = (
         f"did you mean {near}?" if near else f"pass it with tools=..., or use: {', '.join(names)}"
     )
-    message = f"agent {prompt.name} names the tool '{name}', which nobody has given"
+    message = f"agent {prompt.name} names the tool '{name}', which was not passed"
     return DispatchError(message, where=prompt.front.where(("tools", index)), hint=hint)
 
 

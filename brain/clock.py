@@ -1,4 +1,4 @@
-"""Time as a dependency: whoever needs the time is handed a clock."""
+"""Time as a dependency: code that needs the time is handed a clock."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -27,7 +27,7 @@ POLL_S: Final = 0.005
 1-3 ms on a local disk), so that a queue of eight does not idle."""
 
 SIZE_LIMIT: Final = 64 * 2**20
-"""Bytes. Ten messages of 100 kB are 1 MB; a file beyond this is none of ours."""
+"""Bytes. Ten messages of 100 kB are 1 MB; KDS writes no larger file."""
 
 _HINTS: Final = {
     errno.ENOSPC: "free some disk space; nothing that was stored is lost",
@@ -74,7 +74,7 @@ def replace_private(path: Path, content: bytes) -> None:
     Hold the lock. What a killed process left beside is swept away first.
     """
     for stale in path.parent.glob(f".{path.name}.*.tmp"):
-        with suppress(OSError):  # in the way of nobody: the new name is another one
+        with suppress(OSError):  # the new name is another one
             stale.unlink()
     beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     try:
@@ -267,9 +267,9 @@ class LockedText(ABC):
 
     @abstractmethod
     def locked(self, *, timeout_s: float) -> AbstractContextManager["LockedText"]:
-        """Lend it for changing: nobody else changes it meanwhile, and all of it holds or nothing.
+        """Hold it for changing: no other process changes it meanwhile.
 
-        On a server; of a file each change holds at once.
+        On a server all changes hold or none; in a file each holds at once.
         """
 
     def prepare(self) -> None:  # noqa: B027  # on a server there is nothing to make
@@ -277,15 +277,15 @@ class LockedText(ABC):
 
     @abstractmethod
     def replace(self, content: bytes) -> None:
-        """Put ``content`` in its place. Borrow it first."""
+        """Put ``content`` in its place. Hold its lock."""
 
     @abstractmethod
     def append(self, content: bytes) -> None:
-        """Add ``content`` to its end. Borrow it first."""
+        """Add ``content`` to its end. Hold its lock."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Remove it, if it is there. Borrow it first."""
+        """Remove it, if it is there. Hold its lock."""
 
 
 def _nothing() -> None:
@@ -339,7 +339,7 @@ class LockedFile(LockedText):
         make_private_folder(self.path.parent)
 
     def replace(self, content: bytes) -> None:
-        """Write the file anew."""
+        """Write the whole file."""
         replace_private(self.path, content)
 
     def append(self, content: bytes) -> None:

@@ -110,7 +110,7 @@ def keep_private(workspace: Workspace, names: tuple[str, ...] = CONVERSATION) ->
 
 
 def exposure(workspace: Workspace, names: tuple[str, ...] = CONVERSATION) -> Exposure:
-    """Ask git what it would commit of ``names``; nothing where there is no repository."""
+    """Ask git what it would commit of ``names``; nothing outside of a repository."""
     found = NOTHING
     brain = _real(workspace)
     for folder in _repositories(brain):
@@ -142,7 +142,7 @@ def ignore_conversations(workspace: Workspace) -> None:
 
 
 def is_tracked(folder: Path, name: str) -> bool:
-    """Whether git has a file of the folder; False where there is no git, or no repository."""
+    """Whether git has a file of the folder; False without git, and outside of a repository."""
     with suppress(subprocess.TimeoutExpired):
         return _git(folder, "ls-files", "--error-unmatch", "--", name)[0] == 0
     return False
@@ -183,7 +183,7 @@ def _real(workspace: Workspace) -> Path:
 
 
 def _repositories(brain: Path) -> Iterator[Path]:
-    """The folders from ``brain`` upwards that hold a repository, or say so."""
+    """The folders from ``brain`` upwards that hold a repository, or name one."""
     return (folder for folder in (brain, *brain.parents) if os.path.lexists(folder / ".git"))
 
 
@@ -210,7 +210,7 @@ def _mark(path: Path) -> tuple[int, ...]:
 
 
 def _git_folder(repository: Path) -> Path:
-    """Where the index is: of a worktree and a submodule, ``.git`` is a file that says so."""
+    """Where the index is: of a worktree and a submodule, ``.git`` is a file that names it."""
     with suppress(OSError, ValueError):
         if repository.is_file() and repository.stat().st_size < _GITFILE_LIMIT:
             text = repository.read_text(encoding="utf-8").strip()

@@ -70,7 +70,7 @@ def other_kds() -> str | None:
     here = [one.locate_file("") for one in _installed(DISTRIBUTION)][:1]
     for other in _installed(OTHER):
         ours = any(script.name == _OUR_SCRIPT for script in other.entry_points)
-        if not ours or other.locate_file("") in here:  # in another folder an older KDS is no harm
+        if not ours or other.locate_file("") in here:  # an older KDS in another folder does no harm
             whose = "an older KDS" if ours else "another author's package"
             return f"{whose} is installed too, as '{OTHER}' {other.version}: both own 'kds'"
     return None

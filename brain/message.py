@@ -10,8 +10,8 @@ from kds.brain.turn import Utterance
 
 MESSAGE_LIMIT: Final = 100_000
 """Characters of one message. Only its first 2,000 are analysed, but all are searched for
-secrets and scored, and nobody else is served meanwhile: 0.1 to 0.6 s of CPU at this length
-(measured on 28 kinds of text, from prose to nothing but brackets)."""
+secrets and scored, and the service answers no one else meanwhile: 0.1 to 0.6 s of CPU at this
+length (measured on 28 kinds of text, from prose to nothing but brackets)."""
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -28,17 +28,17 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 def clean_message(text: str) -> str:
     r"""Turn what a shell, an editor or a hook handed over into a message that can be routed.
 
-    Lone surrogates (bytes of the command line that are no UTF-8) become U+FFFD. Line ends
+    Lone surrogates (bytes of the command line that are not UTF-8) become U+FFFD. Line ends
     become ``\n``. NUL and the other C0 controls but ``\n`` and ``\t`` are removed, and the
     text is stripped.
 
-    Raises MessageError when nothing is left, more than MESSAGE_LIMIT, or it is no text at all.
+    Raises MessageError when nothing is left, more than MESSAGE_LIMIT, or it is not text.
 
     >>> clean_message("  Make it\x00 purple\r\n")
     'Make it purple'
     """
     if not isinstance(text, str):  # from Python code that no type checker has seen
-        raise MessageError(f"the message is no text but {text!r:.40}", hint="pass a str")
+        raise MessageError(f"the message is not text but {text!r:.40}", hint="pass a str")
     text = without_controls(text).strip().strip(_BYTE_ORDER_MARK).strip()
     if not text:
         raise MessageError("the message is empty", hint="write what you want")
@@ -98,7 +98,7 @@ _FIRST_SELECTOR: Final = chr(_SELECTORS.start)
 
 
 def one_line(text: str) -> str:
-    r"""Return ``text`` without line ends, terminal sequences and characters nobody sees.
+    r"""Return ``text`` without line ends, terminal sequences and invisible characters.
 
     Those of category C (Unicode): controls, directions (U+202E), tags (U+E0061). The joiner
     inside of an emoji stays.

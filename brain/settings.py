@@ -238,7 +238,7 @@ USERS_ALONE: Final = ("model", "database")
 """The sections that only the user's own file may have: they say who is told what is said."""
 
 DEFAULT: Final = "default"
-"""Where the value comes from of what nobody has set."""
+"""The source of a value that is not set anywhere."""
 
 
 class SettingsError(ConfigError):

@@ -1,4 +1,4 @@
-"""Who watches where a call's time goes: nobody, unless whoever made the call says so.
+"""Where the time of a call goes: spans, for a caller that wants to measure them.
 
 What works in stages opens one for each (`span`); what wants to know sets WATCH for its call.
 """

@@ -310,7 +310,7 @@ def to_wire(turn: Turn) -> dict[str, object]:
 def from_wire(data: object) -> Turn:
     """Read a turn that `to_wire` wrote; what it does not know is passed over.
 
-    Raises StoreError when ``data`` is no such turn.
+    Raises StoreError when ``data`` is not such a turn.
     """
     try:
         if not isinstance(data, Mapping):
@@ -320,7 +320,7 @@ def from_wire(data: object) -> Turn:
         return Turn(**found, english=data.get("notice") is None)
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
-            f"this is no turn: {type(error).__name__}: {error}",
+            f"not a turn: {type(error).__name__}: {error}",
             hint="is the other side another version of KDS? restart it: kds service stop",
         ) from error
 

@@ -88,7 +88,7 @@ class Workspace:
         The first that applies (DESIGN 1): ``$KDS_HOME``, which names the folder that holds
         ``kds-brain/`` or that folder itself; the nearest of ``start`` and its parents with
         ``kds-brain/`` or ``KDS/kds-brain/``; ``start``. A ``kds-brain/`` that belongs neither to
-        this user nor to the owner of ``start`` is passed over: whoever may write to a folder
+        this user nor to the owner of ``start`` is passed over: anyone who may write to a folder
         above, such as /tmp, must not read along.
 
         Raises WorkspaceError when the current folder no longer exists, or the home that is named.
@@ -97,7 +97,8 @@ class Workspace:
             found = named(home)
             if found is None:
                 raise WorkspaceError(
-                    f"{HOME_VARIABLE} names the home of nobody: {home}", hint="name a folder"
+                    f"{HOME_VARIABLE} names the home of an unknown user: {home}",
+                    hint="name a folder",
                 )
         else:
             origin = _origin(start)
@@ -110,7 +111,7 @@ class Workspace:
         A new folder, and one that is still empty, gets a ``.gitignore``. One that is there
         already keeps its mode: it may be shared on purpose, and every file in it is 0600.
 
-        Raises WorkspaceError when it is no folder, a link, read-only, or may not be made.
+        Raises WorkspaceError when it is not a folder, a link, read-only, or may not be made.
         """
         try:
             self.brain.mkdir(mode=0o700)
@@ -121,7 +122,7 @@ class Workspace:
                 return
         except OSError as error:
             raise self._failure(error) from error
-        with suppress(OSError):  # a disk that is full says so when there is something to store
+        with suppress(OSError):  # a full disk is reported when there is something to store
             (self.brain / ".gitignore").touch(mode=0o600)
             (self.brain / ".gitignore").write_text(IGNORED)
 
@@ -137,7 +138,7 @@ class Workspace:
     def check(self) -> None:
         """See that `ensure` can do its work, and make nothing: it takes no time.
 
-        Raises WorkspaceError when it is no folder, a link, read-only, or may not be made.
+        Raises WorkspaceError when it is not a folder, a link, read-only, or may not be made.
         """
         if self.brain.exists():
             self._check()
@@ -218,7 +219,7 @@ class SharedDatabase:
         return cls(database.url.get_secret_value(), names)
 
     def server(self) -> "Server":
-        """Return a pool of connections; whoever has it closes it. Raises StoreError."""
+        """Return a pool of connections; the caller closes it. Raises StoreError."""
         from kds.brain.store.postgres import Server
 
         return Server.shared(self.url)

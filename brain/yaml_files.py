@@ -132,7 +132,7 @@ class YamlReader:
         return name
 
     def _line(self, mark: _Mark | None) -> int:
-        # At the end of the text the parsers disagree on the line; none of theirs need be there.
+        # At the end of the text the parsers disagree on the line, which need not exist.
         return self.first_line + (min(mark.line, self.last) if mark else 0)
 
     def _report(self, mark: _Mark | None, message: str, hint: str) -> None:
@@ -526,7 +526,7 @@ class DocumentCache:
         made = {"made_by": _made_by(), "documents": documents}
         try:
             content = json.dumps(made, ensure_ascii=False).encode()
-        except (TypeError, ValueError):  # a date, or half a character: read anew each time
+        except (TypeError, ValueError):  # a date, or half a character: read again each time
             return
         make_private_folder(self.path.parent)
         replace_trusted(self.path, content)

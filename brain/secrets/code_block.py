@@ -81,7 +81,7 @@ def summarise_code(text: str) -> str:
     """Replace code by marks; text without any comes back as it is.
 
     Fenced blocks (``` or ~~~, closed or not), runs of at least three lines that are clearly code,
-    and statements and expressions between backticks. Logs, lists and names are no code.
+    and statements and expressions between backticks. Logs, lists and names are not code.
 
     >>> print(summarise_code("Fix this:\\n```python\\nx = 1\\nprint(x)\\n```\\nplease"))
     Fix this:
@@ -178,7 +178,7 @@ def _without_plain_code(lines: Sequence[str]) -> list[str]:
 
 
 def _settled(run: Sequence[str]) -> list[str]:
-    """Replace a run by its mark if it is long enough; blank lines at its end are no part."""
+    """Replace a run by its mark if it is long enough; blank lines at its end are not part of it."""
     body = list(run)
     while body and not body[-1].strip():
         body.pop()

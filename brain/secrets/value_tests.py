@@ -65,7 +65,7 @@ def is_bare(text: str) -> bool:
 
 
 def is_strong(text: str) -> bool:
-    """Tell whether a bare value is no word, name, number, file or algorithm.
+    """Tell whether a bare value is not a word, name, number, file or algorithm.
 
     >>> [is_strong(text) for text in ("hunter2", "Yzll+cgTAOG", "required", "src/auth2.py")]
     [True, True, False, False]
@@ -178,7 +178,7 @@ def _is_mixed(text: str) -> bool:
 
 
 def _is_odd(text: str) -> bool:
-    """Tell whether letters are no words: less than half of them stand in what can be spoken."""
+    """Tell whether letters are random: less than half of them are in what can be spoken."""
     pieces = _PIECE.findall(text)
     letters = sum(map(len, pieces))
     if letters < 6 or not text.isascii():

@@ -112,7 +112,7 @@ def _without_front_matter(
 ) -> tuple[dict[str, Problem], dict[str, Problem]]:
     """What only happens to lie in our folders, by name; and what was to replace one of ours.
 
-    A file is no note when "---" comes first, even if the rest of its front matter is wrong.
+    A file is not a note when "---" comes first, even if the rest of its front matter is wrong.
     """
     notes: dict[str, Problem] = {}
     problems: dict[str, Problem] = {}
@@ -173,7 +173,7 @@ class PromptLibrary:
     ) -> "PromptLibrary":
         """The packaged prompts, and those of the workspace's `prompts/` folder over them.
 
-        What the ``cache`` of the workspace knows is not checked anew. Raises PromptFileError with
+        What the ``cache`` of the workspace knows is not checked again. Raises PromptFileError with
         the problems of all files.
         """
         roots = [packaged_root(), *([overlay] if overlay is not None else [])]

@@ -17,7 +17,7 @@ _RULES: Final = re.compile(r"^(?:rules|entities|knowledge):|^\s*-?\s*signal:", r
 
 
 def stray_files(workspace: Workspace) -> tuple[Problem, ...]:
-    """Every such file, each with what to do. Reads no file that is no YAML and no Markdown."""
+    """Every such file, each with what to do. Reads only YAML and Markdown."""
     found = (*_prompts(workspace.prompts_dir), *_examples(workspace.prompts_dir))
     rules = _rules(workspace.root / "rules", workspace.rules_dir)
     return (*found, *rules)
@@ -94,7 +94,7 @@ def _is_prompt(path: Path) -> bool:
 
 
 def _unread(path: Path, message: str, hint: str) -> Problem:
-    return Problem(f"{path}:1", f"{message}, where nobody reads it", hint)
+    return Problem(f"{path}:1", f"{message}, where it is not read", hint)
 
 
 BEHAVIOUR: Final[Mapping[str, str]] = {

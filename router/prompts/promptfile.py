@@ -359,7 +359,7 @@ class PromptFile:
 class PromptDraft:
     """A prompt file with what is wrong in it, as far as it can be read all the same.
 
-    Its ``prompt`` is in order when there are no problems. Else it is for further checks only,
+    Its ``prompt`` is valid when there are no problems; otherwise it is for further checks only,
     and stand-ins take the place of what does not fit; it is None when nothing can be read of
     the front matter. ``inputs_read`` is False when its inputs are not those of the file.
     """

@@ -281,7 +281,7 @@ MOST_DIGITS: Final = 15
 """Digits that `round` keeps."""
 
 MAX_NUMBER: Final = 2**53
-"""Beyond it whole numbers are no longer exact in JSON."""
+"""Whole numbers beyond it are not exact in JSON."""
 
 _DEADLINE: Final[ContextVar[float]] = ContextVar("kds_rendering")
 _ROUNDS: Final = " rounds"

@@ -96,8 +96,8 @@ def test_streams_and_event_loops_use_tools_too(
     [
         (("fail", {"why": "broken"}), "RuntimeError: no: broken"),
         (("add", {"a": "two", "b": 3}), "validation error"),
-        (("add", '{"a": 2, '), "the arguments are no JSON"),
-        (("shred", {"path": "/"}), "there is no such tool; there are: add, fail"),
+        (("add", '{"a": 2, '), "the arguments are not JSON"),
+        (("shred", {"path": "/"}), "unknown tool; the tools are: add, fail"),
     ],
 )
 def test_what_goes_wrong_with_a_tool_is_told_to_the_model(
@@ -173,9 +173,7 @@ def test_a_tool_for_event_loops_runs_in_that_of_the_caller(
 def test_a_tool_that_nobody_has_given_is_an_error_with_its_line(
     keeper: Callable[[str], Agent],
 ) -> None:
-    with pytest.raises(
-        DispatchError, match="names the tool 'ad', which nobody has given"
-    ) as caught:
+    with pytest.raises(DispatchError, match="names the tool 'ad', which was not passed") as caught:
         keeper("ad").as_runnable(tools=[add])
     assert str(caught.value.where).endswith("record-keeper.md:5")
     assert caught.value.hint == "did you mean add?"
@@ -183,7 +181,7 @@ def test_a_tool_that_nobody_has_given_is_an_error_with_its_line(
 
 @pytest.mark.parametrize("given", ["run", print, {"name": "run"}])
 def test_what_is_no_tool_is_refused_with_the_fix(given: Any, workspace: Path) -> None:
-    with pytest.raises(DispatchError, match=f"a {type(given).__name__} is no tool") as caught:
+    with pytest.raises(DispatchError, match=f"not a tool: {type(given).__name__}") as caught:
         agents.load("PLAN", tools=[given])
     assert "@tool" in str(caught.value.hint)
 

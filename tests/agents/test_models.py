@@ -159,7 +159,7 @@ def test_nobody_at_the_address_is_said_with_the_address() -> None:
 
 @pytest.mark.parametrize("name", ["openai:x", "anthropic:x"])
 def test_a_missing_key_is_named_by_its_variable(name: str) -> None:
-    with pytest.raises(ModelError, match=f"there is no key for {name}") as caught:
+    with pytest.raises(ModelError, match=f"no key is set for {name}") as caught:
         _load(name, environ={})
     assert str(caught.value.hint).endswith("_API_KEY")
     assert caught.value.kind == "key"

@@ -81,7 +81,7 @@ def test_what_a_newer_version_adds_is_passed_over() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_turn_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(StoreError, match="this is no turn"):
+    with pytest.raises(StoreError, match="not a turn"):
         from_wire({**to_wire(TURN), **change})
 
 

@@ -29,7 +29,7 @@ def test_the_variable_may_name_a_project_with_a_nested_brain(tmp_path: Path) -> 
 
 
 def test_a_home_that_is_nobodys_is_refused() -> None:
-    with pytest.raises(WorkspaceError, match="names the home of nobody: ~nobody-at-all"):
+    with pytest.raises(WorkspaceError, match="names the home of an unknown user: ~nobody-at-all"):
         Workspace.find(environ={"KDS_HOME": "~nobody-at-all"})
 
 

@@ -106,7 +106,7 @@ class Conversations(Records):
         if log:
             self.workspace.ensure()
         journal = self.journal(conversation, join=join, inherit=inherit, origin=origin)
-        # Whoever holds the conversation has seen what others have learned.
+        # The lock of the conversation comes first: what others taught until now counts.
         with journal.alone() if log else nullcontext():
             router = Router(
                 self._learned.at(self.contexts.marks(look=not log)),

@@ -1,4 +1,4 @@
-"""What is kept of the messages of a workspace once they are routed, whoever routes them.
+"""What is kept of the messages of a workspace once they are routed.
 
 The workspace's own context is shared by all its windows (DESIGN 3). A client that says which
 conversation a message belongs to gets a context of its own, in a file of its own.
@@ -62,7 +62,7 @@ class Records:
     ) -> Turn:
         """Remember a turn that was routed without that; returned with the record of it.
 
-        For whoever has to do something between the two. Raises StoreError and WorkspaceError.
+        For callers that do something between the two. Raises StoreError and WorkspaceError.
         """
         self.workspace.ensure()
         step = make_log(self.journal(conversation, origin=origin))
@@ -101,7 +101,7 @@ class Records:
         return count
 
     def tidy(self) -> int:
-        """Remove the files of conversations nobody spoke in for MAX_AGE; returns how many."""
+        """Remove the files of conversations idle for MAX_AGE; returns how many."""
         return tidy_conversations(self.workspace.conversations_dir, now=time.time)
 
     def _noted(self, turn: Turn, conversation: str | None) -> Turn:
@@ -137,7 +137,7 @@ def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
     horizon = now() - MAX_AGE.total_seconds()
     count = 0
     for path in folder.glob("*"):
-        with suppress(OSError):  # another process was faster, or it is none of ours
+        with suppress(OSError):  # another process was faster
             if _OURS.fullmatch(path.name) and path.lstat().st_mtime < horizon:
                 path.unlink()
                 count += path.suffix == ".jsonl"

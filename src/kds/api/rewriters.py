@@ -44,7 +44,7 @@ class RewriterSource:
             return self._found[1]
 
     def _made(self, settings: Settings, mode: Mode) -> CheckedRewriter | None:
-        from kds.agents.rewriter import configured_rewriter  # for who names a model
+        from kds.agents.rewriter import configured_rewriter  # imported only with a model
 
         rewriter = configured_rewriter(settings.model, self._library)
         if rewriter is None:

@@ -159,7 +159,7 @@ class Router:
         understood: that of `kds.md` routes the text behind it, that of an agent's prompt hands
         the text to this agent.
 
-        Raises MessageError when it is empty or the history holds what is no message,
+        Raises MessageError when it is empty or an item of the history is not a message,
         StoreError when the context cannot be used, DispatchError when the invocation names
         a prompt that takes no message.
         """

@@ -26,7 +26,7 @@ StepsWithout = Callable[[str], Sequence[Step]]
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """What came of one inline test: the rules at work, and whether its own is among them."""
+    """The outcome of one inline test: the rules at work, and whether its own is among them."""
 
     rule: str
     test: RuleTest
@@ -68,7 +68,7 @@ def fired_rules(turn: Turn) -> tuple[str, ...]:
 
 
 def describe_outcome(outcome: RuleOutcome) -> str:
-    """Say in plain text what an inline test expected, and what came out."""
+    """Describe what an inline test expected, and its outcome."""
     test, turn = outcome.test, outcome.turn
     accepted = " | ".join(test.expected) or f"{test.message} (unchanged)"
     lines = [f"{test.where}: {outcome.rule}"]

@@ -45,7 +45,7 @@ def session_page(
 ) -> tuple[tuple[Session, ...], int | None]:
     """Return a page of the sessions, the one changed last first, and where the next page begins.
 
-    None: there are no more. Without a store there are none at all.
+    None on the last page. Without a store there are none.
     """
     found = store.sessions(limit=limit + 1, offset=offset) if store else ()
     return found[:limit], offset + limit if len(found) > limit else None

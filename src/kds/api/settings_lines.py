@@ -49,7 +49,7 @@ def change_settings(path: Path, change: Callable[[str], str]) -> None:
 
 
 def _settings_text(path: Path) -> str:
-    """The text of the file, none where there is none. Raises ConfigError when it is no YAML."""
+    """The text of the file, "" where there is none. Raises ConfigError when it is not YAML."""
     text = read_text(path) if path.exists() else ""
     problems = [text] if isinstance(text, Problem) else parse_yaml(text, path=str(path)).problems
     if isinstance(text, Problem) or problems:

@@ -1,6 +1,6 @@
 """Remembers and measures routed turns where the memory is on. Never stops a turn.
 
-Off, as long as nobody turns it on: with ``KDS_MEMORY=on``, or ``memory: {enabled: true}`` in the
+Off by default; turned on with ``KDS_MEMORY=on``, or ``memory: {enabled: true}`` in the
 settings. Which of the two, and when, may change while KDS runs.
 """
 
@@ -39,7 +39,7 @@ class TurnRecord(ABC):
 
     surface: ClassVar[str]
     on_by_default: ClassVar[bool]
-    """Whether it is on where nothing says so."""
+    """Whether it is on by default."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class TurnLog(TurnRecord):
         return antecedents
 
     def _wanted(self) -> "ConversationMemory | None":
-        """The memory, where it is on now. Nobody has turned it on who has set nothing at all."""
+        """The memory, where it is on now. Without any setting it is off."""
         if self._memory is None and not self._may_be_on():
             return None
         memory = self._opened()

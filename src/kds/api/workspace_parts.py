@@ -65,7 +65,7 @@ class Parts:
             try:
                 cache.save()
             except StoreError as error:
-                warnings += (f"{error.where}: {error.message}; the next start is no faster",)
+                warnings += (f"{error.where}: {error.message}; the next start takes as long",)
         turns = turn_model_for(opened.model.learned.labels)
         return cls(
             workspace, library, resolver, opened.model, turns,
