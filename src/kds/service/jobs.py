@@ -1,6 +1,6 @@
-"""What the service does while nobody waits: reload changed files, embed, catch up after an outage.
+"""What the service does in the background: reload changed files, embed, catch up after an outage.
 
-Files are looked at twice a second, which takes 0.2 ms and works on network file systems too, that
+Files are looked at twice a second, which takes 0.2 ms and works on network file systems too, which
 send no events. A change is decided by a fingerprint, so KDS's own writes beside them and an
 editor's temporary files cause no reload. In a service that people share it is taken at each
 message, too: an edit in a shared folder reaches all services at once.
@@ -14,8 +14,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from kds.api.embeddings import embed_waiting
@@ -25,7 +23,7 @@ from kds.brain.passages import embedding_queue
 from kds.brain.passages.store import Embedder
 from kds.service.errors import describe_fault
 from kds.service.fingerprint import Fingerprint, fingerprint
-from kds.service.workspaces import ServedWorkspace
+from kds.service.workspaces import Log, ServedWorkspace
 
 RELOAD_LOOK_S: Final = 0.5
 """Seconds between two looks. A change counts when the next one finds the files as they are: an
@@ -50,13 +48,13 @@ STOP_S: Final = 10.0
 CATCH_UP_S: Final = 2.0
 """Between two looks, which cost nothing while nothing waits."""
 
-Log = Callable[[str], None]
-
 
 class _Job:
     """A thread that looks again and again until it is stopped."""
 
-    def __init__(self, name: str, pause_s: float) -> None:
+    def __init__(self, served: ServedWorkspace, log: Log, *, name: str, pause_s: float) -> None:
+        self._served = served
+        self._log = log
         self._pause_s = pause_s
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -81,55 +79,50 @@ class _Job:
 
 
 class Reloader(_Job):
-    """Watches the prompts and rules of every workspace, and swaps in what loads."""
+    """Watches the prompts and rules of a workspace, and swaps in what loads."""
 
-    def __init__(self, served: Iterable[ServedWorkspace], log: Log) -> None:
-        super().__init__("kds-reload", RELOAD_LOOK_S)
-        self._served = served
-        self._log = log
-        self._settings: dict[str, str | None] = {}
-        self._seen: dict[str, tuple[Fingerprint, int]] = {}
-        self._found: dict[str, Fingerprint] = {}
+    def __init__(self, served: ServedWorkspace, log: Log) -> None:
+        super().__init__(served, log, name="kds-reload", pause_s=RELOAD_LOOK_S)
+        self._settings_error: str | None = None
+        self._seen = self._state()
+        self._found: Fingerprint | None = None
         self._looking = threading.Lock()
-        for one in served:
-            self.add(one)
-
-    def add(self, served: ServedWorkspace) -> None:
-        """Watch one more workspace."""
-        self._seen[served.root] = _state(served)
-        served.look = partial(self._look_at_files, served)
+        served.look = self._look_at_files
 
     def look(self) -> None:
         """Check what does not change any more; what is being written waits for the next look."""
-        found = {one.root: fingerprint(one.workspace) for one in self._served}
+        found = fingerprint(self._served.workspace)
         if found == self._found:
             self.check()
         self._found = found
 
     def check(self) -> None:
         """Read anew what has changed since the last look; what is broken changes nothing."""
-        for one in self._served:
-            self._look_at_files(one)
-            self._look_at_settings(one)
-
-    def _look_at_files(self, served: ServedWorkspace) -> None:
-        """Read anew what has changed; a message meanwhile waits, and has the new."""
-        with self._looking:
-            if _state(served) != self._seen[served.root] and not self._stopping.is_set():
-                before = fingerprint(served.workspace)
-                self._reload(served)
-                self._seen[served.root] = before, served.reload.count
-
-    def _look_at_settings(self, served: ServedWorkspace) -> None:
-        """Log once what is wrong with settings, and once that they are right again."""
-        wrong, before = served.settings_error, self._settings.get(served.root)
-        self._settings[served.root] = wrong
+        self._look_at_files()
+        wrong, before = self._served.settings_error, self._settings_error
+        self._settings_error = wrong
         if wrong is not None and wrong != before:
             self._log(f"settings not read, those before stay in use: {wrong}")
         elif wrong is None and before is not None:
-            self._log(f"read the settings of {served.root} again")
+            self._log(f"read the settings of {self._served.root} again")
 
-    def _reload(self, served: ServedWorkspace) -> None:
+    def _look_at_files(self) -> None:
+        """Read anew what has changed; a message meanwhile waits, and has the new."""
+        with self._looking:
+            if self._state() != self._seen and not self._stopping.is_set():
+                before = fingerprint(self._served.workspace)
+                self._reload()
+                self._seen = before, self._served.reload.count
+
+    def _state(self) -> tuple[Fingerprint, int]:
+        """The files as they are, and how often the set in use was replaced.
+
+        A page that saves reads anew by itself; what it saved may be gone again at the next look.
+        """
+        return fingerprint(self._served.workspace), self._served.reload.count
+
+    def _reload(self) -> None:
+        served = self._served
         try:
             served.read_anew()
         except KdsError as error:
@@ -142,73 +135,61 @@ class Reloader(_Job):
             self._log(f"reload failed, the last good set stays: {served.reload.error}")
 
 
-@dataclass(slots=True)
-class _Model:
-    """How the embedding model of one workspace fared, and until when it is left alone."""
-
-    failures: int = 0
-    rests_until: float = float("-inf")
-
-
 class EmbeddingQueue(_Job):
     """Gives what waits for a vector one, while there is no request."""
 
     def __init__(
         self,
-        served: Iterable[ServedWorkspace],
+        served: ServedWorkspace,
         idle_s: Callable[[], float],
         log: Log,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__("kds-embedding", EMBED_LOOK_S)
-        self._served = served
-        self._models: dict[str, _Model] = {}
+        super().__init__(served, log, name="kds-embedding", pause_s=EMBED_LOOK_S)
         self._idle_s = idle_s
-        self._log = log
         self._clock = clock
+        self._failures = 0
+        self._rests_until = float("-inf")
 
     def look(self) -> None:
         """Embed what waits, if there is no request and the model is not to be left alone."""
-        for served in self._served:
-            model = self._models.setdefault(served.root, _Model())
-            if self._may_go_on() and self._clock() >= model.rests_until:
-                self._empty(served, model)
-
-    def _may_go_on(self) -> bool:
-        return not self._stopping.is_set() and self._idle_s() >= PAUSE_S
-
-    def _empty(self, served: ServedWorkspace, model: _Model) -> None:
+        if not self._may_go_on() or self._clock() < self._rests_until:
+            return
+        served = self._served
         try:
             embedder = served.queries.embedder.load()
             if embedder is None:
                 return
             done = sum(self._embed(store, embedder) for store in _stores(served))
         except KdsError as error:
-            self._failed(served, model, error.message)
+            self._failed(error.message)
         except Exception as error:  # noqa: BLE001  # the service goes on without vectors
-            self._failed(served, model, f"internal error: {describe_fault(error)}")
+            self._failed(f"internal error: {describe_fault(error)}")
         else:
             served.embedding.embedded += done
-            if done and model.failures:
+            if done and self._failures:
                 self._log(f"embedding works again in {served.root}")
             if done:
-                model.failures, served.embedding.last_error = 0, None
+                self._failures, served.embedding.last_error = 0, None
+
+    def _may_go_on(self) -> bool:
+        return not self._stopping.is_set() and self._idle_s() >= PAUSE_S
 
     def _embed(self, store: embedding_queue.EmbeddingQueue, embedder: Embedder) -> int:
         if not _waits(store, embedder.name):
             return 0
         return embed_waiting(store, embedder, batch=BATCH, goes_on=self._may_go_on)
 
-    def _failed(self, served: ServedWorkspace, model: _Model, reason: str) -> None:
+    def _failed(self, reason: str) -> None:
         """Leave the model alone for a while; the log hears of the first failure only."""
-        model.rests_until = self._clock() + min(BACK_OFF_S * 2**model.failures, BACK_OFF_MOST_S)
-        if not model.failures:
+        self._rests_until = self._clock() + min(BACK_OFF_S * 2**self._failures, BACK_OFF_MOST_S)
+        if not self._failures:
             line = " ".join(reason.split())
-            self._log(f"cannot embed in {served.root}, trying again later: {line}")
-        model.failures += 1
-        served.embedding.failures += 1
-        served.embedding.last_error = reason
+            self._log(f"cannot embed in {self._served.root}, trying again later: {line}")
+        self._failures += 1
+        self._served.embedding.failures += 1
+        self._served.embedding.last_error = reason
 
 
 async def catch_up(
@@ -226,14 +207,6 @@ async def catch_up(
             for each, one in late:
                 with suppress(KdsError):  # away again, or busy: next time
                     await each.worker.run(one.catch_up, patient=True)
-
-
-def _state(served: ServedWorkspace) -> tuple[Fingerprint, int]:
-    """The files as they are, and how often the set in use was replaced.
-
-    A page that saves reads anew by itself; what it saved may be gone again at the next look.
-    """
-    return fingerprint(served.workspace), served.reload.count
 
 
 def _stores(served: ServedWorkspace) -> Iterator[embedding_queue.EmbeddingQueue]:

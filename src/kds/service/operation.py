@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 from urllib.parse import unquote_to_bytes
 
-from fastapi import Query, Request
+from fastapi import Depends, Query, Request
 from starlette.responses import Response
 
 from kds.brain.context.conversations import NAME_LIMIT
@@ -97,6 +97,14 @@ def served_workspace(request: Request) -> ServedWorkspace:
         )
     person: Person | None = request.scope.get(PERSON)
     return served if person is None else served.people.find(person)
+
+
+async def _served(request: Request) -> ServedWorkspace:  # a plain function would get a thread
+    return served_workspace(request)
+
+
+Served = Annotated[ServedWorkspace, Depends(_served)]
+"""The workspace that a request is about, as a parameter of an operation."""
 
 
 def documented(model: Any, *statuses: int, success: int = 200) -> dict[int | str, dict[str, Any]]:

@@ -167,7 +167,7 @@ class Service:
                 self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, self._stopping.set)
 
     def _jobs(self, served: ServedWorkspace, log: Log) -> tuple[Job, ...]:
-        return Reloader([served], log), EmbeddingQueue([served], self._attendance.idle_s, log)
+        return Reloader(served, log), EmbeddingQueue(served, self._attendance.idle_s, log)
 
     def _claim(self, stack: ExitStack) -> Instance | None:
         """Become the user's service.

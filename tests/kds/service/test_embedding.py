@@ -47,7 +47,7 @@ def vectors(served: ServedWorkspace) -> int:
 
 def test_what_waits_is_embedded_while_nobody_asks(served: ServedWorkspace) -> None:
     lines: list[str] = []
-    EmbeddingQueue([served], lambda: 60.0, lines.append).look()
+    EmbeddingQueue(served, lambda: 60.0, lines.append).look()
     assert waiting(served) == [0]
     assert vectors(served) == served.embedding.embedded == 12
     assert served.queries.embedder.ready is not None
@@ -55,19 +55,19 @@ def test_what_waits_is_embedded_while_nobody_asks(served: ServedWorkspace) -> No
 
 
 def test_nothing_is_embedded_while_somebody_asks(served: ServedWorkspace) -> None:
-    EmbeddingQueue([served], lambda: 0.0, print).look()
+    EmbeddingQueue(served, lambda: 0.0, print).look()
     assert served.embedding.embedded == 0
 
 
 def test_a_batch_is_the_last_one_when_somebody_comes(served: ServedWorkspace) -> None:
     idle = iter([60.0, 60.0])
-    EmbeddingQueue([served], lambda: next(idle, 0.0), print).look()
+    EmbeddingQueue(served, lambda: next(idle, 0.0), print).look()
     assert served.embedding.embedded == BATCH
 
 
 def test_documents_are_embedded_too(served: ServedWorkspace) -> None:
     add_documents(served.workspace)
-    EmbeddingQueue([served], lambda: 60.0, print).look()
+    EmbeddingQueue(served, lambda: 60.0, print).look()
     store = served.queries.library.store
     assert store is not None
     assert [model.waiting for model in store.models()] == [0]
@@ -79,7 +79,7 @@ def test_a_model_that_fails_is_left_alone_longer_and_longer_and_logged_once(
     monkeypatch.setenv("KDS_TEST_EMBEDDING_FAILS", "1")
     now = 0.0
     lines: list[str] = []
-    queue = EmbeddingQueue([served], lambda: 60.0, lines.append, clock=lambda: now)
+    queue = EmbeddingQueue(served, lambda: 60.0, lines.append, clock=lambda: now)
     queue.look()
     queue.look()
     assert served.embedding.failures == 1

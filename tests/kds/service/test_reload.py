@@ -65,7 +65,7 @@ def log() -> list[str]:
 
 @pytest.fixture
 def reloader(served: ServedWorkspace, log: list[str]) -> Reloader:
-    return Reloader([served], log.append)
+    return Reloader(served, log.append)
 
 
 def write(place: Path, text: str) -> Path:

@@ -16,7 +16,7 @@ from kds.hooks.reply import HookCall, goes_on, hook_output, read_hook
 from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
 from kds.service.models import EXAMPLES, MESSAGE_LIMIT, Reply
-from kds.service.operation import documented, served_workspace
+from kds.service.operation import Served, documented
 from kds.service.service_client import hung_path
 
 HOOK_INPUT: Final[dict[str, Any]] = {
@@ -58,11 +58,11 @@ class Doubles:
     """Conversations whose last prompt is known."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._last: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
 
-    def has(self, call: HookCall, now_s: float) -> bool:
+    def has(self, root: str, call: HookCall, now_s: float) -> bool:
         """Whether ``call`` repeats the last one of its conversation; from now on it is that."""
-        key, said = call.session or "", hash(call.prompt)
+        key, said = (root, call.session or ""), hash(call.prompt)
         before = self._last.pop(key, None)
         self._last[key] = (said, now_s)
         while len(self._last) > self.KEPT:
@@ -79,12 +79,13 @@ router = APIRouter()
     | {204: {"description": "Nothing to add to the prompt."}},
     openapi_extra=HOOK_INPUT,
 )
-async def hook(request: Request) -> Response:
+async def hook(request: Request, served: Served) -> Response:
     """Answer the prompt hook of Claude Code or Copilot: what to add to the user's prompt."""
-    served = served_workspace(request)
     call = read_hook(await request.body())
     doubles: Doubles = request.app.state.doubles
-    if not call.for_routing or (not call.probe and doubles.has(call, time.monotonic())):
+    if not call.for_routing or (
+        not call.probe and doubles.has(served.root, call, time.monotonic())
+    ):
         return Response(status_code=204)
     if len(call.prompt) > MESSAGE_LIMIT:
         raise TooLargeError(

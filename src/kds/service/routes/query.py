@@ -6,7 +6,7 @@ a model takes its time elsewhere, and never longer than it has.
 
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BeforeValidator, ConfigDict, Field, RootModel
 from starlette.responses import JSONResponse, Response
 
@@ -15,7 +15,7 @@ from kds.brain.message import MESSAGE_LIMIT
 from kds.query.service import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.models import EXAMPLES, PATH_LIMIT, RequestBody, whole
-from kds.service.operation import documented, served_workspace
+from kds.service.operation import Served, documented
 from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
 
@@ -108,13 +108,12 @@ router = APIRouter(tags=["query"])
         "content": {"application/json": {"example": EXAMPLES["query_reply"]}},
     }
 })  # fmt: skip
-async def ask(request: Request, asked: QueryRequest) -> Response:
+async def ask(served: Served, asked: QueryRequest) -> Response:
     """Answer a question about documents and remembered conversations.
 
     The passages come back whether or not a model answers. A session is remembered; without
     `session_id` nothing is stored, whatever is sent.
     """
-    served = served_workspace(request)
     reply = await answered(served, asked.query_value())
     return JSONResponse(reply.as_dict())
 

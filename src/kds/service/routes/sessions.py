@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, AwareDatetime, Field
 from starlette.responses import Response
 
@@ -26,7 +26,7 @@ from kds.service.models import (
     Reply,
     RequestBody,
 )
-from kds.service.operation import documented, served_workspace
+from kds.service.operation import Served, documented
 from kds.service.workspaces import ServedWorkspace
 
 MOST_DOCUMENTS: Final = 50
@@ -174,9 +174,8 @@ _ONE = "/{session:path}"
 
 @router.post("", status_code=201, responses=documented(
     SavedSession, 400, 404, 409, 422, 503, success=201))  # fmt: skip
-async def create_session(request: Request, asked: NewSession) -> Response:
+async def create_session(served: Served, asked: NewSession) -> Response:
     """Begin a session."""
-    served = served_workspace(request)
     chosen = None if asked.id is None else checked_session(asked.id)
 
     def create() -> Session:
@@ -196,12 +195,11 @@ async def create_session(request: Request, asked: NewSession) -> Response:
 
 @router.get("", responses=documented(SessionsReply, 404, 422, 503))
 async def list_sessions(
-    request: Request,
+    served: Served,
     limit: LimitQuery = 50,
     offset: OffsetQuery = 0,
 ) -> Response:
     """List sessions, the one changed last first."""
-    served = served_workspace(request)
 
     def read() -> SessionsReply:
         sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
@@ -218,12 +216,11 @@ async def list_sessions(
     }
 })  # fmt: skip
 async def export_session(
-    request: Request,
+    served: Served,
     session: SessionPath,
     format: ExportFormat = "json",
 ) -> Response:
     """Write a session out whole."""
-    served = served_workspace(request)
     found = await served.archivist.run(lambda: archive(_store_of(served, session), session))
     if format == "markdown":
         return Response(to_markdown(found), media_type="text/markdown")
@@ -232,13 +229,12 @@ async def export_session(
 
 @router.get(_ONE, responses=documented(SessionPage, 404, 422, 503))
 async def show_session(
-    request: Request,
+    served: Served,
     session: SessionPath,
     limit: LimitQuery = 50,
     offset: OffsetQuery = 0,
 ) -> Response:
     """Return a session with a page of its messages, oldest first."""
-    served = served_workspace(request)
 
     def read() -> tuple[Session, tuple[Message, ...]]:
         store = _store_of(served, session)
@@ -256,9 +252,8 @@ async def show_session(
 
 
 @router.patch(_ONE, responses=documented(SavedSession, 400, 404, 409, 422, 503))
-async def change_session(request: Request, session: SessionPath, asked: SessionChange) -> Response:
+async def change_session(served: Served, session: SessionPath, asked: SessionChange) -> Response:
     """Give a session a title, or say which document it is about; what is left out stays."""
-    served = served_workspace(request)
 
     def change() -> Session:
         store = _store_of(served, session, writes=True)
@@ -272,9 +267,8 @@ async def change_session(request: Request, session: SessionPath, asked: SessionC
 
 
 @router.delete(_ONE, responses=documented(DeletedReply, 404, 422, 503))
-async def delete_session(request: Request, session: SessionPath) -> Response:
+async def delete_session(served: Served, session: SessionPath) -> Response:
     """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
-    served = served_workspace(request)
 
     def delete() -> None:
         _store_of(served, session)
@@ -286,9 +280,8 @@ async def delete_session(request: Request, session: SessionPath) -> Response:
 
 @router.post(f"{_ONE}/messages", status_code=201, responses=documented(
     MessageReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
-async def add_message(request: Request, session: SessionPath, asked: NewMessage) -> Response:
+async def add_message(served: Served, session: SessionPath, asked: NewMessage) -> Response:
     """Store a message at the end of a session; when this returns it is on the disk."""
-    served = served_workspace(request)
     chosen = None if asked.id is None else checked_id(asked.id)
 
     def add() -> Message:

@@ -33,9 +33,9 @@ from kds.service.models import (
 )
 from kds.service.operation import (
     ConversationQuery,
+    Served,
     documented,
     named_root,
-    served_workspace,
 )
 from kds.service.telemetry import HealthReply, Vitals
 from kds.service.workspaces import Workspaces
@@ -192,32 +192,28 @@ async def healthz(request: Request) -> Response:
 
 
 @router.post("/open", responses=documented(HealthReply, 400, 404, 503))
-async def open_workspace(request: Request) -> Response:
+async def open_workspace(request: Request, served: Served) -> Response:
     """Open the named workspace, which takes a second, and tell how the service is."""
-    served_workspace(request)
     return await healthz(request)
 
 
 @router.post("/route", responses=documented(TurnReply, 400, 404, 409, 422, 503))
-async def route(request: Request, asked: RouteRequest) -> Response:
+async def route(served: Served, asked: RouteRequest) -> Response:
     """Route a message: what it refers to, its intent, and the agent's prompt, filled in."""
-    served = served_workspace(request)
     turn = await routed(served, asked)
     return JSONResponse({**to_wire(turn), "warnings": list(served.warnings)})
 
 
 @router.get("/context", responses=documented(ContextReply, 400, 404, 422, 503))
-async def load_context(request: Request, conversation: ConversationQuery = None) -> Response:
+async def load_context(served: Served, conversation: ConversationQuery = None) -> Response:
     """Return what a conversation remembers, oldest first."""
-    served = served_workspace(request)
     read = served.worker.run(lambda: served.conversations.journal(conversation).load())
     return _context(await read)
 
 
 @router.post("/context", responses=documented(ContextReply, 400, 404, 422, 503))
-async def log_context(request: Request, asked: ContextRequest) -> Response:
+async def log_context(served: Served, asked: ContextRequest) -> Response:
     """Remember a message as it stands, with secrets taken out, and return the context."""
-    served = served_workspace(request)
     entry = served.entry(
         asked.message, asked.intent, context_ref=asked.context_ref, session_id=asked.session_id
     )
@@ -226,25 +222,24 @@ async def log_context(request: Request, asked: ContextRequest) -> Response:
 
 
 @router.delete("/context", responses=documented(ClearedReply, 400, 404, 422, 503))
-async def clear_context(request: Request, conversation: ConversationQuery = None) -> Response:
+async def clear_context(served: Served, conversation: ConversationQuery = None) -> Response:
     """Forget a conversation, and tell how many entries it had."""
-    served = served_workspace(request)
     count = await served.worker.run(lambda: served.conversations.clear(conversation))
     return ClearedReply(cleared=count).response()
 
 
 @router.get("/prompts", responses=documented(list[PromptReply], 404, 422))
-async def list_prompts(request: Request) -> Response:
+async def list_prompts(served: Served) -> Response:
     """List the prompts of a workspace: the packaged ones, and its own laid over them."""
-    prompts = served_workspace(request).conversations.library.prompts()
+    prompts = served.conversations.library.prompts()
     found: list[Any] = [PromptReply.model_validate(prompt).model_dump() for prompt in prompts]
     return JSONResponse(found)
 
 
 @router.get("/prompts/{name}", responses=documented(PromptBodyReply, 404, 422))
-async def show_prompt(request: Request, name: PromptName) -> Response:
+async def show_prompt(served: Served, name: PromptName) -> Response:
     """Return one prompt with its template."""
-    library = served_workspace(request).conversations.library
+    library = served.conversations.library
     try:
         prompt = library.get(name)
     except DispatchError as error:
@@ -253,9 +248,8 @@ async def show_prompt(request: Request, name: PromptName) -> Response:
 
 
 @router.post("/web", tags=["web"], responses=documented(WebReply, 400, 404, 409, 422, 503))
-async def open_web(request: Request, asked: WebRequest) -> Response:
+async def open_web(request: Request, served: Served, asked: WebRequest) -> Response:
     """Open the web page, unless it is open, and let one browser in."""
-    served = served_workspace(request)
     host: SiteHost | None = request.app.state.site
     if host is None:
         raise ConflictError("this service has no web page", hint="start it: kds web")
