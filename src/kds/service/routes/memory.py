@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
+from fastapi.encoders import jsonable_encoder
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
@@ -113,7 +114,7 @@ async def retrieval(
         q, session=conversation, source=source_path, scope=scope, limit=limit, answer=False
     )
     found = await served.worker.run(lambda: look(served.queries, question), patient=True)
-    return JSONResponse(found)
+    return JSONResponse(jsonable_encoder(found))
 
 
 @router.get("/consent", responses=documented(ConsentReply, 404, 422, 503))
@@ -188,7 +189,7 @@ def _conversation_hit(hit: Any) -> dict[str, Any]:
     passage = hit.passage
     return {
         "text": passage.body, "session": passage.session_id, "message": passage.message_id,
-        "role": passage.role, "kind": passage.kind, "at": passage.at.isoformat(),
+        "role": passage.role, "kind": passage.kind, "at": passage.at,
         "score": round(hit.score, 4), "signals": _rounded(hit.parts),
         "elsewhere": hit.elsewhere, "why": list(hit.why),
     }  # fmt: skip
