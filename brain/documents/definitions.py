@@ -8,7 +8,7 @@ repeats in an expression is possessive (`++`) or bounded.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -293,44 +293,21 @@ _BEFORE_ACRONYM: Final = 160
 """Characters in which they are looked for."""
 
 
-def spelled_out(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the words and the letters of each acronym in brackets behind its words.
+def spelled_out(text: str) -> Iterator[tuple[str, str]]:
+    """Yield words and letters of each acronym in brackets whose letters are those of the words.
 
     >>> list(spelled_out("the Time to Live (TTL) of (ABC)"))
     [('Time to Live', 'TTL')]
     """
     for found in _ACRONYM.finditer(text):
         before = text[max(found.start() - _BEFORE_ACRONYM, 0) : found.start()]
-        if names := _names(list(_words_before(before)), found["short"]):
-            yield names
-
-
-def _words_before(text: str) -> Iterator[str]:
-    """Yield the words at the end of a text, up to the first sign between them, in order.
-
-    >>> list(_words_before("it is (the time to live "))
-    ['the', 'time', 'to', 'live']
-    """
-    found: list[str] = []
-    for word in reversed(text.split()[-_SPELLED_OUT:]):
-        if not _is_word(word):
-            # What is left of a word behind a sign: "(the".
-            own = re.split(r"[^\w-]", word)[-1].lstrip("0123456789_-")
-            found += [own] if _is_word(own) else []
-            break
-        found.append(word)
-    yield from reversed(found)
-
-
-def _is_word(text: str) -> bool:
-    return re.fullmatch(r"[A-Za-z][\w-]*", text) is not None
-
-
-def _names(words: Sequence[str], short: str) -> tuple[str, ...]:
-    """Return both names of "Time to Live (TTL)"; the letters must be those of the words."""
-    for count in range(2, len(words) + 1):
-        initials = "".join(word[:1] for word in re.split(r"[\s-]+", " ".join(words[-count:])))
-        capitals = "".join(word[0] for word in words[-count:] if word[0].isupper())
-        if short.rstrip("s").casefold() in (initials.casefold(), capitals.casefold()):
-            return " ".join(words[-count:]), short
-    return ()
+        said = re.split(r"[^\w\s-]", before)[-1].split()[-_SPELLED_OUT:]
+        words = [word for one in said if (word := one.lstrip("0123456789_-"))]
+        short = found["short"].rstrip("s").casefold()
+        for count in range(2, len(words) + 1):
+            own = words[-count:]
+            initials = "".join(word[:1] for word in re.split(r"[\s-]+", " ".join(own)))
+            capitals = "".join(word[0] for word in own if word[0].isupper())
+            if short in (initials.casefold(), capitals.casefold()):
+                yield " ".join(own), found["short"]
+                break

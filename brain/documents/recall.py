@@ -13,7 +13,7 @@ of questions that stand alone was 100 %.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from time import perf_counter
@@ -147,10 +147,29 @@ class Judge:
         named: Sequence[tuple[Concept, float]],
         share: float,
     ) -> Judged:
-        heading, _ = heading_lines(one.title, one.path)
-        phrases = _phrases(one, heading, named)
-        words = self._words(one, seekers, {concept.key for concept, _ in phrases})
-        score = words.score + sum(PHRASE * worth for _, worth in phrases)
+        heading, above = heading_lines(one.title, one.path)
+        whole = {
+            concept.key: worth
+            for concept, worth in named
+            if has_phrase(one.stems, concept.key) or has_phrase(heading, concept.key)
+        }
+        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self.mean_tokens)
+        score = covered = 0.0
+        has: list[str] = []
+        near: list[str] = []
+        for seeker in seekers:
+            own = seeker.own(one.stems, heading, above)
+            count = own or NEARBY * seeker.is_in(one.beside)
+            if not count:
+                continue
+            if seeker.names and whole.keys().isdisjoint(seeker.names):
+                count *= SCATTERED
+            score += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
+            covered += seeker.rarity * min(own, 1.0)
+            (has if own >= WORTH else near).append(seeker.word)
+        total = sum(seeker.rarity for seeker in seekers)
+        score *= 1.0 - COVERAGE + COVERAGE * (covered / total if total else 0.0)
+        score += PHRASE * sum(whole.values())
         defined = [(concept, worth) for concept, worth in named if one.chunk_id in concept.definers]
         definition = sum(
             DEFINITION * share * worth * concept.definers[one.chunk_id]
@@ -163,32 +182,11 @@ class Judge:
             words=score,
             definition=definition,
             reference=reference,
-            has=tuple(words.has),
-            near=tuple(words.near),
+            has=tuple(has),
+            near=tuple(near),
             defines=tuple(concept.text for concept, _ in defined),
             refers=(name,) if fit else (),
         )
-
-    def _words(self, one: Candidate, seekers: Sequence["_Seeker"], names: Set[str]) -> "_Words":
-        """Score the words of the question; ``names``: keys of the names that are there as such."""
-        heading, above = heading_lines(one.title, one.path)
-        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self.mean_tokens)
-        score = covered = total = 0.0
-        has: list[str] = []
-        near: list[str] = []
-        for seeker in seekers:
-            total += seeker.rarity
-            own = seeker.own(one.stems, heading, above)
-            count = own or NEARBY * seeker.is_in(one.beside)
-            if not count:
-                continue
-            if seeker.names and names.isdisjoint(seeker.names):
-                count *= SCATTERED
-            score += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
-            covered += seeker.rarity * min(own, 1.0)
-            (has if own >= WORTH else near).append(seeker.word)
-        score *= 1.0 - COVERAGE + COVERAGE * (covered / total if total else 0.0)
-        return _Words(score, has, near)
 
     def _rarity(self, concept: Concept) -> float:
         return sum(
@@ -196,15 +194,6 @@ class Judge:
             for term in self.asked.terms
             if term.stems.intersection(concept.words)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What the words of a question score in a passage, those it has, those beside it."""
-
-    score: float
-    has: list[str]
-    near: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,17 +219,6 @@ class _Seeker:
     def is_in(self, line: str) -> bool:
         """Tell whether a line has it."""
         return any(f" {one} " in line for one in self.stems)
-
-
-def _phrases(
-    one: Candidate, heading: str, named: Sequence[tuple[Concept, float]]
-) -> list[tuple[Concept, float]]:
-    """Return the names that stand as a whole in a passage or its heading."""
-    return [
-        (concept, worth)
-        for concept, worth in named
-        if has_phrase(one.stems, concept.key) or has_phrase(heading, concept.key)
-    ]
 
 
 @lru_cache(maxsize=20_000)
@@ -330,19 +308,29 @@ def recall(
         if referred:
             asked = without_references(asked)
     with log.stage("words"):
-        judge, candidates = _candidates(store, asked, referred, within)
+        total, mean = store.measure()
+        counts = store.document_frequencies(asked.words)
+        rarities = {
+            term.word: rarity(sum(counts.get(form, 0) for form in term.forms), total)
+            for term in asked.terms
+        }
+        words = _searched(asked, counts, total)
+        found = store.search_words(words, within, limit=CANDIDATES, weights=COLUMN_WEIGHTS)
+        definers = [one for concept in asked.concepts for one in concept.definers]
     with log.stage("meaning"):
         vector = embed_question(embedder, request.query, log)
         dense = search_vectors(store, vector, within, log, limit=NEAREST)
     with log.stage("judging"):
-        ids = dict.fromkeys((*candidates, *(hit.chunk_id for hit in dense.hits)))
+        near = [hit.chunk_id for hit in dense.hits]
+        ids = dict.fromkeys((*(hit.chunk_id for hit in found), *definers, *referred, *near))
         places = {one.chunk_id: one for one in store.candidates(tuple(ids))}
+        judge = Judge(asked, rarities, referred, max(mean, 1.0))
         judged = judge.judge(places.values())
     with log.stage("ranking"):
         ranked = rank(request, places, judged, dense)
         ranked = diversified(asked, judge, ranked, places)[: request.limit]
-        found = {one.chunk_id: one for one in store.passages([one.chunk_id for one in ranked])}
-        hits = explained(found, ranked, judged, dense.hits)
+        passages = store.passages([one.chunk_id for one in ranked])
+        hits = explained({one.chunk_id: one for one in passages}, ranked, judged, dense.hits)
     return DocumentRecall(
         query=request.query,
         hits=hits,
@@ -350,25 +338,6 @@ def recall(
         notes=tuple(log.notes),
         timings_ms=log.timings(started),
     )
-
-
-def _candidates(
-    store: DocumentTable,
-    asked: Asked,
-    referred: Mapping[int, tuple[float, str]],
-    within: str | None,
-) -> tuple[Judge, tuple[int, ...]]:
-    total, mean = store.measure()
-    counts = store.document_frequencies(asked.words)
-    rarities = {
-        term.word: rarity(sum(counts.get(form, 0) for form in term.forms), total)
-        for term in asked.terms
-    }
-    searched = _searched(asked, counts, total)
-    found = store.search_words(searched, within, limit=CANDIDATES, weights=COLUMN_WEIGHTS)
-    definers = (one for concept in asked.concepts for one in concept.definers)
-    ids = dict.fromkeys((*(hit.chunk_id for hit in found), *definers, *referred))
-    return Judge(asked, rarities, referred, max(mean, 1.0)), tuple(ids)
 
 
 def _searched(asked: Asked, counts: Mapping[str, int], total: int) -> tuple[str, ...]:
@@ -418,27 +387,15 @@ def diversified(
     Each side is judged as a question of its own. What comes forward takes the score of what it
     comes behind; the order of all others stays.
     """
-    kept = _best_of_sides(asked, judge, {one.chunk_id: one for one in ranked}, places)
-    first = _with(ranked[:FIRST], kept)
-    ids = {one.chunk_id for one in first}
-    return [*first, *(one for one in ranked if one.chunk_id not in ids)]
-
-
-def _best_of_sides(
-    asked: Asked, judge: Judge, ranked: Mapping[int, Ranked], places: Mapping[int, Candidate]
-) -> list[Ranked]:
+    known = {one.chunk_id: one for one in ranked}
     kept: list[Ranked] = []
     for number in range(len(asked.sides)):
         side = replace(judge, asked=side_of(asked, number), referred={})
         found = side.judge(places.values())
-        best = max(found, key=lambda one: (found[one].score * ranked[one].bias, -one), default=None)
-        if best is not None and ranked[best] not in kept:
-            kept.append(ranked[best])
-    return kept
-
-
-def _with(first: list[Ranked], kept: list[Ranked]) -> list[Ranked]:
-    """Put what must be kept among the first, in the place of the last that need not be."""
+        best = max(found, key=lambda one: (found[one].score * known[one].bias, -one), default=None)
+        if best is not None and known[best] not in kept:
+            kept.append(known[best])
+    first = ranked[:FIRST]
     missing = [one for one in kept if one not in first]
     free = [one for one in first if one not in kept]
     dropped = free[max(len(free) - len(missing), 0) :]
@@ -446,7 +403,8 @@ def _with(first: list[Ranked], kept: list[Ranked]) -> list[Ranked]:
     for one in missing:
         score = first[-1].score if first else one.score
         first.append(replace(one, score=max(score, one.score)))
-    return first
+    ids = {one.chunk_id for one in first}
+    return [*first, *(one for one in ranked if one.chunk_id not in ids)]
 
 
 def explained(
