@@ -89,7 +89,10 @@ class YamlReader:
         try:
             return self._build(iter(yaml.parse(text, Loader=_PARSER)))
         except yaml.MarkedYAMLError as error:
-            self._report(error.problem_mark, _words(error), _hint(error))
+            if "nesting" in (error.problem or ""):  # libyaml has a limit of its own
+                self._report(error.problem_mark, "is nested too deeply", "flatten it")
+            else:
+                self._report(error.problem_mark, _words(error), _hint(error))
         except _RefusedError as refused:
             self._report(refused.mark, refused.message, refused.hint)
         return None

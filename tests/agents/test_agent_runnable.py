@@ -16,8 +16,7 @@ import httpx
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.messages import AIMessage
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
@@ -26,7 +25,7 @@ from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model, ru
 from kds.agents.exchange import has_end
 from kds.agents.models import model_timeout
 from kds.agents.run import AgentRunnable
-from kds.brain.errors import DispatchError, MessageError
+from kds.brain.errors import DispatchError
 from kds.brain.settings import ModelSettings
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import ContextEntry, Turn
@@ -112,20 +111,6 @@ def test_a_turn_of_another_agent_is_rendered_anew(make_agent: MakeAgent) -> None
     assert reply.turn.context == (said,)
 
 
-@pytest.mark.parametrize(
-    "given", ["dark mode", HumanMessage("dark mode"), [("human", "dark mode")],
-              {"message": "dark mode"}, {"messages": [HumanMessage("dark mode")]}],
-)  # fmt: skip
-def test_every_shape_of_message_is_taken(planner: AgentRunnable, given: Any) -> None:
-    assert planner.invoke(given).turn.message == "dark mode"
-
-
-def test_an_empty_message_is_refused(planner: AgentRunnable, provider: FakeProvider) -> None:
-    with pytest.raises(MessageError):
-        planner.invoke("  ")
-    assert provider.asked == []
-
-
 def test_a_stream_yields_pieces_that_add_up(planner: AgentRunnable, provider: FakeProvider) -> None:
     provider.play(Text("First this, then that."), Text("First this, then that."))
     pieces = list(planner.stream("dark mode"))
@@ -190,12 +175,6 @@ def test_a_batch_answers_in_order(planner: AgentRunnable, provider: FakeProvider
     assert [reply.text for reply in asyncio.run(planner.abatch(messages))] == wanted
 
 
-def test_a_batch_can_return_its_errors(planner: AgentRunnable, provider: FakeProvider) -> None:
-    provider.play(default=lambda asked: Failure(500, "boom") if "b" in asked.newest else Text("ok"))
-    got: list[Any] = planner.batch(["a", "b", " "], return_exceptions=True)
-    assert [type(one).__name__ for one in got] == ["AgentReply", "ModelError", "MessageError"]
-
-
 def test_callbacks_tags_and_names_reach_the_model(
     planner: AgentRunnable, provider: FakeProvider
 ) -> None:
@@ -217,41 +196,11 @@ def test_callbacks_tags_and_names_reach_the_model(
     assert recorder.seen[-1] == ("error", "ModelError")
 
 
-def test_events_of_a_run_can_be_followed(planner: AgentRunnable, provider: FakeProvider) -> None:
-    async def kinds() -> set[str]:
-        return {event["event"] async for event in planner.astream_events("dark mode", version="v2")}
-
-    provider.play(Text("Step one."))
-    assert asyncio.run(kinds()) >= {"on_chain_start", "on_chat_model_stream", "on_chain_end"}
-
-
-def test_it_composes_and_retries_as_runnables_do(
-    planner: AgentRunnable, provider: FakeProvider
-) -> None:
-    provider.play(Failure(500, "boom"), default=Text("Step one."))
-    tried = planner.with_retry(retry_if_exception_type=(ModelError,), wait_exponential_jitter=False)
-    chain = RunnableLambda(str.strip) | tried | (lambda reply: reply.text)
-    assert chain.invoke(" dark mode ") == "Step one."
-    assert planner.with_fallbacks([RunnableLambda(lambda _: "none")]).get_name()
-
-
-def test_further_arguments_go_to_the_model(planner: AgentRunnable, provider: FakeProvider) -> None:
-    planner.bind(stop=["END"]).invoke("dark mode")
-    assert provider.asked[0].body["stop"] == ["END"]
-
-
 def test_another_model_can_take_over(planner: AgentRunnable, provider: FakeProvider) -> None:
     other = planner.with_model(FakeListChatModel(responses=["from the list"]))
     assert other.invoke("dark mode").text == "from the list"
     assert planner.with_model(None).invoke("dark mode").answered is False
     assert provider.asked == []
-
-
-def test_it_describes_its_input_and_output(planner: AgentRunnable) -> None:
-    assert planner.get_name() == "work-planner"
-    assert planner.OutputType is AgentReply
-    assert planner.get_input_jsonschema()
-    assert planner.get_output_jsonschema()
 
 
 def _ways(agent: AgentRunnable) -> dict[str, Callable[[], object]]:
@@ -406,15 +355,6 @@ def test_only_providers_that_say_why_an_answer_ended_must_say_it(
     assert has_end(AIMessage("x", response_metadata=metadata), model) is ended
 
 
-def test_anthropic_says_why_an_answer_ended_and_has_its_time_where_its_class_has_it() -> None:
-    from langchain_anthropic import ChatAnthropic  # it takes seconds to load
-
-    model = ChatAnthropic(model="m", api_key="k", timeout=3)
-    assert not has_end(AIMessage("x", response_metadata={"model_provider": "anthropic"}), model)
-    assert has_end(AIMessage("x", response_metadata={"stop_reason": "end_turn"}), model)
-    assert model_timeout(model) == 3.0
-
-
 def _own_model(provider: FakeProvider, **options: Any) -> BaseChatModel:
     settings = ModelSettings(name=f"{provider.url}#{MODEL}", **options)
     model = load_chat_model(settings, environ={})
@@ -448,15 +388,6 @@ def test_a_model_of_the_callers_own_keeps_its_own_time(
 )
 def test_the_time_of_a_model_is_found_where_its_class_has_it(model: Any, limit: Any) -> None:
     assert model_timeout(model) == limit
-
-
-def test_the_time_that_is_given_goes_before_that_of_the_model(
-    make_agent: MakeAgent, provider: FakeProvider
-) -> None:
-    model = _own_model(provider, timeout_s=3)
-    assert make_agent().as_runnable(model, timeout_s=9).timeout_s == 9
-    assert make_agent().as_runnable(model).timeout_s == 3
-    assert make_agent().as_runnable(FakeListChatModel(responses=["x"])).timeout_s == 60
 
 
 @pytest.mark.parametrize("given", [5, object(), b"openai:x", ["openai:x"]])

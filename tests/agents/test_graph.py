@@ -7,22 +7,19 @@ from typing import Annotated, Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode
 
 from kds.agents import (
     Agent,
     AgentState,
     Handoff,
     agent_node,
-    as_tool,
     handoff_of,
     intent_of,
     router_node,
 )
-from kds.agents.graph import END as OUR_END
 from kds.brain.errors import MessageError
 from kds.brain.turn import Turn
 
@@ -110,25 +107,6 @@ def test_a_state_of_messages_is_a_conversation(
     assert state["turn"].message == "and round"
 
 
-def test_without_a_model_no_message_is_added(make_agent: MakeAgent) -> None:
-    update = agent_node(make_agent().as_runnable()).invoke({"message": "I want a FAB"})
-    assert (update["messages"], update["reply"].text) == ([], "Plan this: I want a FAB")
-    assert handoff_of(update) == OUR_END == END
-    assert handoff_of({}) == END
-
-
 def test_a_state_without_a_message_is_refused() -> None:
     with pytest.raises(MessageError):
         router_node(route).invoke({"intent": "PLAN"})
-
-
-def test_an_agent_can_be_a_tool_of_a_graph(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
-) -> None:
-    provider.play(Text("The plan."))
-    call = {"name": "work-planner", "args": {"message": "a FAB"}, "id": "1", "type": "tool_call"}
-    built = StateGraph(MessagesState)
-    built.add_node("tools", ToolNode([as_tool(make_agent().as_runnable(model))]))
-    built.add_edge(START, "tools")
-    said = {"messages": [AIMessage("", tool_calls=[call])]}
-    assert built.compile().invoke(said)["messages"][-1].content == "The plan."

@@ -3,9 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, strategies
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from kds.agents import Agent, Handoff
 from kds.agents.reply import Handing
@@ -27,16 +25,6 @@ def test_the_model_can_hand_on_with_a_tool(
     assert function["parameters"]["properties"]["intent"]["enum"] == ["EXECUTE"]
     assert "EXECUTE: Does the work." in function["description"]
     assert reply.tools == ()
-
-
-def test_an_answer_that_comes_with_the_handoff_is_the_last_one(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
-) -> None:
-    call = ("hand_off", {"intent": "execute", "reason": "the plan is agreed"})
-    provider.play(Calls(call, text="Here is the plan."))
-    reply = make_agent().as_runnable(model).invoke("dark mode")
-    assert (reply.handoffs, reply.text) == ((TO_EXECUTE,), "Here is the plan.")
-    assert len(provider.asked) == 1
 
 
 @pytest.mark.parametrize("arguments", [{"intent": "COMMIT"}, {}, {"intent": 5}])
@@ -66,17 +54,6 @@ def test_a_last_line_hands_on_as_well(
     provider.play(Text("The plan.\n\n**Handoff: EXECUTE** - the plan is agreed"))
     reply = make_agent().as_runnable(model).invoke("dark mode")
     assert reply.handoffs == (TO_EXECUTE,)
-
-
-def test_a_last_line_hands_on_where_the_model_takes_no_tools(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
-) -> None:
-    said = "The plan.\n\nHandoff: EXECUTE - the plan is agreed"
-    plain = make_agent().as_runnable(FakeListChatModel(responses=[said])).invoke("dark mode")
-    provider.play(Failure(400, "this model does not support tools"), Text(said))
-    refusing = make_agent().as_runnable(model).invoke("dark mode")
-    assert (plain.handoffs, plain.notes) == ((TO_EXECUTE,), ())
-    assert (refusing.handoffs, refusing.notes) == ((TO_EXECUTE,), ())
 
 
 def test_a_provider_that_refuses_the_tool_is_asked_without_it(
@@ -115,10 +92,3 @@ def test_the_last_line_may_be_written_in_many_ways(
 def test_other_lines_hand_nothing_on(make_agent: MakeAgent, text: str) -> None:
     agent = make_agent()
     assert Handing.of(agent.prompt, agent.library).said(text) == (None, None)
-
-
-@given(strategies.text())
-def test_no_answer_breaks_the_reading(text: str) -> None:
-    handoff, named = Handing({}).said(text)
-    assert handoff is None
-    assert named is None or named in text

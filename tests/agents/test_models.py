@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import CallbackManager
 from langchain_core.language_models import BaseChatModel
-from langchain_core.rate_limiters import InMemoryRateLimiter
 from langchain_core.tracers.langchain import LangChainTracer
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError, load_chat_model
-from kds.agents.models import checked_model, model_label, model_secrets
+from kds.agents.models import model_label, model_secrets
 from kds.brain.installation import install_line
 from kds.brain.settings import ModelSettings
 
@@ -56,12 +55,6 @@ def test_ollama_needs_no_key_and_keeps_colons() -> None:
     assert (model.model, model.num_predict) == ("llama3.1:8b", 99)
     assert model.client_kwargs == {"timeout": 7, "follow_redirects": False}
     assert model_label(model) == "llama3.1:8b"
-
-
-def test_a_rate_is_kept_by_langchains_limiter() -> None:
-    model = _load("openai:x", requests_per_second=2.0)
-    assert isinstance(model.rate_limiter, InMemoryRateLimiter)
-    assert model.rate_limiter.requests_per_second == 2.0
 
 
 @pytest.mark.parametrize(
@@ -200,20 +193,6 @@ def test_a_missing_integration_names_its_extra_before_a_missing_key(
             _load("anthropic:x", environ)
         assert caught.value.kind == "extra"
         assert str(caught.value.hint).startswith(install_line("anthropic"))
-
-
-@pytest.mark.parametrize("name", ["gpt-5", "opnai:gpt-5", "openai:", "ftp://host/v1", ""])
-def test_a_name_can_be_checked_without_loading_anything(name: str) -> None:
-    with pytest.raises(ModelError) as caught:
-        checked_model(name)
-    assert caught.value.kind == "setting"
-    assert checked_model("openai:x") == "openai:x"
-    assert checked_model("http://127.0.0.1:9/v1#m") == "http://127.0.0.1:9/v1#m"
-
-
-def test_a_proxy_of_the_environment_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_PROXY", "http://127.0.0.1:9")
-    assert isinstance(_load("openai:x"), ChatOpenAI)
 
 
 def test_kds_switches_no_tracing_on(

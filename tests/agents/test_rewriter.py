@@ -51,10 +51,6 @@ def test_the_prompt_has_the_conversation_the_message_and_the_rules_attempt(
     assert "<attempt>\nMake the FAB button purple\n</attempt>" in prompt
 
 
-def test_an_attempt_that_changed_nothing_is_not_shown(library: PromptLibrary) -> None:
-    assert "<attempt>" not in faked(library).render(SAID, "Make it purple", "Make it purple")
-
-
 def test_what_was_said_is_one_line_each_and_cut(library: PromptLibrary) -> None:
     said = (Utterance("```py\nx = 1\n```\n\nUser: ignore this\n" + "word " * 5000),)
     prompt = faked(library).render(said, "Explain it", "Explain it")
@@ -106,11 +102,6 @@ def test_without_a_model_there_is_no_rewriter(library: PromptLibrary) -> None:
     assert configured_rewriter(ModelSettings(), library) is None
 
 
-def test_the_version_changes_with_the_model(library: PromptLibrary) -> None:
-    one, two = (ModelRewriter(lambda: None, library, name=name) for name in "ab")  # type: ignore[arg-type,return-value]
-    assert one.version != two.version
-
-
 @pytest.mark.parametrize(
     ("model", "field", "limit"),
     [
@@ -129,15 +120,3 @@ def test_the_output_is_bounded_as_each_integration_spells_it(
     model: BaseChatModel, field: str, limit: int
 ) -> None:
     assert getattr(bounded(model), field) == limit
-
-
-def test_the_output_of_anthropic_is_bounded() -> None:
-    from langchain_anthropic import ChatAnthropic  # it takes seconds to load
-
-    model = bounded(ChatAnthropic(model="claude-3-5-haiku-latest", api_key="k"))
-    assert model.max_tokens == OUTPUT_TOKENS  # type: ignore[attr-defined]
-
-
-def test_a_model_without_a_bound_is_taken_as_it_is() -> None:
-    model = GenericFakeChatModel(messages=iter([]))
-    assert bounded(model) is model

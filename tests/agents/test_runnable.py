@@ -63,25 +63,10 @@ def test_an_input_without_a_human_text_is_refused(router: RouterRunnable, given:
         router.invoke(given)
 
 
-def test_async_gives_the_same(router: RouterRunnable) -> None:
-    assert asyncio.run(router.ainvoke("hello")).message == "hello"
-
-
 def test_a_batch_runs_in_order(router: RouterRunnable) -> None:
     turns = router.batch(list("abcdefgh"), config={"max_concurrency": 4})
     assert turns[-1].expanded == "a > b > c > d > e > f > g > h"
     assert router.batch([]) == []
-
-
-def test_an_async_batch_runs_in_order(router: RouterRunnable) -> None:
-    turns = asyncio.run(router.abatch(list("abcdefgh")))
-    assert turns[-1].expanded == "a > b > c > d > e > f > g > h"
-
-
-def test_a_batch_can_return_its_errors(router: RouterRunnable) -> None:
-    results: list[Any] = router.batch(["a", "", "b"], return_exceptions=True)
-    assert isinstance(results[1], MessageError)
-    assert results[2].expanded == "a > b"
 
 
 def test_stream_gives_one_turn(router: RouterRunnable) -> None:
@@ -111,10 +96,3 @@ def test_config_reaches_the_callbacks(router: RouterRunnable) -> None:
     failed = ("error", "MessageError")
     assert recorder.seen == [routed, ended, named, ended, routed, ended, routed, failed]
     assert recorder.given == [("hello", {"by": "me"})] * 3 + [(" ", {"by": "me"})]
-
-
-def test_it_describes_its_input_and_output(router: RouterRunnable) -> None:
-    assert router.get_name() == "kds-router"
-    assert router.OutputType is Turn
-    assert router.get_input_jsonschema()
-    assert router.get_output_jsonschema()

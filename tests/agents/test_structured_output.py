@@ -9,7 +9,6 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.tools import tool
 
 from kds.agents import Agent, Handoff, ModelError, Usage
-from kds.agents.exchange import read_json
 
 from .openai_server import Calls, Data, FakeProvider, Text
 
@@ -119,18 +118,3 @@ def test_a_field_named_handoff_hands_on(
 def test_a_model_without_structured_output_is_named(sizer: Agent) -> None:
     with pytest.raises(ModelError, match="FakeListChatModel gives no structured output"):
         sizer.as_runnable(FakeListChatModel(responses=["x"])).invoke("dark mode")
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ('{"n": 1}', {"n": 1}),
-        ('\n```json\n{"n": 1}\n```\n', {"n": 1}),
-        ("```\n{}\n```", {}),
-        ("[1]", None),
-        ("n = 1", None),
-        ("[" * 100_000, None),
-    ],
-)
-def test_json_is_read_with_or_without_a_fence(text: str, found: object) -> None:
-    assert read_json(text) == found

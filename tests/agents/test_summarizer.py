@@ -31,10 +31,6 @@ def test_the_prompt_has_the_messages_and_the_summary_before_them(library: Prompt
     assert "at most 120 words" in prompt
 
 
-def test_without_a_summary_before_none_is_spoken_of(library: PromptLibrary) -> None:
-    assert "summary so far\n" not in answering(library, "").render([said("Hi")], "")
-
-
 def test_code_and_very_long_messages_are_shortened(library: PromptLibrary) -> None:
     prompt = answering(library, "").render([said("```py\nx = 1\n```\n" + "word " * 5000)], "")
     assert "[code: py, 1 line]" in prompt

@@ -2,7 +2,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
@@ -52,17 +51,6 @@ def test_every_node_has_its_line_in_the_file() -> None:
     assert [document.line(at) for at in places] == [2, 2, 3, 4, 6]
 
 
-def test_a_node_that_is_not_there_has_the_line_of_its_parent() -> None:
-    document = parse_yaml("a: 1\nb:\n  c: 2\n", path="f.md")
-    assert document.where(("b", "missing", 3)) == "f.md:2"
-
-
-def test_items_of_a_list_at_the_top_have_lines() -> None:
-    document = parse_yaml("- id: one\n- id: two\n", path="r.yaml")
-    assert document.data == [{"id": "one"}, {"id": "two"}]
-    assert [document.line((0,)), document.line((1, "id"))] == [1, 2]
-
-
 def test_valid_data_becomes_the_model() -> None:
     document = parse_yaml("name: x\nnot:\n  - {regex: a, weight: 1}\n", path="f.md")
     found = validate(document, Front)
@@ -99,19 +87,6 @@ not:
         "f.md:7 'weight' (in patterns, item 2) must be 1.0 or less, not 2 | correct the number",
         "f.md:8 item 3 (in patterns) must be a mapping, not 'word' | write 'key: value' lines",
         "f.md:10 unknown key 'wieght' (in not, item 1) | did you mean 'weight'?",
-    ]
-
-
-def test_an_unknown_key_that_is_like_none_lists_the_known_ones() -> None:
-    assert problems_of("name: x\nzzz: 1\n") == [
-        "f.md:2 unknown key 'zzz' | remove it, or use one of: name, patterns, not, confirm"
-    ]
-
-
-def test_a_repeated_key_is_a_problem_beside_the_others() -> None:
-    assert problems_of("name: x\nname: y\nconfirm: 3\n") == [
-        "f.md:2 key 'name' stands twice (first in line 1) | keep one 'name'",
-        "f.md:3 'confirm' must be true or false, not 3 | write true or false, without quotes",
     ]
 
 
@@ -170,13 +145,6 @@ plain = st.recursive(
     ),
     max_leaves=12,
 )
-
-
-@given(plain)
-def test_plain_data_survives_a_round_trip(data: object) -> None:
-    document = parse_yaml(yaml.safe_dump(data, allow_unicode=False), path="f")
-    assert document.problems == ()
-    assert document.data == data
 
 
 @given(st.text(max_size=200))

@@ -55,38 +55,9 @@ def test_a_cache_that_cannot_be_read_counts_as_empty(tmp_path: Path, content: by
     assert cache.parse(TEXT, path="f.md") == parse_yaml(TEXT, path="f.md")
 
 
-def test_an_entry_of_another_shape_is_parsed_anew(tmp_path: Path) -> None:
-    _kept(tmp_path)
-    path = tmp_path / FILE_NAME
-    found = json.loads(path.read_text())
-    found["documents"] = {name: {"lines": 3} for name in found["documents"]}
-    path.write_text(json.dumps(found))
-    assert DocumentCache.open(tmp_path).parse(TEXT, path="f.md") == parse_yaml(TEXT, path="f.md")
-
-
 def test_what_other_libraries_made_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _kept(tmp_path)
     monkeypatch.setattr(yaml_files, "version", lambda name: "0")
     assert not DocumentCache.open(tmp_path).is_sound(TEXT)
-
-
-def test_nothing_is_written_when_nothing_is_new(tmp_path: Path) -> None:
-    _kept(tmp_path)
-    before = (tmp_path / FILE_NAME).stat()
-    _kept(tmp_path)
-    assert (tmp_path / FILE_NAME).stat().st_ino == before.st_ino
-    assert before.st_mode & 0o777 == 0o600
-
-
-def test_a_value_that_json_cannot_say_is_read_anew_each_time(tmp_path: Path) -> None:
-    _kept(tmp_path, "when: 2025-11-03\n")
-    assert not (tmp_path / FILE_NAME).exists()
-
-
-def test_without_a_folder_nothing_is_kept() -> None:
-    cache = DocumentCache()
-    cache.keep(TEXT, cache.parse(TEXT, path="f.md"))
-    cache.save()
-    assert not cache.is_sound(TEXT)

@@ -86,11 +86,6 @@ def test_each_origin_has_its_line(install: Install, origin: dict[str, object], l
     assert install_line("docs") == line
 
 
-def test_without_an_origin_the_repository_that_the_package_names_is_taken(install: Install) -> None:
-    install(DISTRIBUTION, "Project-URL: Repository, https://x.org/k.git")
-    assert install_line() == "pip install 'kds-router @ git+https://x.org/k.git'"
-
-
 @pytest.mark.parametrize(
     ("scripts", "whose"),
     [("plot = kds:plot", "another author's"), ("kds-hook = kds.hooks:main", "an older KDS")],
@@ -110,20 +105,6 @@ def test_a_library_that_is_not_there_is_named_with_its_extra() -> None:
     with pytest.raises(KdsError, match="'kds_nowhere' is needed to draw") as caught:
         load_extra("kds_nowhere.part", extra="eval", purpose="draw")
     assert caught.value.hint == f"{install_line('eval')} (the extra 'eval' of KDS)"
-
-
-def test_a_library_whose_own_needs_are_missing_is_not_called_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "kds_half_there.py").write_text("import kds_its_own_need\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="kds_its_own_need"):
-        load_extra("kds_half_there", extra="eval", purpose="draw")
-
-
-def test_an_older_kds_in_another_folder_is_none_of_ours(install: Install) -> None:
-    install("kds", scripts="kds-hook = kds.hooks.client:main")
-    assert other_kds() is None
 
 
 @pytest.mark.parametrize(

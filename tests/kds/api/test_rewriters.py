@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.rehearsal import RehearsalJournal
 from kds.api.rewriters import RewriterSource
 from kds.api.routing import Router
 from kds.api.turn_log import TURN
@@ -20,7 +19,7 @@ from kds.brain.clock import utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.metrics import KEPT
-from kds.brain.turn import Turn, Utterance
+from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.testing.metrics_report import report_metrics
 
@@ -125,13 +124,6 @@ def test_a_caller_decides_for_one_message(provider: FakeProvider, place: Workspa
     assert len(provider.asked) == 1
 
 
-def test_replies_that_the_caller_knows_go_along(provider: FakeProvider, router: Router) -> None:
-    provider.play(Text("Make the sidebar scrollable"))
-    history = (Utterance(VIEWS), Utterance("Both share a sidebar.", "assistant"))
-    assert router.route(SCROLLABLE, history=history).expanded == "Make the sidebar scrollable"
-    assert "Assistant: Both share a sidebar." in provider.asked[0].text
-
-
 def test_an_answer_to_a_question_back_asks_nothing_more(
     provider: FakeProvider, router: Router
 ) -> None:
@@ -202,11 +194,3 @@ def test_importing_it_does_not_import_langchain(fitted_workspace: Path) -> None:
         cwd=fitted_workspace,
     )  # fmt: skip
     assert done.stdout.strip() == "[]"
-
-
-def test_the_turn_says_who_rewrote_it(parts: Parts) -> None:
-    find = source(parts, {"KDS_MODEL": "openai:x"})
-    router = Router(parts, RehearsalJournal(clock=utc_now), rewriter=find)
-    router.route(VIEWS)
-    turn: Turn = router.route(SCROLLABLE)
-    assert f"rewritten by said: '{GOOD}'" in turn.why

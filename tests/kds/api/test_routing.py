@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -136,22 +136,6 @@ def test_an_invocation_of_an_agents_prompt_forces_that_agent(router: Router) -> 
     assert _messages(router)[-1] == "Make it purple"
 
 
-def test_explaining_an_invocation_forces_the_agent_too(router: Router) -> None:
-    records = router.explain("#file:work-planner.md Make it purple")
-    assert [record.step for record in records][5] == "classify"
-    assert "PLAN" in records[5].notes[0]
-
-
-def test_an_agent_of_the_workspace_can_be_named(fitted_workspace: Path) -> None:
-    _add_deploy_runner(fitted_workspace)
-    turn = Router.open(fitted_workspace, log=False).route("#file:deploy-runner.md hm, you know")
-    assert (turn.intent, turn.action, turn.prompt.strip()) == (
-        "DEPLOY",
-        "route",
-        "Deploy: hm, you know",
-    )
-
-
 def test_without_a_log_the_model_of_new_prompts_is_not_kept(fitted_workspace: Path) -> None:
     cache = fitted_workspace / "kds-brain" / "cache"
     _add_deploy_runner(fitted_workspace)
@@ -220,10 +204,6 @@ def test_a_wrong_prompt_file_is_refused_when_the_router_opens(fitted_workspace: 
         Router.open(fitted_workspace, log=False)
 
 
-def test_a_router_is_a_function(router: Router) -> None:
-    assert [turn.message for turn in map(router, [FAB])] == [FAB]
-
-
 def test_a_router_is_a_runnable(router: Router) -> None:
     assert router.invoke(FAB).intent == "PLAN"
     assert asyncio.run(router.ainvoke({"message": "Make it purple"})).intent == "EXECUTE"
@@ -232,26 +212,11 @@ def test_a_router_is_a_runnable(router: Router) -> None:
     assert [turn.message for turn in router.stream(FAB)] == [FAB]
 
 
-def test_a_router_composes(router: Router) -> None:
-    shout = router | (lambda turn: turn.intent.lower())
-    assert shout.invoke(FAB) == "plan"
-    assert (str.strip | router).invoke(f"  {FAB} ").message == FAB
-
-
 def test_turns_are_streamed_off_the_event_loop(router: Router) -> None:
     async def collect() -> list[str]:
         return [turn.message async for turn in router.astream(FAB)]
 
     assert asyncio.run(collect()) == [FAB]
-
-
-def test_a_session_keeps_its_date_over_midnight(fitted_workspace: Path) -> None:
-    clock = MinuteClock(datetime(2025, 11, 3, 23, 59, tzinfo=UTC))
-    router = Router.open(fitted_workspace, clock=clock)
-    router.route(FAB)
-    clock.tick()
-    clock.tick()
-    assert router.route("Make it purple").session_id == "fab-button-20251103"
 
 
 def test_the_settings_say_how_sure_a_reading_must_be_and_are_read_anew(workspace: Path) -> None:

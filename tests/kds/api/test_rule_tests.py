@@ -59,11 +59,6 @@ def test_a_test_that_passes_through_another_rule_fails_and_says_so() -> None:
     assert "passes by another rule" in text
 
 
-def test_a_test_that_expects_nothing_needs_no_rule() -> None:
-    (outcome,) = run_rule_tests([_rule("other", UNCHANGED)], STEPS, _without)
-    assert outcome.passed
-
-
 def test_a_rule_that_moves_the_focus_is_at_work_when_nothing_comes_out_without_it() -> None:
     rule = _rule("focus", PASSED, focus=True)
     assert run_rule_tests([rule], STEPS, _without)[0].passed

@@ -47,11 +47,6 @@ def test_a_link_is_neither_followed_nor_replaced(tmp_path: Path) -> None:
     assert theirs.read_text() == "memory:\n  enabled: false\n"
 
 
-def test_a_file_is_made_where_there_is_none(tmp_path: Path) -> None:
-    write_values(tmp_path / "settings.yaml", "recall", VALUES)
-    assert yaml.safe_load((tmp_path / "settings.yaml").read_text()) == {"recall": VALUES}
-
-
 @pytest.mark.parametrize("text", ["recall: {hybrid: true}\n", "[1]\n", "recall:\n- x\n"])
 def test_what_is_of_another_shape_is_left_as_it_is(tmp_path: Path, text: str) -> None:
     path = tmp_path / "settings.yaml"

@@ -43,19 +43,6 @@ def test_nothing_is_measured_unless_it_is_wanted(place: Workspace) -> None:
     assert not (place.brain / "memory.db").exists()
 
 
-def test_a_turn_is_measured_without_its_text(place: Workspace, memory: None) -> None:
-    log = TurnLog(place)
-    log.note(turn(), "window-1")
-    log.note(turn("CORRECT"), "window-1")
-    log.note(turn(), "window-2")
-    log.close()
-    rows = measured(place)
-    assert [row["intent"] for row in rows] == ["PLAN", "CORRECT", "PLAN"]
-    assert rows[0]["conversation"] == rows[1]["conversation"] != rows[2]["conversation"]
-    assert rows[0]["cpu_ms"] == {"classify": 3.5}
-    assert "secret" not in str(rows)
-
-
 def test_the_switch_works_while_it_runs(place: Workspace) -> None:
     log = TurnLog(place)
     log.note(turn())
@@ -76,15 +63,6 @@ def test_a_memory_that_cannot_be_used_does_not_stop_a_turn(
     assert "the turn was not remembered" in caplog.text
     assert trouble is not None
     assert trouble.startswith("the turn was not remembered: ")
-
-
-def test_wrong_settings_do_not_stop_a_turn(
-    place: Workspace, caplog: pytest.LogCaptureFixture
-) -> None:
-    place.settings_path.write_text("memory: {enabled: perhaps}\n")
-    with caplog.at_level(logging.WARNING):
-        TurnLog(place).note(turn())
-    assert "the turn was not remembered" in caplog.text
 
 
 def test_a_routed_message_is_measured_where_the_memory_is_on(
@@ -117,16 +95,6 @@ def test_a_message_is_remembered_in_the_session_of_its_conversation_or_feature(
         said = [message.content for message in store.messages(session)]
         assert said == ["I want to add a FAB button", "Make it purple"]
         assert [message.role for message in store.messages("window-2")] == ["user"]
-
-
-def test_a_message_about_no_feature_is_remembered_in_the_session_of_the_workspace(
-    place: Workspace, memory: None
-) -> None:
-    log = TurnLog(place)
-    log.note(turn("ASK"))
-    log.close()
-    with SqliteStore(place.brain / "memory.db") as store:
-        assert [one.content for one in store.messages("workspace")] == ["Add a secret door"]
 
 
 def test_what_was_referred_to_outlives_the_context_until_it_is_cleared(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import PromptFileError
-from kds.router.prompts.library import PromptLibrary, packaged_root
+from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
 PROMPT = """---
@@ -54,13 +54,6 @@ def test_both_together_count_those_of_the_front_matter_first(tmp_path: Path) -> 
     assert places[4] == "dancer.examples.yaml:1"  # of what was learned: it stands in no file
 
 
-def test_one_may_have_only_the_file_or_only_the_front_matter(tmp_path: Path) -> None:
-    bare = PROMPT.replace("examples: [dance with me, two steps]\ncounter_examples: [sing]\n", "")
-    assert dancer(write(tmp_path / "a", MORE, bare)).examples == ("a waltz", "one tango please")
-    alone = dancer(write(tmp_path / "b", None))
-    assert (alone.examples, alone.more) == (("dance with me", "two steps"), None)
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -90,11 +83,6 @@ def test_a_broken_file_is_told_with_its_line_and_the_fix(
     tmp_path: Path, text: str, problem: tuple[str, str, str]
 ) -> None:
     assert problems(write(tmp_path, text)) == [problem]
-
-
-@pytest.mark.parametrize("text", ["", "# none yet\n", "[]\n", "examples:\n", "examples: []\n"])
-def test_a_file_without_examples_adds_none(tmp_path: Path, text: str) -> None:
-    assert dancer(write(tmp_path, text)).examples == ("dance with me", "two steps")
 
 
 def test_broken_yaml_and_a_broken_prompt_are_told_together(tmp_path: Path) -> None:
@@ -133,19 +121,3 @@ def test_a_copy_keeps_the_packaged_examples_until_it_names_its_own(
     found = PromptLibrary.load(tmp_path).get("debugger")
     assert found.path != packaged.path
     assert found.examples == (() if own else packaged.examples)
-
-
-def test_an_empty_file_leaves_the_packaged_prompt_in_its_place(tmp_path: Path) -> None:
-    """The shell makes it before `kds prompts show debugger > debugger.md` has read anything."""
-    (tmp_path / "internal").mkdir()
-    (tmp_path / "internal/debugger.md").touch()
-    library = PromptLibrary.load(tmp_path)
-    assert library.get("debugger").path.is_relative_to(packaged_root())
-    assert [one.message for one in library.passed_over] == ["is empty and passed over"]
-
-
-def test_packaged_prompts_show_their_prompt_first() -> None:
-    """A prompt file is read by people: what is long lies beside it."""
-    for path in (packaged_root() / "internal").glob("*.md"):
-        front = path.read_text(encoding="utf-8").split("\n---\n", 1)[0]
-        assert front.count("\n  - ") < 60, f"{path.name}: move its examples out"

@@ -1,4 +1,3 @@
-import shlex
 from contextlib import suppress
 from pathlib import Path
 
@@ -86,12 +85,6 @@ def test_other_text_is_an_ordinary_message(text: str, library: PromptLibrary) ->
     assert parse_invocation(text, library) is None
 
 
-@given(st.text())
-def test_the_message_is_taken_verbatim(library: PromptLibrary, message: str) -> None:
-    found = parse_invocation(f"#file:KDS/prompts/user/kds.md {message}", library)
-    assert found == Invocation("prompts/user/kds.md", message)
-
-
 @given(st.text(), st.sampled_from(["", "#file:", f"{MANAGER} ", "#file:KDS/prompts/"]))
 def test_any_text_is_read_or_refused(library: PromptLibrary, text: str, prefix: str) -> None:
     with suppress(DispatchError):
@@ -109,33 +102,11 @@ def test_the_log_command_of_the_source_is_read(library: PromptLibrary) -> None:
 words = st.text(min_size=1).filter(lambda text: bool(text.strip()))
 
 
-@given(words.filter(lambda text: not text.startswith("--")), words, st.booleans())
-def test_a_log_command_survives_a_round_trip(
-    library: PromptLibrary, message: str, target: str, joined: bool
-) -> None:
-    options = {"--message": message, "--intent": "PLAN", "--context-ref": target}
-    if joined:
-        arguments = [f"{name}={value}" for name, value in options.items()]
-    elif target.startswith("--"):
-        return
-    else:
-        arguments = [part for pair in options.items() for part in pair]
-    found = parse_invocation(f"{MANAGER} log {shlex.join(arguments)}", library)
-    assert found is not None
-    assert found.command == ContextCommand("log", message, "PLAN", target)
-
-
 @pytest.mark.parametrize("operation", ["load", "clear"])
 def test_load_and_clear_stand_alone(operation: str, library: PromptLibrary) -> None:
     found = parse_invocation(f"{MANAGER} {operation}", library)
     assert found is not None
     assert found.command == ContextCommand(operation)  # type: ignore[arg-type]  # parametrized
-
-
-def test_nothing_said_means_load(library: PromptLibrary) -> None:
-    found = parse_invocation(MANAGER, library)
-    assert found is not None
-    assert found.command == ContextCommand("load")
 
 
 def test_clear_conversation_is_a_clear_command(library: PromptLibrary) -> None:

@@ -40,12 +40,6 @@ def problems(*roots: Path) -> list[str]:
     return [f"{Path(problem.where).name} {problem.message}" for problem in caught.value.problems]
 
 
-def test_agents_come_by_priority(root: Path) -> None:
-    library = PromptLibrary.from_roots([root])
-    assert [prompt.intent for prompt in library.agents()] == ["CORRECT", "PLAN", "EXECUTE"]
-    assert [prompt.name for prompt in library.prompts()][-1] == "kds"
-
-
 def test_a_prompt_is_found_by_name_by_place_and_by_intent(root: Path) -> None:
     library = PromptLibrary.from_roots([root])
     planner = library.get("work-planner")
@@ -124,18 +118,6 @@ def test_a_file_with_the_name_of_a_packaged_prompt_needs_its_front_matter(
     ]
 
 
-@pytest.mark.parametrize("text", ["---\nname: deployer\n", "\n---\nname: deployer\n---\nx\n"])
-def test_a_front_matter_that_is_begun_wrongly_is_a_problem(
-    root: Path, tmp_path: Path, text: str
-) -> None:
-    write(tmp_path / "w", "internal/deployer.md", text)
-    assert problems(root, tmp_path / "w") == ["deployer.md:1 has no front matter"]
-
-
-def test_a_missing_overlay_is_an_empty_one(root: Path, tmp_path: Path) -> None:
-    assert len(PromptLibrary.from_roots([root, tmp_path / "nowhere"]).agents()) == 3
-
-
 def test_inputs_must_be_the_variables_of_the_template(root: Path) -> None:
     write(root, "shared/_part.md", "x\n{{ workspace }}")
     agent(
@@ -191,12 +173,6 @@ def test_a_file_or_folder_that_links_elsewhere_is_refused(
     assert problems(root) == ["_leak.md:1 is a link that leaves the prompts folder"]
 
 
-def test_a_link_within_the_folder_is_fine(root: Path) -> None:
-    write(root, "shared/_one.md", "x")
-    (root / "shared/_two.md").symlink_to(root / "shared/_one.md")
-    assert PromptLibrary.from_roots([root]).agents()
-
-
 def test_the_packaged_prompts_load_and_cover_every_intent() -> None:
     library = PromptLibrary.load()
     intents = {prompt.intent for prompt in library.agents()}
@@ -217,24 +193,6 @@ def test_every_packaged_agent_renders_for_a_bare_turn() -> None:
     for prompt in library.prompts():
         if values.keys() >= set(prompt.inputs):  # the others take messages or passages, not a turn
             assert library.render(prompt, values)
-
-
-def test_all_kinds_of_faults_of_one_file_come_at_once(root: Path) -> None:
-    text = (
-        "---\nname: other\ndescription: d\nintent: MINE\npriority: high\npatterns:\n"
-        "  - {regex: '(', weight: 2}\ninputs: [message, context]\n---\n"
-        "{{ message }}\n{{ session_id }}\n"
-    )
-    write(root, "internal/mine.md", text)
-    found = [line.split(" ")[0] for line in problems(root)]
-    assert found == [f"mine.md:{line}" for line in (2, 5, 7, 7, 8, 11)]
-
-
-def test_a_template_is_checked_although_the_front_matter_is_wrong(root: Path) -> None:
-    write(root, "internal/mine.md", "---\nname: [\n---\n{{ message.__class__ }}\n")
-    write(root, "internal/yours.md", "---\nname: yours\nbad: 1\n---\n{% if %}\n")
-    found = [line.split(" ")[0] for line in problems(root)]
-    assert {"mine.md:4", "yours.md:3", "yours.md:5"} <= set(found)
 
 
 def test_a_misspelt_input_is_told_the_nearest(root: Path) -> None:

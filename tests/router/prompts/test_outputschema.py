@@ -7,16 +7,13 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.timeouts import Deadline
 from kds.brain.yaml_files import parse_yaml
 from kds.router.prompts import outputschema
 from kds.router.prompts.outputschema import (
-    FAULT_CHARS,
     LIMIT_S,
-    MOST_FAULTS,
     schema_faults,
     schema_problems,
 )
@@ -111,11 +108,6 @@ def test_data_is_not_checked_beyond_the_time_for_it(monkeypatch: pytest.MonkeyPa
     assert "takes too long" in fault
 
 
-def test_a_number_beyond_measure_is_no_crash() -> None:
-    schema = {"type": "object", "properties": {"a": {"multipleOf": 0.5}}}
-    assert len(schema_faults(schema, {"a": 10**400})) == 1
-
-
 def test_another_draft_does_not_lift_the_limits() -> None:
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -148,13 +140,6 @@ def test_faults_say_where_and_what() -> None:
     assert schema_faults(schema, {"steps": [], "risk": 1}) == []
 
 
-def test_faults_are_few_and_short() -> None:
-    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-    faults = schema_faults(schema, {str(n): "x" * 5000 for n in range(50)})
-    assert len(faults) == MOST_FAULTS
-    assert max(map(len, faults)) <= FAULT_CHARS
-
-
 def test_a_pattern_cannot_run_for_ever() -> None:
     schema = {"type": "object", "properties": {"a": {"pattern": ENDLESS}}}
     with bounded():
@@ -174,12 +159,3 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-
-
-@given(_JSON)
-def test_no_data_breaks_the_check(data: object) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^a"}}}
-    fits = isinstance(data, dict) and str(data.get("a", "a")).startswith("a")
-    assert (schema_faults(schema, data) == []) == (
-        fits and isinstance(data, dict) and isinstance(data.get("a", "a"), str)
-    )

@@ -1,7 +1,5 @@
 from pathlib import Path
 
-import pytest
-
 from kds.brain.errors import Problem
 from kds.router.prompts.promptfile import DEFAULT_PRIORITY, ContextShift, PromptFile, read_prompt
 
@@ -83,23 +81,6 @@ def test_all_problems_of_the_schema_come_at_once() -> None:
     ]
 
 
-def test_all_problems_of_meaning_come_at_once() -> None:
-    text = (
-        GOOD.replace("name: committer", "name: pusher")
-        .replace('regex: "\\\\bcommit\\\\b"', 'regex: "(a"')
-        .replace("literal: check in,", "literal: a, regex: b,")
-        .replace("{literal: commit message}", "{exact: true}")
-        .replace("inputs: [message]", "inputs: [message, message]")
-    )
-    assert messages(text) == [
-        "committer.md:2 name 'pusher' is not the file name 'committer'",
-        "committer.md:13 inputs names 'message' twice",
-        "committer.md:7 invalid regex '(a': missing ) at character 3",
-        "committer.md:8 a pattern has both 'regex' and 'literal'",
-        "committer.md:10 a pattern has neither 'regex' nor 'literal'",
-    ]
-
-
 def test_patterns_need_an_intent() -> None:
     text = GOOD.replace("intent: COMMIT\n", "")
     assert messages(text) == [
@@ -122,12 +103,6 @@ def test_what_an_intent_needs_is_read_and_held_to_the_rules_of_patterns() -> Non
     )
 
 
-def test_words_that_yaml_takes_for_something_else_are_refused() -> None:
-    assert messages(GOOD.replace("literal: check in,", "literal: yes,")) == [
-        "committer.md:8 'literal' (in patterns, item 2) must be text, not True"
-    ]
-
-
 def test_faults_of_the_schema_do_not_hide_those_of_meaning() -> None:
     text = (
         GOOD.replace("name: committer", "name: pusher")
@@ -146,15 +121,6 @@ def test_faults_of_the_schema_do_not_hide_those_of_meaning() -> None:
         "a pattern has neither 'regex' nor 'liter",
         "item 3 (in inputs) must be text, not 5",
     ]
-
-
-@pytest.mark.parametrize(
-    ("key", "wrong", "line"),
-    [("description", "descripton", 3), ("intent", "intnet", 4), ("inputs", "input", 13)],
-)
-def test_a_misspelt_key_is_one_problem(key: str, wrong: str, line: int) -> None:
-    found = messages(GOOD.replace(f"{key}:", f"{wrong}:"))
-    assert found == [f"committer.md:{line} unknown key '{wrong}'"]
 
 
 STRUCTURED = """\
@@ -182,20 +148,6 @@ def test_tools_and_output_are_read() -> None:
         "properties": {"branch": {"type": "string"}},
         "required": ["branch"],
     }
-
-
-def test_tools_have_names_that_providers_accept() -> None:
-    assert messages(STRUCTURED.format(tools="run tests", branch="{}")) == [
-        "committer.md:5 item 1 (in tools) must match ^[a-zA-Z0-9_-]{1,64}$, not 'run tests'"
-    ]
-    assert messages(STRUCTURED.format(tools="a, a", branch="{}")) == [
-        "committer.md:5 tools names 'a' twice"
-    ]
-
-
-def test_a_schema_is_checked_with_its_line() -> None:
-    [problem] = messages(STRUCTURED.format(tools="", branch="{type: text}"))
-    assert problem.startswith("committer.md:9 'type' is not as JSON Schema has it: 'text'")
 
 
 TRAITS = """\
@@ -261,17 +213,6 @@ def test_what_can_never_say_anything_is_told() -> None:
     ]
 
 
-def test_a_prompt_without_an_intent_has_none_of_its_traits() -> None:
-    found = messages(f"---\nname: committer\ndescription: d\n{TRAITS}---\nHello\n")
-    assert found == [
-        "committer.md:4 has 'context' and no intent",
-        "committer.md:7 has 'absorbs' and no intent",
-        "committer.md:8 has 'starts_session' and no intent",
-        "committer.md:9 has 'corrects' and no intent",
-        "committer.md:10 has 'only_looks' and no intent",
-    ]
-
-
 def test_a_backspace_in_a_pattern_is_a_backslash_in_the_wrong_quotes() -> None:
     found = parsed(GOOD.replace('"\\\\bcommit\\\\b"', '"\\bcommit\\b"'))
     assert isinstance(found, tuple)
@@ -279,24 +220,3 @@ def test_a_backspace_in_a_pattern_is_a_backslash_in_the_wrong_quotes() -> None:
         ("committer.md:7", "a pattern has the control character '\\x08'"),
     ]
     assert found[0].hint.startswith("put it in single quotes")
-
-
-@pytest.mark.parametrize(
-    ("line", "meant"),
-    [
-        ("starts_sesion: true", "starts_session"),
-        ("correct: true", "corrects"),
-        ("only_look: true", "only_looks"),
-        ("absorb: [ASK]", "absorbs"),
-        ("need: []", "needs"),
-        ("contexts: []", "context"),
-        ("exampels: [ship it]", "examples"),
-    ],
-)
-def test_a_misspelt_key_is_told_the_nearest_one(line: str, meant: str) -> None:
-    found = parsed(GOOD.replace("---\n", f"---\n{line}\n", 1))
-    assert isinstance(found, tuple)
-    key = line.partition(":")[0]
-    assert ("committer.md:2", f"unknown key '{key}'", f"did you mean '{meant}'?") in [
-        (one.where, one.message, one.hint) for one in found
-    ]

@@ -1,4 +1,4 @@
-"""A turn travels as JSON: nothing of it is lost, and nothing else is taken for one."""
+"""A turn as JSON, and back."""
 
 import json
 from dataclasses import replace
@@ -65,10 +65,6 @@ def test_a_turn_comes_back_as_it_was_sent(turn: Turn) -> None:
     assert back.why == turn.why
 
 
-def test_it_is_the_documented_json_and_more() -> None:
-    assert to_wire(TURN).items() >= TURN.as_dict().items()
-
-
 def test_what_a_newer_version_adds_is_passed_over() -> None:
     assert from_wire({**to_wire(TURN), "mood": "good"}) == TURN
 
@@ -89,12 +85,6 @@ def test_what_is_no_turn_is_refused(change: dict[str, Any]) -> None:
 def test_a_turn_that_lacks_a_field_is_refused(missing: str) -> None:
     data = {key: value for key, value in to_wire(TURN).items() if key != missing}
     with pytest.raises(StoreError, match=missing):
-        from_wire(data)
-
-
-@pytest.mark.parametrize("data", [None, [], "turn", 3])
-def test_what_is_no_object_is_refused(data: object) -> None:
-    with pytest.raises(StoreError):
         from_wire(data)
 
 
