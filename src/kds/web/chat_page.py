@@ -12,10 +12,9 @@ from kds.service.errors import TooLargeError
 from kds.service.models import MESSAGE_LIMIT
 from kds.session.exchange import Exchange
 from kds.web import session_changes, taught_turns
+from kds.web.chat_view import Shown, earlier_page, newest_page, sidebar, unkept
 from kds.web.markup import as_html
 from kds.web.session_changes import address, store_of, talks_of
-from kds.web.shown_transcript import Shown, earlier_page, newest_page, unkept
-from kds.web.sidebar import sidebar
 from kds.web.talks import Talk, Telling
 from kds.web.visit import Visit, get, post
 

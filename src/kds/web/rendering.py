@@ -1,16 +1,65 @@
-"""Templates: everything escaped, and a name that is not there is an error, not an empty place."""
+"""Templates, static files and pages of errors.
 
+Everything in a template is escaped, and a name that does not exist is an error, not an empty place.
+Static files are at addresses that change with their content: browsers may keep them."""
+
+import hashlib
+import mimetypes
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
 
 from kds.brain.clock import minute
+from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
-from kds.web.assets import Assets
+from kds.service.errors import status_of
+from kds.service.layers import AsgiApp
 
-FOLDER: Final = Path(__file__).parent / "templates"
+STATIC: Final = Path(__file__).parent / "static"
+PREFIX: Final = "/static/"
+
+_KEPT: Final = "public, max-age=31536000, immutable"
+_DIGITS: Final = 12
+"""Of the hash in the addresses: it tells versions apart, nothing more."""
+
+mimetypes.add_type("text/javascript", ".js")  # else what the system says, which may be text/plain
+
+
+class Assets(StaticFiles):
+    """Every static file of the package."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=STATIC, follow_symlink=True)  # an editable install has links
+        content = (path.read_bytes() for path in sorted(STATIC.rglob("*.*")))
+        digest = hashlib.sha256(b"".join(content)).hexdigest()[:_DIGITS]
+        self._place = f"{PREFIX}{digest}"
+
+    def address(self, name: str) -> str:
+        """Where a file is, for templates."""
+        return f"{self._place}/{name}"
+
+    def squeezed(self) -> AsgiApp:
+        """What answers with a file, and with 404 to everything else."""
+        gzip = Middleware(GZipMiddleware, minimum_size=0)
+        return Starlette(routes=[Mount(self._place, self)], middleware=[gzip])
+
+    def file_response(self, *given: Any, **named: Any) -> Response:
+        """A file; it never changes at its address."""
+        response = super().file_response(*given, **named)
+        response.headers["Cache-Control"] = _KEPT
+        return response
+
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
 
 HTMX_CONFIG: Final = (
     '{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,'
@@ -27,7 +76,7 @@ class Renderer:
     def __init__(self, assets: Assets, navigation: Sequence[object]) -> None:
         """What stands in the ``navigation`` has a ``label`` and a ``path``."""
         self._environment = Environment(
-            loader=FileSystemLoader(FOLDER),
+            loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -44,3 +93,62 @@ class Renderer:
     def render(self, template: str, values: dict[str, object]) -> str:
         """Fill a template in. Raises jinja2's errors, which are faults of ours."""
         return self._environment.get_template(template).render(values)
+
+
+HTMX: Final = "hx-request"
+"""The header by which htmx says that it asks for a part of a page."""
+
+
+class Trouble:
+    """Makes the pages of errors; with htmx, messages that join those of the page."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer = renderer
+
+    def page(
+        self,
+        status: int,
+        message: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        retry: bool = False,
+    ) -> Response:
+        """A page of its own, for anybody; ``retry``: the browser asks once more by itself."""
+        values = {"message": message, "where": where, "hint": hint, "retry": retry}
+        return HTMLResponse(self._renderer.render("trouble.html", dict(values)), status)
+
+    def stranger(self) -> Response:
+        """For a browser without a cookie, or with one that counts no more."""
+        hint = "run `kds web` in the workspace, and open the link that it prints"
+        # A browser keeps a strict cookie back when a link elsewhere led here: once, not twice.
+        return self.page(401, "You are not logged in.", hint=hint, retry=True)
+
+    def tell(self, request: Request, error: Exception) -> Response:
+        """Say an error in the form that was asked for."""
+        if not isinstance(error, KdsError):  # the handler is registered for nothing else
+            raise error
+        return self._told(request, status_of(error), error)
+
+    def missing(self, request: Request, error: Exception) -> Response:
+        """There is no such page, or not for this method."""
+        status = getattr(error, "status_code", 404)
+        known = KdsError("There is no such page.", where=request.url.path, hint="go to /chat")
+        return self._told(request, status, known)
+
+    def fault(self, request: Request, error: Exception) -> Response:
+        """A fault of ours; the log gets its place (`LastResort`), the page only its kind."""
+        told = KdsError(
+            f"internal error: {type(error).__name__}",
+            hint="report it with the line in `kds service logs`",
+        )
+        return self._told(request, 500, told)
+
+    def _told(self, request: Request, status: int, error: KdsError) -> Response:
+        """A page of its own; with htmx a message for the page that is open."""
+        if HTMX not in request.headers:
+            return self.page(status, error.message, where=error.where, hint=error.hint)
+        headers = {"HX-Retarget": "#alerts", "HX-Reswap": "beforeend"}
+        return HTMLResponse(
+            self._renderer.render("message.html", {"error": error}), status, headers
+        )

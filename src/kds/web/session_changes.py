@@ -16,9 +16,9 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Archive, Session
 from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
+from kds.web.door import Note
 from kds.web.talks import Talks
 from kds.web.visit import Visit, download, get, post
-from kds.web.visitors import Note
 
 UNDO_S: Final = 600.0
 """Seconds for which an erased session can be brought back. It is in memory alone, so it is gone

@@ -22,14 +22,11 @@ from kds.web import (
     memory_page,
     settings_page,
 )
-from kds.web.assets import Assets
-from kds.web.door import LOGIN, Door
-from kds.web.page_trouble import Trouble
-from kds.web.rendering import Renderer
+from kds.web.door import LOGIN, Door, Visitors
+from kds.web.rendering import Assets, Renderer, Trouble
 from kds.web.session_changes import Bin
 from kds.web.talks import Talks
 from kds.web.visit import THEME, THEMES, Visit, get, post
-from kds.web.visitors import Visitors
 
 SQUEEZED: Final = 600
 """Bytes from which an answer is compressed: below, it fits a packet anyhow."""

@@ -15,10 +15,10 @@ from kds.learning.teaching import Learning, LearningError, teach, teach_referenc
 from kds.router.references.resolver import Resolver
 from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
+from kds.web.chat_view import choices_of
+from kds.web.door import Note
 from kds.web.session_changes import address, store_of, talks_of
-from kds.web.turn_view import choices_of
 from kds.web.visit import Visit, get, post
-from kds.web.visitors import Note
 
 UNDO: Final = "/chat/unlearn"
 

@@ -14,10 +14,8 @@ from starlette.routing import Route
 from kds.service.errors import ForgedError
 from kds.service.operation import served_workspace
 from kds.service.workspaces import ServedWorkspace
-from kds.web.door import VISITOR
-from kds.web.page_trouble import HTMX
-from kds.web.rendering import Renderer
-from kds.web.visitors import Note, Visitor
+from kds.web.door import VISITOR, Note, Visitor
+from kds.web.rendering import HTMX, Renderer
 
 CSRF_FIELD: Final = "csrf"
 CSRF_HEADER: Final = "x-csrf-token"

@@ -47,10 +47,6 @@ def test_every_command_explains_itself_and_its_options_with_an_example(
     assert [one.name for one in options if not one.help] == []
 
 
-def test_the_version_is_printed(kds_call: Run) -> None:
-    assert kds_call("--version").out == "kds 0.1.0\n"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message", "fix"),
     [
@@ -109,15 +105,6 @@ def test_bad_usage_is_one_line_and_its_fix_on_stderr(
     refused(kds_call(*arguments), message, fix)
 
 
-@pytest.mark.parametrize("arguments", [[], ["context"], ["prompts"]])
-def test_a_command_without_its_subcommand_shows_the_help(
-    arguments: list[str], kds_call: Run
-) -> None:
-    result = kds_call(*arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert result.err.startswith("Usage: kds")
-
-
 def test_closed_and_full_streams_are_no_fault(kds_spawn: Run, workspace: Path) -> None:
     for redirection, code in ((">&-", 0), ("<&-", 0), ("> /dev/full", BAD_INPUT)):
         line = f"{shlex.join(KDS)} context load {redirection}"
@@ -142,22 +129,6 @@ def test_a_fault_in_kds_is_one_line_without_a_traceback(
     )
 
 
-def test_the_trace_of_a_fault_is_shown_on_demand(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_DEBUG", "1")
-    assert guarded(lambda: 1 / 0) == 70
-    assert "Traceback" in capsys.readouterr().err
-
-
-def test_an_interrupt_ends_quietly(capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    assert guarded(interrupt) == 130
-    assert capsys.readouterr().err == ""
-
-
 def test_a_logged_message_is_loaded_again(kds_call: Run) -> None:
     logged = kds_call(
         "context", "log", "--message", "Make it purple", "--intent", "execute", "--context-ref",
@@ -170,13 +141,6 @@ def test_a_logged_message_is_loaded_again(kds_call: Run) -> None:
     assert (entry["user_message"], entry["intent"]) == ("Make it purple", "EXECUTE")
     assert entry["timestamp"].endswith("Z")
     assert "Make it purple" in kds_call("context", "load").out
-
-
-def test_the_context_can_be_cleared(kds_call: Run) -> None:
-    kds_call("context", "log", "--message", "Hello", "--intent", "ASK")
-    assert kds_call("context", "clear").out == "cleared 1 message\n"
-    assert kds_call("context", "clear", "--json").out == '{\n  "cleared": 0\n}\n'
-    assert kds_call("context", "load").out == "the conversation context is empty\n"
 
 
 def test_the_path_of_the_context_is_printed_and_nothing_is_made(
@@ -203,27 +167,6 @@ def test_routing_tells_of_a_line_that_it_set_aside(kds_call: Run, workspace: Pat
     assert "conversation-context.jsonl:1: " in told
     assert "set aside in conversation-context.jsonl.bad" in told
     assert kds_call("route", "Make it purple").err == ""
-
-
-def test_the_prompts_are_listed_with_their_intents(kds_call: Run) -> None:
-    listed = data(kds_call("prompts", "list", "--json"))
-    by_name = {prompt["name"]: prompt["intent"] for prompt in listed}
-    assert by_name["work-planner"] == "PLAN"
-    assert by_name["kds"] is None
-    assert "work-planner" in kds_call("prompts", "list").out
-
-
-def test_a_prompt_is_shown_as_its_file_stands(kds_call: Run) -> None:
-    shown = kds_call("prompts", "show", "code-executor").out
-    assert shown.startswith("---\nname: code-executor\n")
-
-
-def test_a_prompt_is_rendered_with_the_inputs_given(kds_call: Run) -> None:
-    result = kds_call(
-        "prompts", "show", "code-executor", "--render", "--set", "expanded=Paint the door"
-    )
-    assert result.code == 0
-    assert "Paint the door" in result.out
 
 
 def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from kds.brain.installation import install_line
 
-from ..conftest import BAD_INPUT, Run, data, refused
+from ..conftest import BAD_INPUT, Run, data
 
 pytestmark = pytest.mark.usefixtures("shelf")
 
@@ -128,12 +128,6 @@ def test_files_that_have_gone_stay_until_they_are_pruned(docs: Run, shelf: Path)
     assert len(data(docs("list", "--json"))["documents"]) == 4
 
 
-def test_patterns_choose_files(docs: Run) -> None:
-    report = data(docs("add", "shelf", "--glob", "*.md", "--glob", "*.txt",
-                           "--exclude", "hand*", "--json"))  # fmt: skip
-    assert [Path(one["path"]).name for one in report["files"]] == ["agreement.md"]
-
-
 def test_bad_files_are_told_one_by_one(docs: Run, shelf: Path) -> None:
     (shelf / "bad.pdf").write_bytes(b"no pdf")
     (shelf / "latin.txt").write_bytes(b"caf\xe9")
@@ -143,15 +137,6 @@ def test_bad_files_are_told_one_by_one(docs: Run, shelf: Path) -> None:
     assert "kds: shelf/latin.txt: not UTF-8 text (line 1)" in result.err
     assert "fix: save it as UTF-8" in result.err
     assert "5 added, 2 failed" in result.out
-
-
-def test_when_nothing_can_be_read_the_input_is_bad(docs: Run, workspace: Path) -> None:
-    missing = docs("add", "nowhere.md", "--json")
-    assert data(missing, BAD_INPUT)["files"][0]["error"]["message"] == (
-        "there is no such file or folder"
-    )
-    (workspace / "empty").mkdir()
-    refused(docs("add", "empty"), "there is no document in these folders")
 
 
 def test_list_and_show_print_what_there_is(docs: Run) -> None:
@@ -186,12 +171,6 @@ def test_what_cannot_be_done_is_told(docs: Run, arguments: list[str], said: str)
     assert (result.code, said in result.err) == (BAD_INPUT, True)
 
 
-def test_a_preferred_document_that_is_not_there_is_told_of(docs: Run) -> None:
-    docs("add", "shelf/agreement.md")
-    result = docs("search", "fee", "--doc", "nothing")
-    assert (result.code, "no document 'nothing'" in result.err) == (0, True)
-
-
 def test_search_prints_citation_text_and_reasons(docs: Run) -> None:
     docs("add", "shelf")
     out = docs("search", "What is the Closing Date?", "--why", "--limit", "1").out
@@ -213,13 +192,6 @@ def test_removed_documents_are_gone(docs: Run, shelf: Path, workspace: Path) -> 
     assert (shelf / "agreement.md").exists()
     assert b"Determination" not in (workspace / "kds-brain" / "documents.db").read_bytes()
     assert docs("remove", "agreement.md").code == BAD_INPUT
-
-
-def test_check_tells_whether_all_is_in_order(docs: Run) -> None:
-    docs("add", "shelf")
-    assert "the memory is in order" in docs("check").out
-    assert data(docs("check", "--json"))["documents"]["documents"] == 5
-    assert data(docs("check", "--rebuild", "--json"))["sound"] is True
 
 
 def test_vectors_are_made_with_the_documents_or_later(
@@ -246,14 +218,6 @@ def test_a_missing_library_names_the_extra(docs: Run, monkeypatch: pytest.Monkey
     assert "'pypdf' is needed to read PDF" in result.err
     assert install_line("docs") in result.err
     assert "4 added, 1 failed" in result.out
-
-
-def test_a_damaged_store_is_set_aside_with_a_warning(docs: Run, workspace: Path) -> None:
-    (workspace / "kds-brain" / "documents.db").write_bytes(b"rubbish" * 999)
-    result = docs("add", "shelf/agreement.md")
-    assert result.code == 0
-    assert "the document store was damaged" in result.err
-    assert docs("search", "Closing Date").out
 
 
 def test_only_a_whole_name_removes(docs: Run, shelf: Path) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kds.cli.guard import guarded
-
 from ..conftest import BAD_INPUT, KDS, Run, data, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
@@ -74,20 +72,6 @@ def test_a_check_of_prompts_lists_its_problems_in_its_report(
     assert "did you mean 'description'?" in result.err
 
 
-def test_a_check_of_prompts_lists_all_that_do_not_render(kds_call: Run, workspace: Path) -> None:
-    own = workspace / "prompts" / "internal"
-    own.mkdir(parents=True)
-    for name in ("one", "two"):
-        text = f"---\nname: {name}\ndescription: x\ninputs: [message]\n---\n{{{{ message / 2 }}}}\n"
-        (own / f"{name}.md").write_text(text)
-    result = kds_call("prompts", "check", "--json")
-    problems = json.loads(result.out)["problems"]
-    assert [problem["where"] for problem in problems] == [
-        f"{own / 'one.md'}:6",
-        f"{own / 'two.md'}:6",
-    ]
-
-
 @pytest.mark.parametrize(
     ("file", "text", "line", "hint"),
     [
@@ -104,18 +88,6 @@ def test_a_check_of_rules_lists_its_problems_in_its_report(
     (problem,) = data(kds_call("rules", "check", "--json"), BAD_INPUT)["problems"]
     assert problem["where"] == f"{path}:{line}"
     assert hint in problem["hint"]
-
-
-def test_with_json_a_fault_in_kds_is_told_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert guarded(lambda: 1 / 0, as_json=True) == 70
-    streams = capsys.readouterr()
-    assert "ZeroDivisionError" in json.loads(streams.out)["error"]["message"]
-    assert "ZeroDivisionError" in streams.err
-
-
-def test_json_that_is_a_word_of_the_message_asks_for_none(kds_call: Run) -> None:
-    result = kds_call("context", "log", "--intent", "PLAN", "--", "--json")
-    assert (result.code, result.out) == (BAD_INPUT, "")
 
 
 @pytest.mark.parametrize(

@@ -203,10 +203,6 @@ def test_sixty_follow_ups_are_understood_by_the_rules_alone_and_answered(kds_cal
     assert found["session_hits"] >= 0.60
 
 
-def test_only_the_first_examples_count(kds_call: Run) -> None:
-    assert data(kds_call("eval", *_file("rewrites"), "--limit", "1", "--json"))["turns"] == 1
-
-
 def test_draws_report_how_far_they_differ(kds_call: Run) -> None:
     report = data(kds_call("eval", *_file("intents"), "--shots", "3", "--seeds", "2", "--json"))
     assert list(report) == [*KEYS["intents"].split(), "std"]
@@ -220,31 +216,11 @@ def test_tuned_weights_are_written_on_request(kds_call: Run, workspace: Path) ->
     assert written["recall"] == {f"rerank_{name}": value for name, value in weights.items()}
 
 
-def test_an_embedding_model_of_the_users_own_is_used(
-    kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (workspace / "tiny_model.py").write_text(
-        "class Tiny:\n"
-        "    def embed_query(self, text): return [float('8081' in text or 'port' in text), 0.1]\n"
-        "    def embed_documents(self, texts): return [self.embed_query(text) for text in texts]\n"
-    )
-    monkeypatch.syspath_prepend(workspace)
-    arguments = (*_file("retrieval"), "--embeddings", "tiny_model:Tiny", "--json")
-    assert data(kds_call("eval", *arguments))["recall_at_10"] == 1.0
-
-
 def test_without_sacrebleu_the_extra_is_named(
     kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     refused(kds_call("eval", *_file("rewrites")), f"{install_line('eval')}")
-
-
-def test_odd_text_is_measured(kds_call: Run) -> None:
-    odd = ({"query": "\ud800 \x00 it", "rewrite": ["x"]}, {"query": "it " * 500, "rewrite": ["é"]})
-    file = jsonl("r.jsonl", odd)
-    assert kds_call("eval", "rewrites", file, "--errors", "wrong.jsonl", "--json").code == 0
-    assert _wrong()[0]["query"] == "�  it"
 
 
 @pytest.mark.parametrize(
@@ -299,12 +275,3 @@ def test_a_wrong_file_is_refused_with_every_problem(
     assert problem in [f"{one['where']}: {one['message']}"[: len(problem)] for one in told]
     assert problem in result.err
     assert ("x.jsonl:1: " in result.err) == bool(content)
-
-
-@pytest.mark.usefixtures("fitted_workspace")
-def test_follow_ups_that_no_rule_was_written_for_are_mostly_right(kds_call: Run) -> None:
-    """Over an agreement, an API guide, a handbook and a product specification."""
-    found = data(kds_call("eval", "follow-ups", str(DOCUMENTS / "fresh_follow_ups.yaml"), "--json"))
-    assert found["follow_ups"] == 79
-    assert found["resolved"] >= 0.85
-    assert found["kept"] == 1.0

@@ -23,16 +23,6 @@ def learn(kds_call: Run) -> Run:
     return partial(kds_call, "learn")
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_looking_at_nothing_says_so_and_makes_no_file(
-    learn: Run, as_json: bool, workspace: Path
-) -> None:
-    result = learn("list", *(["--json"] if as_json else []))
-    assert (result.code, result.err) == (0, "")
-    assert result.out
-    assert list((workspace / "kds-brain").iterdir()) == []
-
-
 def test_a_damaged_line_is_told_and_the_rest_counts(kds_call: Run, brain: Path) -> None:
     kds_call("learn", "teach", DASHBOARD, "PLAN")
     with (brain / "learning.jsonl").open("a") as file:
@@ -98,50 +88,6 @@ def test_only_what_was_taught_before_is_refused_and_force_replaces_it(
     told = data(learn("teach", "Ship it!", "PLAN", "--force", "--json"))
     assert (told["intent"], told["instead_of"], told["new"]) == ("PLAN", "COMMIT", True)
     assert [row["intent"] for row in data(learn("list", "--json"))["examples"]] == ["PLAN"]
-
-
-def test_teaching_counts_at_once_and_says_how_to_take_it_back(kds_call: Run, brain: Path) -> None:
-    told = data(kds_call("learn", "teach", DASHBOARD, "plan", "--json"))
-    assert (told["intent"], told["new"], told["redacted"]) == ("PLAN", True, False)
-    assert told["undo"] == f"kds learn undo {told['id']}"
-    assert DASHBOARD in Path(told["file"]).read_text()
-    assert data(kds_call("route", DASHBOARD, "--json", "--no-log"))["intent"] == "PLAN"
-    again = kds_call("learn", "teach", DASHBOARD, "PLAN").out
-    assert again.startswith("learned before: ")
-    assert told["undo"] in again
-    assert data(kds_call("learn", "list", "--json"))["examples"][0]["text"] == DASHBOARD
-    assert kds_call(*told["undo"].split()[1:]).code == 0
-    assert not (brain / "learned.yaml").exists()
-
-
-@pytest.mark.parametrize(
-    ("message", "intent", "told"),
-    [
-        (DASHBOARD, "PLN", "did you mean PLAN?"),
-        ("", "PLAN", "the message is empty"),
-        ("x = load(y)", "PLAN", "it holds code"),
-    ],
-)
-def test_what_cannot_be_taught_says_why(
-    learn: Run, message: str, intent: str, told: str, brain: Path
-) -> None:
-    refused(learn("teach", message, intent), told)
-    assert not (brain / "learned.yaml").exists()
-
-
-def test_a_correction_is_answered_with_what_was_noted(kds_call: Run, brain: Path) -> None:
-    before = data(kds_call("route", DASHBOARD, "--json"))
-    assert before["noted"] is None
-    told = data(kds_call("route", "I meant plan it, not do it", "--json"))
-    assert told["noted"].endswith(f"kds learn teach '{DASHBOARD}' PLAN")
-    assert told["noted"] in told["why"]
-    assert told["intent"] == "CORRECT"
-    again = kds_call("route", "no, I meant test it").out
-    assert f"noted      '{DASHBOARD}' as TEST" in again
-    assert f"kds learn teach '{DASHBOARD}' TEST" in kds_call("learn", "list").out
-    [row] = data(kds_call("learn", "list", "--json"))["corrections"]
-    assert (row["text"], row["intent"]) == (DASHBOARD, "TEST")
-    assert not (brain / "learned.yaml").exists()
 
 
 def test_a_correction_is_acknowledged_by_ask_and_chat_too(

@@ -4,22 +4,17 @@ import io
 import re
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from kds.brain.clock import moment
 from kds.cli.commands.talk import Prose
 from kds.cli.main import app, main
-from kds.cli.output import COLUMNS
-from kds.cli.terminal import STYLES, ago, marked, shown, shown_text
 
 from ..conftest import Result
 
 Call = Callable[..., Result]
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -84,37 +79,6 @@ def test_an_error_says_its_fix_in_the_palette(kds_call: Call) -> None:
     err = kds_call("nosuch", "thing").err
     assert err.startswith("\x1b[1;31mkds:\x1b[0m no such command")
     assert ANSI.sub("", err).splitlines()[1].startswith("  fix: ")
-
-
-@pytest.mark.usefixtures("terminal")
-def test_words_that_were_resolved_are_marked() -> None:
-    assert marked("Make it red", [(5, 7)]) == "Make \x1b[1;35mit\x1b[0m red"
-
-
-def test_every_column_and_style_of_the_palette_is_known() -> None:
-    assert {*COLUMNS.values()} <= {*STYLES}
-
-
-def test_a_moment_is_told_as_people_would() -> None:
-    yesterday = AT.astimezone().replace(hour=14, minute=5) - timedelta(days=1)
-    assert ago(yesterday, now=AT) == "2 Nov 2025 14:05"
-    assert ago(AT - timedelta(minutes=3), now=AT) == "3 min ago"
-    assert "2026" in ago(AT + timedelta(days=400), now=AT)
-
-
-@pytest.mark.usefixtures("terminal")
-def test_a_moment_that_is_text_is_told_too_and_other_text_stays() -> None:
-    assert shown_text(moment(datetime.now(UTC))) == "just now"
-    assert shown_text("once") == "once"
-    assert shown(datetime.now(UTC)) == "just now"
-
-
-def test_prose_comes_as_it_is_where_it_is_not_rendered(capsys: pytest.CaptureFixture[str]) -> None:
-    prose = Prose(lambda: None, rendered=False)
-    for piece in ("**a", "**", " b"):
-        prose.add(piece)
-    prose.end()
-    assert capsys.readouterr().out == "**a** b\n"
 
 
 def test_markdown_is_rendered_by_paragraphs_and_code_stays_whole(

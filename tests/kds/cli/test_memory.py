@@ -134,21 +134,6 @@ def test_a_session_is_found_by_id_its_beginning_title_part_of_it_or_last(
     assert data(memory("show", "last", "--json"))["title"] == "Dark mode"
 
 
-def test_a_session_is_shown_with_its_messages_whole(memory: Run, staging: Session) -> None:
-    shown = memory("show", "staging").out
-    assert "def get_user_name(uid):\n    return db[uid].name" in shown
-    assert "2 assistant" in shown
-    last = data(memory("show", "staging", "--last", "1", "--json"))
-    assert [(one["seq"], one["role"]) for one in last["messages"]] == [(4, "assistant")]
-    assert last["messages"][0]["content"].startswith("See\n```python\n")
-
-
-def test_a_session_is_renamed_and_its_document_set(kds_call: Run, staging: Session) -> None:
-    assert "is now 'Night mode'" in kds_call("memory", "rename", "Dark mode", "Night mode").out
-    arguments = ("memory", "rename", "Night mode", "Night", "--document", "", "--json")
-    assert data(kds_call(*arguments))["document_context"] is None
-
-
 def test_a_session_of_two_documents_returns_from_an_export(
     kds_call: Run, staging: Session, tmp_path: Path
 ) -> None:
@@ -200,20 +185,6 @@ def test_search_finds_and_explains(memory: Run, staging: Session) -> None:
     assert "Staging uses port 8443." in text
     assert "why " in text
     assert "candidates" in text
-
-
-def test_search_in_a_session_marks_what_is_of_another(kds_call: Run, staging: Session) -> None:
-    arguments = ("memory", "search", "getUserName", "--session", "Dark mode", "--json")
-    best = data(kds_call(*arguments))["hits"][0]
-    assert best["elsewhere"]
-    assert "get_user_name" in best["text"]
-    assert "another session" in kds_call(*arguments[:-1]).out
-
-
-def test_search_obeys_limit_and_settings(memory: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(data(memory("search", "port", "--limit", "1", "--json"))["hits"]) == 1
-    monkeypatch.setenv("RAG_HYBRID", "off")
-    assert data(memory("search", "getUserName", "--json"))["counts"]["code"] == 0
 
 
 def test_search_puts_a_context_together_within_its_budget(kds_call: Run, staging: Session) -> None:
@@ -285,16 +256,6 @@ def test_an_export_comes_back_the_same(memory: Run, workspace: Path, memory_file
     assert "```python\ndef get_user_name(uid):" in text
 
 
-def test_an_export_does_not_overwrite_unasked(kds_call: Run, staging: Session) -> None:
-    Path("all.json").write_text("mine")
-    result = kds_call("memory", "export", "--all", "--to", "all.json")
-    assert (result.code, Path("all.json").read_text()) == (BAD_INPUT, "mine")
-    assert kds_call("memory", "export", "--all", "--to", "all.json", "--force").code == 0
-    told = ("memory", "export", "--all", "--to", "all.json", "--force", "--json")
-    written = data(kds_call(*told))
-    assert (written["sessions"], written["messages"], written["path"]) == (2, 6, "all.json")
-
-
 def test_importing_what_is_here_copies_it_or_leaves_it_out(memory: Run, staging: Session) -> None:
     memory("export", "staging", "--to", "one.json")
     copy = memory("import", "one.json")
@@ -302,17 +263,6 @@ def test_importing_what_is_here_copies_it_or_leaves_it_out(memory: Run, staging:
     assert len(data(memory("show", "--json"))) == 3
     skipped = memory("import", "one.json", "--skip-known")
     assert skipped.out.startswith("imported 0 sessions, 0 messages")
-
-
-def test_a_wrong_import_names_the_place_and_stores_nothing(
-    kds_call: Run, memory_file: Path, workspace: Path
-) -> None:
-    (workspace / "wrong.json").write_text('{"kds_memory": 1, "sessions": [{"id": 7}]}')
-    refused(
-        kds_call("memory", "import", "wrong.json"),
-        "wrong.json: it is not an export of the memory: $.sessions[0]",
-    )
-    assert not memory_file.exists()
 
 
 def test_an_import_reads_a_pipe(memory: Run, kds_spawn: Run) -> None:

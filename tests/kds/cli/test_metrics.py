@@ -10,7 +10,6 @@ from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.metrics import log_recall
 from kds.brain.passages.recall import recall
 from kds.brain.turn import StepRecord, Turn
-from kds.cli.commands.status import sparkline
 
 from ..conftest import Run, data
 
@@ -69,17 +68,8 @@ def test_the_picture_is_drawn(suffix: str, span: str, kds_call: Run, measured: P
     assert (measured / f"kds.{suffix}").stat().st_size > 5000
 
 
-def test_a_picture_of_nothing_is_drawn_too(kds_call: Run, workspace: Path) -> None:
-    assert kds_call("metrics", "--plot", "kds.png").code == 0
-
-
 def test_a_terminal_without_unicode_gets_plain_bars(kds_spawn: Run, measured: Path) -> None:
     result = kds_spawn("metrics", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert result.code == 0
     assert "%#" in result.out or "#]" in result.out
     assert "\\u" not in result.out
-
-
-def test_sparklines_keep_what_is_small_visible() -> None:
-    assert sparkline([0, 1, 1000]) == " ▁█"
-    assert sparkline([]) == ""

@@ -39,11 +39,6 @@ def _answer(asked: Asked) -> Text | Failure:
     return Text(GOOD) if SCROLLABLE in asked.newest else Failure(500, "down")
 
 
-def test_route_says_that_no_model_is_set_up(kds_call: Run) -> None:
-    kds_call("route", VIEWS)
-    assert "no model is set up" in kds_call("route", SCROLLABLE, "--rewrite", "--why").out
-
-
 def test_route_asks_the_model_also_where_the_rules_know(
     kds_call: Run, provider: FakeProvider
 ) -> None:
@@ -78,13 +73,6 @@ def test_eval_scores_the_model_beside_the_rules(
         "rejected": {}, "failed": {"provider": 1}, "resting": 0, "ms": 0,
     }  # fmt: skip
     assert "failed: provider" in kds_call(*asked).out
-
-
-def test_eval_without_a_model_is_refused(kds_call: Run, examples: Path) -> None:
-    pytest.importorskip("sacrebleu")
-    result = kds_call("eval", "rewrites", str(examples), "--rewriter", "model-first")
-    assert result.code != 0
-    assert "no model is set up" in result.err
 
 
 def test_metrics_count_the_rewrites(

@@ -36,11 +36,6 @@ def test_the_conversation_of_the_issue_in_real_processes(
     assert said_in(fitted_workspace) == [FAB, "Make it purple", "Add a pulse animation"]
 
 
-def test_words_need_no_quotes(kds_call: Run) -> None:
-    result = kds_call("route", *FAB.split(), "--json")
-    assert json.loads(result.out)["message"] == FAB
-
-
 @pytest.mark.parametrize(
     "message",
     ["--- FAIL: TestBatch (0.02s)\n    batch_test.go:77: expected 3 got 2", "- fix the list",
@@ -51,28 +46,11 @@ def test_a_message_may_begin_with_a_dash(message: str, kds_call: Run) -> None:
     assert json.loads(result.out)["message"] == message
 
 
-def test_an_option_that_there_is_not_is_no_message(kds_call: Run) -> None:
-    refused(kds_call("route", "- fix the list", "--josn"), "Did you mean '--json'")
-
-
-def test_a_message_with_a_dash_and_no_command_is_told_the_command(kds_call: Run) -> None:
-    refused(kds_call("- fix the list"), "kds route '- fix the list'")
-
-
 def test_people_see_expansion_intent_and_agent(kds_call: Run) -> None:
     kds_call("route", FAB)
     shown = kds_call("route", "Make it purple", "--why").out
     for part in ("Make the FAB button purple", "EXECUTE", "code-executor", "FAB button", "resolve"):
         assert part in shown
-
-
-def test_the_prompt_alone_can_be_printed(kds_call: Run) -> None:
-    assert kds_call("route", FAB, "--prompt").out.startswith("# Work planner")
-
-
-def test_no_log_leaves_the_context_alone(kds_call: Run, fitted_workspace: Path) -> None:
-    kds_call("route", FAB, "--no-log")
-    assert said_in(fitted_workspace) == []
 
 
 def test_why_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None:
@@ -142,11 +120,6 @@ def test_odd_arguments_from_a_shell(
         assert result.err.startswith("kds: ")
 
 
-def test_nul_bytes_through_a_pipe(kds_spawn: Run) -> None:
-    result = kds_spawn("route", "-", "--json", stdin=b"I want\0 to add a FAB button\0")
-    assert json.loads(result.out)["message"] == FAB
-
-
 def test_a_read_only_workspace_is_a_clear_error(kds_spawn: Run, fitted_workspace: Path) -> None:
     kds_spawn("route", FAB)
     context = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
@@ -156,29 +129,6 @@ def test_a_read_only_workspace_is_a_clear_error(kds_spawn: Run, fitted_workspace
     assert context.read_bytes() == before
     unlogged = data(kds_spawn("route", "Make it purple", "--no-log", "--json"))
     assert unlogged["context_ref"] == "FAB button"
-
-
-RULE = """
-rules:
-  - id: mine
-    signal: {{kind: question, cues: ['{regex}']}}
-    tests:
-      - {{context: [Add a button], in: what about tests, out: Add tests}}
-      - {{context: [Add a button], in: Hello, out: unchanged}}
-"""
-
-
-@pytest.mark.parametrize("regex", ["(unclosed", "[z"])
-def test_a_rule_with_a_bad_regex_is_refused(
-    regex: str, kds_call: Run, fitted_workspace: Path
-) -> None:
-    folder = fitted_workspace / "kds-brain" / "rules"
-    folder.mkdir()
-    (folder / "mine.yaml").write_text(RULE.format(regex=regex))
-    result = kds_call("route", FAB)
-    refused(result, f"{folder / 'mine.yaml'}:")
-    assert "rule 'mine'" in result.err
-    assert said_in(fitted_workspace) == []
 
 
 CHAT = b"""/why
@@ -248,36 +198,6 @@ def test_dialogues_are_listed_without_being_played(kds_call: Any, workspace: Pat
         f"{path}:2",
         "fab",
     ]
-
-
-def test_passing_dialogues_leave_no_trace(kds_call: Run, fitted_workspace: Path) -> None:
-    path = fitted_workspace / "a.yaml"
-    path.write_text(DIALOGUES.split("- id: wrong")[0])
-    result = kds_call("test", str(path))
-    assert (result.code, result.out) == (0, "1 passed, 0 failed\n")
-    assert said_in(fitted_workspace) == []
-
-
-def test_dialogues_are_scored(kds_call: Run, fitted_workspace: Path) -> None:
-    path = fitted_workspace / "a.yaml"
-    path.write_text(DIALOGUES)
-    result = data(kds_call("eval", "dialogues", str(path), "--json"))
-    assert (result["turns"], result["needed"], result["kept"]) == (3, 1, 2)
-    assert result["intent_accuracy"] == pytest.approx(2 / 3, abs=1e-4)
-    assert (result["expanded_exact"], result["false_rewrites"]) == (0.0, 0.0)
-    shown = kds_call("eval", "dialogues", str(path)).out
-    assert "0.667" in shown
-    assert "wrong, turn 2 of 2" in shown
-    assert said_in(fitted_workspace) == []
-
-
-@pytest.mark.parametrize(
-    "message", ["will it rain tomorrow", "Will it rain tomorrow?", "WILL IT RAIN TOMORROW"]
-)
-def test_the_spelling_of_an_example_does_not_matter(message: str, kds_call: Run) -> None:
-    found = data(kds_call("route", message, "--no-log", "--json"))
-    assert found["intent"] == "UNKNOWN"
-    assert found["action"] == "abstain"
 
 
 LIMIT = "The pod is full. Should I raise the memory limit to 512Mi?"

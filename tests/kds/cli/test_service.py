@@ -19,7 +19,7 @@ from kds.service.desk import Desk
 from kds.service.service_client import ServiceAddress, declined_path
 
 from ...effort import PATIENCE_S
-from ..conftest import Run, data, refused
+from ..conftest import Run, data
 
 REALLY = background.COMMAND
 DEGRADED = 1
@@ -90,13 +90,6 @@ def test_a_prompt_is_not_handed_over_where_the_settings_want_no_service(
         assert bool(handed) is (auto == "true")
 
 
-def test_nothing_is_handed_over_where_no_service_comes(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(background, "COMING_S", 0.1)
-    assert not background.hand_over(place, {"prompt": "hm"})
-
-
 def test_errors_of_the_service_look_like_errors_of_the_command(
     place: Workspace, kds_call: Run
 ) -> None:
@@ -106,17 +99,6 @@ def test_errors_of_the_service_look_like_errors_of_the_command(
     served = kds_call("route", wrong)
     assert (served.code, served.err) == (alone.code, alone.err)
     assert served.code != 0
-
-
-def test_the_service_is_left_alone_when_it_is_switched_off(
-    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    background.start(place, idle_minutes=5)
-    monkeypatch.setenv("KDS_SERVICE", "0")
-    assert kds_call("route", "I want to add a FAB button").code == 0
-    health = background.health(place)
-    assert health is not None
-    assert health["turns"] == 0
 
 
 @pytest.fixture
@@ -247,17 +229,6 @@ def test_the_agents_messages_are_routed_by_the_service_too(
     assert session.alone
 
 
-def test_nothing_is_started_where_that_is_switched_off(place: Workspace, kds_call: Run) -> None:
-    kds_call("route", "I want to add a FAB button")
-    assert not ServiceAddress().starting_path.exists()
-    assert not background.is_running()
-
-
-def test_wrong_settings_are_an_error_with_their_line(place: Workspace, kds_call: Run) -> None:
-    place.settings_path.write_text("service:\n  auto: maybe\n")
-    refused(kds_call("route", "I want to add a FAB button"), "settings.yaml:2")
-
-
 def test_a_service_on_its_way_is_starting_and_not_started_twice(
     place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,11 +271,3 @@ def test_a_service_that_does_not_answer_is_not_said_to_be_starting(
     told = kds_call("service", "status")
     assert told.code == NOT_RUNNING
     assert told.out.startswith(f"the service is not answering, pid {pid}; end it with")
-
-
-def test_a_restart_is_another_process(place: Workspace, kds_call: Run) -> None:
-    first = data(kds_call("service", "start", "--json"))
-    kds_call("service", "stop")
-    second = data(kds_call("service", "start", "--json"))
-    assert first["status"] == second["status"] == "ok"
-    assert first["pid"] != second["pid"]

@@ -1,6 +1,5 @@
 """What an agent asked is what "yes" answers, from one `kds ask` to the next and in `kds chat`."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -64,14 +63,3 @@ def test_chat_says_no_other_agent_is_next_while_a_question_is_open(
         terminal.wait_for("the limit is raised")
         terminal.wait_for("next: TEST (test-generator); say 'go ahead'")
         terminal.type("/quit\n")
-
-
-def test_the_context_logs_the_yes_with_the_intent_of_what_was_asked(
-    model: FakeProvider, kds_call: Run, fitted_workspace: Path
-) -> None:
-    model.play(Text(RAISE), Text("raised"))
-    kds_call("ask", POD)
-    kds_call("ask", "yes do it")
-    file = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
-    last = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
-    assert (last["user_message"], last["intent"]) == ("yes do it", "EXECUTE")

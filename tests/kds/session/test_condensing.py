@@ -10,7 +10,7 @@ from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 
 from ...agents.openai_server import Asked, FakeProvider, Reply, Slow, Text
-from ..conftest import Run, data, refused
+from ..conftest import Run, data
 from .conftest import Chat
 
 THINGS = ("uploader", "downloader", "scheduler", "importer", "exporter", "parser", "renderer")
@@ -66,15 +66,6 @@ def test_no_model_is_asked_where_the_settings_say_so(
     assert earlier == (mode == "extractive")
 
 
-@pytest.mark.parametrize("written", ["off", "'off'"])
-def test_off_may_stand_in_the_settings_file(chat: Chat, written: str) -> None:
-    path = chat.folder / "kds-brain" / "settings.yaml"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"memory: {{summaries: {written}}}\n")
-    talk(chat, 6, name="retries")
-    assert len(chat.model.asked) == 6
-
-
 @pytest.mark.parametrize(
     "lie", ["The retry waits 4711 seconds.", "Carlos Vega adds a retry to the uploader.", "Sorry!"]
 )
@@ -98,30 +89,6 @@ def test_nobody_waits_for_a_summary(chat: Chat, monkeypatch: pytest.MonkeyPatch)
     assert "kds-summaries" not in {one.name for one in threading.enumerate() if not one.daemon}
 
 
-def test_a_model_that_fails_is_not_asked_to_summarise(chat: Chat, kds_call: Run) -> None:
-    talk(chat, 4, name="retries")
-    chat.model.default = Text("")
-    talk(chat, 1, name="retries")
-    assert not any(map(is_summary, chat.model.asked))
-
-
-def test_a_command_line_conversation_is_condensed(chat: Chat, kds_call: Run) -> None:
-    chat.model.default = answering(Text(SUMMARY))
-    for thing in THINGS[:5]:
-        kds_call("ask", f"Add a retry to the {thing}", "--session", "retries")
-    shown = data(kds_call("memory", "show", "retries", "--json"))
-    assert [one["text"].startswith(SUMMARY) for one in shown["summaries"]] == [True]
-
-
-def test_a_periodic_summary_reaches_the_window_of_its_own_session(chat: Chat) -> None:
-    chat.model.default = answering(Text(SUMMARY))
-    talk(chat, 6, name="retries")
-    assert summaries(chat, "rolling") == []
-    assert "Key topics: retry, uploader." in sent(chat.model)[-1].text
-    talk(chat, 6, name="another")
-    assert "Key topics" not in sent(chat.model)[-2].text, "a summary of another session"
-
-
 def test_a_session_is_summarized_on_demand(chat: Chat, kds_call: Run) -> None:
     chat.model.default = answering(Text(SUMMARY))
     talk(chat, 2, name="retries")
@@ -136,14 +103,6 @@ def test_a_session_is_summarized_on_demand(chat: Chat, kds_call: Run) -> None:
 def test_a_session_is_summarized_on_demand_without_a_model(mute: Chat, kds_call: Run) -> None:
     kds_call("ask", "Add a retry to the uploader", "--session", "retries")
     assert "User: Add a retry to the uploader." in kds_call("memory", "summarize").out
-
-
-def test_summaries_that_are_off_are_not_made_on_demand(
-    chat: Chat, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    talk(chat, 1, name="retries")
-    monkeypatch.setenv("KDS_MEMORY_SUMMARIES", "off")
-    refused(kds_call("memory", "summarize"), "summaries are off")
 
 
 def test_periodic_summaries_are_found_by_meaning_in_their_own_session(

@@ -22,16 +22,6 @@ in_files = pytest.mark.parametrize("either_engine", ["files"], indirect=True)
 on_server = pytest.mark.parametrize("either_engine", ["server"], indirect=True)
 
 
-def test_a_commit_asks_first(chat: Chat) -> None:
-    session = chat.open()
-    session.ask(FAB)
-    answer = session.ask(COMMIT)
-    assert answer.question == answer.text
-    assert '"commit this" goes to commit-handler' in answer.text
-    assert "Shall it commit or push the work?" in answer.text
-    assert (answer.replies, len(chat.model.asked)) == ((), 1)
-
-
 @pytest.mark.parametrize("yes", ["yes", "Yes, please.", "ok go ahead", "yes, commit it"])
 def test_a_yes_does_it_in_another_process(chat: Chat, yes: str) -> None:
     chat.model.play(Text("committed"))
@@ -74,14 +64,6 @@ def test_a_session_goes_on_while_the_server_is_away(
     assert chat.open().work.confirm is None
 
 
-def test_it_is_done_once(chat: Chat) -> None:
-    chat.open().ask(COMMIT)
-    chat.open().ask("yes")
-    again = chat.open().ask("yes")
-    assert again.turn.message == "yes"
-    assert [reply.agent for reply in again.replies] != ["commit-handler"]
-
-
 @pytest.mark.parametrize("no", ["no", "No, thanks", "cancel", "don't do it"])
 def test_a_no_drops_it_and_is_no_message_of_its_own(chat: Chat, no: str) -> None:
     chat.open().ask(COMMIT)
@@ -107,16 +89,6 @@ def test_a_yes_of_tomorrow_confirms_nothing(chat: Chat) -> None:
     assert "commit-handler" not in [reply.agent for reply in later.replies]
 
 
-def test_the_yes_is_logged_for_what_it_stands_for(chat: Chat) -> None:
-    session = chat.open()
-    session.ask(FAB)
-    session.ask(COMMIT)
-    session.ask("yes")
-    entries = session.conversations.journal().load().entries
-    assert [entry.intent for entry in entries] == ["PLAN", "COMMIT", "COMMIT"]
-    assert len({entry.session_id for entry in entries}) == 1
-
-
 def test_the_rest_of_the_message_comes_after_the_yes(chat: Chat) -> None:
     chat.model.play(Text("12 passed"), Text("committed"))
     first = chat.open().ask("Run the tests and then commit this")
@@ -125,16 +97,6 @@ def test_the_rest_of_the_message_comes_after_the_yes(chat: Chat) -> None:
     assert first.question is not None
     second = chat.open().ask("yes")
     assert second.text == "committed"
-
-
-@in_files
-def test_amnesia_says_what_goes_and_what_stays(chat: Chat) -> None:
-    session = chat.open()
-    session.ask(FAB)
-    answer = session.ask(AMNESIA)
-    assert "- conversation context: 2 messages" in answer.text
-    assert "prompts/ and kds-brain/rules/: your prompts and rules" in answer.text
-    assert "Shall it forget what was learned?" in answer.text
 
 
 @in_files
@@ -152,17 +114,3 @@ def test_amnesia_forgets_after_a_yes_and_keeps_a_backup(chat: Chat) -> None:
     fresh = session.ask("Make it purple")
     assert fresh.turn.context == ()
     assert [one["role"] for one in chat.model.asked[1].messages] == ["system", "user"]
-
-
-def test_amnesia_without_a_yes_forgets_nothing(mute: Chat) -> None:
-    session = mute.open()
-    session.ask(FAB)
-    session.ask(AMNESIA)
-    session.ask("no")
-    assert len(session.conversations.journal().load().entries) == 3
-    assert backups(session.workspace) == ()
-
-
-def test_a_question_leaves_no_confirmation_where_nothing_is_kept(chat: Chat) -> None:
-    assert chat.open(log=False).ask(COMMIT).question is not None
-    assert chat.open().work.confirm is None

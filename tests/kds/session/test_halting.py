@@ -47,23 +47,6 @@ def test_a_correction_halts_an_agent_that_says_nothing(
     assert correction.stopped.agents == ("work-planner",)
 
 
-def test_the_partial_reply_is_kept_and_the_corrector_sees_it(chat: Chat) -> None:
-    chat.model.play(Stall("1. Add a button"), Text("a toggle, then"))
-    session = chat.open()
-    pieces = session.stream(DARK)
-    assert next(pieces) == "1. Add a button"
-    session.ask(WRONG)
-    assert chat.replies() == [
-        ("work-planner", "1. Add a button\n\n[halted]"),
-        ("error-corrector", "a toggle, then"),
-    ]
-    prompt, *said = [one["content"] for one in chat.model.asked[1].messages]
-    assert "work-planner was halted in the middle of its reply" in prompt
-    assert said[:2] == [DARK, "1. Add a button\n\n[halted]"]
-    answer = whole(pieces)
-    assert (answer.halted, answer.replies[0].text) == (True, "1. Add a button")
-
-
 def test_what_was_still_to_come_is_dropped(chat: Chat) -> None:
     chat.model.play(Stall("1. Write"), Text("sorry"))
     session = chat.open()
@@ -79,36 +62,6 @@ def test_what_was_still_to_come_is_dropped(chat: Chat) -> None:
     assert len(chat.model.asked) == 2
 
 
-def test_a_correction_drops_a_pending_confirmation(chat: Chat) -> None:
-    session = chat.open()
-    session.ask(DARK)
-    session.ask("commit this")
-    correction = session.ask(WRONG)
-    assert correction.turn.intent == "CORRECT"
-    assert session.work.confirm is None
-    assert session.ask("yes").turn.message == "yes"
-
-
-def test_a_correction_of_what_is_finished_halts_nothing(chat: Chat) -> None:
-    chat.model.play(Text("1. Add a button"), Text("a toggle, then"))
-    session = chat.open()
-    session.ask(DARK)
-    correction = session.ask(WRONG)
-    assert correction.stopped is None
-    assert "1. Add a button" in [one["content"] for one in chat.model.asked[1].messages]
-
-
-def test_another_message_halts_nothing(chat: Chat) -> None:
-    chat.model.play(Stall("1. Add"), Text("hello"))
-    session = chat.open()
-    pieces = session.stream(DARK)
-    next(pieces)
-    assert session.ask("hello").text == "hello"
-    assert session.halt() is not None
-    answer = whole(pieces)
-    assert answer.halted
-
-
 def test_whoever_stops_listening_halts_the_agent(chat: Chat) -> None:
     chat.model.play(Trickle("and "))
     session = chat.open()
@@ -119,18 +72,6 @@ def test_whoever_stops_listening_halts_the_agent(chat: Chat) -> None:
     assert speaker == "work-planner"
     assert said.endswith("[halted]")
     assert session.work.rest == ()
-
-
-def test_halting_by_call(chat: Chat, threads: ThreadPoolExecutor) -> None:
-    chat.model.play(Slow())
-    session = chat.open()
-    asking = threads.submit(session.ask, PLAN_AND_TEST)
-    assert chat.model.wait_asked()
-    halted = session.halt()
-    assert halted is not None
-    assert (halted.agents, halted.dropped) == (("work-planner",), ("TEST",))
-    assert asking.result(PATIENCE_S).halted
-    assert session.halt() is None
 
 
 def test_a_cancelled_task_halts_the_agent(chat: Chat) -> None:

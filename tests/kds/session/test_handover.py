@@ -40,28 +40,6 @@ def test_the_second_agent_sees_the_whole_reply_of_the_first(chat: Chat) -> None:
     assert "that of test-generator, and no more" in sent[0][1]
 
 
-def test_a_stream_tells_two_replies_apart(chat: Chat) -> None:
-    chat.model.play(Text("a plan"), Text("12 passed"))
-    *pieces, answer = chat.open().stream(PLAN_AND_TEST)
-    assert isinstance(answer, kds.Answer)
-    assert "".join(map(str, pieces)) == answer.text == "a plan\n\n12 passed"
-
-
-def test_without_a_model_every_prompt_is_rendered(mute: Chat) -> None:
-    answer = mute.open().ask(PLAN_AND_TEST)
-    assert agents(answer) == ["work-planner", "test-generator"]
-    assert "# Work planner" in answer.text
-    assert "# Test generator" in answer.text
-
-
-def test_where_the_work_may_go_next_is_offered(chat: Chat) -> None:
-    answer = chat.open().ask(FAB)
-    assert answer.handoffs == (
-        Offer("EXECUTE", "code-executor"),
-        Offer("TEST", "test-generator"),
-    )
-
-
 @pytest.mark.parametrize("words", ["go ahead", "OK, go ahead!", "continue"])
 def test_saying_go_ahead_takes_the_offer(chat: Chat, words: str) -> None:
     chat.model.play(Text(PLAN), Text("built"))
@@ -79,13 +57,6 @@ def test_a_message_that_asks_for_what_was_offered_takes_it_too(chat: Chat) -> No
     assert PLAN in [one["content"] for one in chat.model.asked[1].messages]
 
 
-def test_go_ahead_walks_from_plan_to_execute_to_test(chat: Chat) -> None:
-    session = chat.open()
-    session.ask(FAB)
-    walked = [session.ask("go ahead").turn.intent for _ in range(2)]
-    assert walked == ["EXECUTE", "TEST"]
-
-
 def test_continue_after_a_task_means_the_next_task(chat: Chat) -> None:
     session = chat.open()
     session.ask(FAB)
@@ -100,14 +71,6 @@ def test_continue_takes_what_the_model_has_chosen(chat: Chat) -> None:
     answer = session.ask("continue")
     assert answer.handoffs[0] == Offer("TEST", "test-generator", "it is built", chosen=True)
     assert session.ask("continue").turn.intent == "TEST"
-
-
-def test_a_question_is_no_order_to_build(chat: Chat) -> None:
-    session = chat.open()
-    asked = session.ask("What does the parser return?")
-    assert asked.turn.intent == "ASK"
-    plain = kds.Router.open(log=False).route("go ahead")
-    assert session.ask("go ahead").turn.intent == plain.intent
 
 
 def test_the_work_can_be_handed_over_by_call(chat: Chat) -> None:
@@ -132,18 +95,6 @@ def test_followed_work_goes_as_far_as_it_may_without_a_yes(chat: Chat) -> None:
     assert answer.handoffs[0].intent == "COMMIT"
     assert answer.question is None
     assert "built" in [one["content"] for one in chat.model.asked[2].messages]
-
-
-def test_following_needs_replies(mute: Chat) -> None:
-    answer = mute.open().ask(FAB, follow=True)
-    assert agents(answer) == ["work-planner"]
-    assert "nothing was handed over: there is no reply to hand on" in answer.notes
-
-
-def test_a_yes_with_nothing_pending_is_what_the_router_makes_of_it(chat: Chat) -> None:
-    plain = kds.Router.open(log=False).route("yes")
-    answer = chat.open().ask("yes")
-    assert (answer.turn.intent, answer.turn.action) == (plain.intent, plain.action)
 
 
 def test_what_is_left_of_a_message_is_taken_up_by_continue(chat: Chat) -> None:

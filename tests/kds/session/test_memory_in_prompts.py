@@ -36,24 +36,11 @@ def test_what_another_session_said_stands_in_the_prompt(chat: Chat, message: str
     assert "session 'Setting up staging', user]" in prompt
 
 
-def test_an_unrelated_message_gets_no_block(chat: Chat) -> None:
-    chat.open(name="Setting up staging").ask(STAGING)
-    chat.open(name="another").ask("Make the sidebar collapsible")
-    assert "From the memory" not in _prompt(chat)
-
-
 def test_what_the_prompt_has_already_is_not_quoted_again(chat: Chat) -> None:
     session = chat.open(name="one")
     session.ask(STAGING)
     session.ask(HEALTH)
     assert "From the memory" not in _prompt(chat)
-
-
-def test_a_budget_of_nothing_quotes_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    chat.open(name="Setting up staging").ask(STAGING)
-    monkeypatch.setenv("RAG_TOKEN_BUDGET", "0")
-    chat.open(name="another").ask(HEALTH)
-    assert STAGING not in _prompt(chat)
 
 
 def test_passages_stay_within_the_budget(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,14 +70,6 @@ def test_the_profile_shapes_answers_only_with_consent(chat: Chat, kds_call: Run)
     kds_call("memory", "consent", "revoke")
     chat.open(name="three").ask("Add a retry to the downloader")
     assert "reliability" not in _prompt(chat)
-
-
-def test_every_use_in_a_prompt_stands_in_the_audit_log(chat: Chat, kds_call: Run) -> None:
-    kds_call("memory", "consent", "grant")
-    kds_call("memory", "profile", "set", "--role", "tester")
-    chat.open(name="one").ask("Add a retry to the uploader")
-    events = data(kds_call("memory", "consent", "show", "--json"))["events"]
-    assert events[-1]["purpose"] == "put into a prompt"
 
 
 def test_the_profile_is_found_by_recall_with_its_own_mark(chat: Chat, kds_call: Run) -> None:

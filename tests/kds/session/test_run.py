@@ -8,7 +8,6 @@ import pytest
 
 from kds.agents.models import ModelError
 from kds.agents.reply import AgentReply
-from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
 from kds.session import agent_runs as agent_run
 from kds.session.agent_runs import AgentRun, Speech
@@ -32,30 +31,10 @@ def run_of(*items: str | AgentReply | Exception) -> AgentRun:
     return AgentRun(lambda: speaking(*items), agent="a", timeout_s=PATIENCE_S)
 
 
-def test_it_hands_on_the_pieces_and_has_the_reply() -> None:
-    run = run_of("one ", "two", REPLY)
-    assert list(run) == ["one ", "two"]
-    assert (run.outcome, run.text, run.reply) == ("done", "one two", REPLY)
-    assert list(run) == []
-
-
-def test_an_error_ends_it_with_what_was_said() -> None:
-    error = KdsError("down")
-    run = run_of("one ", error)
-    assert list(run) == ["one "]
-    assert (run.outcome, run.text, run.error) == ("failed", "one ", error)
-
-
 def test_foreign_errors_are_told_of() -> None:
     run = run_of(ZeroDivisionError("by zero"))
     assert list(run) == []
     assert "a failed: ZeroDivisionError: by zero" in str(run.error)
-
-
-def test_an_agent_without_a_reply_has_failed() -> None:
-    run = run_of("one")
-    list(run)
-    assert "ended without a reply" in str(run.error)
 
 
 def test_its_time_is_all_it_gets() -> None:
@@ -108,12 +87,3 @@ def test_a_halt_wakes_whoever_waits() -> None:
     assert (run.outcome, run.error) == ("halted", None)
     assert not run.halt()
     stuck.set()
-
-
-def test_what_comes_after_a_halt_is_not_heard() -> None:
-    run = run_of("one ", "two", REPLY)
-    pieces = iter(run)
-    assert next(pieces) == "one "
-    assert run.halt()
-    assert list(pieces) == []
-    assert (run.text, run.reply) == ("one ", None)

@@ -2,18 +2,15 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kds
 from kds.brain.documents.store import DocumentPlace
-from kds.brain.words.tokens import estimate_tokens
 from kds.documents.indexing import add_documents
 
-from ...agents.openai_server import Calls, FakeProvider, Text
-from ..conftest import said_in
+from ...agents.openai_server import Calls, Text
 from .conftest import Chat
 
 FAB = "I want to add a FAB button"
@@ -52,26 +49,6 @@ def test_an_agent_sees_its_prompt_what_was_said_before_and_the_message(chat: Cha
     ]
 
 
-def test_what_was_said_before_stays_within_its_budget(chat: Chat) -> None:
-    chat.model.play(default=Text("the pipeline has a stage for every kind of build " * 30))
-    session = chat.open()
-    for number in range(8):
-        session.ask(f"Add the stage number {number} to the release pipeline, please")
-    earlier = chat.model.asked[-1].messages[1:-1]
-    assert len(earlier) > 2
-    assert sum(estimate_tokens(one["content"]) for one in earlier) <= 1_100
-
-
-def test_without_a_model_the_answer_is_the_prompt(mute: Chat) -> None:
-    session = mute.open()
-    answer = session.ask(FAB)
-    assert not session.has_model
-    assert not answer.answered
-    assert answer.text == answer.turn.prompt
-    assert answer.text.startswith("# Work planner")
-    assert [one.content for one in mute.remembered()] == [FAB]
-
-
 def test_a_stream_yields_the_pieces_and_then_the_answer(chat: Chat) -> None:
     chat.model.play(Text("Here is the plan you asked for."))
     *pieces, answer = chat.open().stream(FAB)
@@ -81,12 +58,6 @@ def test_a_stream_yields_the_pieces_and_then_the_answer(chat: Chat) -> None:
     assert answer.as_dict()["replies"][0]["usage"] == {  # type: ignore[index]  # JSON
         "input_tokens": 12, "output_tokens": 5, "total_tokens": 17,
     }  # fmt: skip
-
-
-def test_the_message_is_kept_before_anybody_reads_the_stream(chat: Chat) -> None:
-    chat.open().stream(FAB)
-    assert chat.said() == [FAB]
-    assert [one.content for one in chat.remembered()] == [FAB]
 
 
 def test_the_same_in_an_event_loop(chat: Chat) -> None:
@@ -112,14 +83,6 @@ def test_the_memory_can_be_off(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> N
     assert chat.remembered() == []
     assert [one["role"] for one in chat.model.asked[1].messages] == ["system", "user"]
     assert chat.said() == [FAB, "hello"]
-
-
-def test_with_the_memory_on_for_routing_too_a_message_is_stored_once(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "on")
-    chat.open().ask(FAB)
-    assert [one.role for one in chat.remembered()] == ["user", "assistant"]
 
 
 def test_other_windows_go_on_in_the_same_conversation(chat: Chat) -> None:
@@ -150,31 +113,12 @@ def test_a_named_conversation_is_one_of_its_own_and_is_resumed(chat: Chat) -> No
     assert titles == ["Buttons", "I want to add a login form"]
 
 
-def test_last_names_the_conversation_that_was_changed_last(mute: Chat) -> None:
-    with pytest.raises(kds.StoreError, match="no last session"):
-        mute.open(name="last")
-    shared = mute.open().ask(FAB)
-    answer = mute.open(name="last").ask(PURPLE)
-    assert answer.session == shared.session
-    assert answer.turn.context_ref == "FAB button"  # the very conversation, context and all
-
-
 def test_an_agent_can_be_named(chat: Chat) -> None:
     session = chat.open()
     assert session.ask("Make it purple", agent="PLAN").turn.agent == "work-planner"
     assert session.ask("Make it purple", agent="test-generator").turn.intent == "TEST"
     with pytest.raises(kds.DispatchError, match="no prompt file 'work-planer'"):
         session.ask("Make it purple", agent="work-planer")
-
-
-def test_small_talk_goes_to_the_model_and_a_question_of_the_router_does_not(chat: Chat) -> None:
-    chat.model.play(Text("Hello!"))
-    session = chat.open()
-    assert session.ask("hello").text == "Hello!"
-    answer = session.ask("the header")
-    if answer.turn.action == "clarify":
-        assert answer.text == answer.question == answer.turn.question
-        assert len(chat.model.asked) == 1
 
 
 def test_a_preview_is_what_is_sent_and_leaves_no_trace(chat: Chat) -> None:
@@ -207,12 +151,6 @@ def test_clearing_begins_afresh(chat: Chat) -> None:
     assert len(chat.remembered()) == 4
 
 
-def test_an_empty_message_is_refused(mute: Chat) -> None:
-    with pytest.raises(kds.MessageError) as caught:
-        mute.open().ask("  ")
-    assert caught.value.hint == "write what you want"
-
-
 @pytest.mark.parametrize("message", [None, b"hello", ["hello"], 5, {"message": "hello"}], ids=str)
 def test_what_is_no_text_is_refused_with_a_fix(mute: Chat, message: Any) -> None:
     session = mute.open()
@@ -220,50 +158,6 @@ def test_what_is_no_text_is_refused_with_a_fix(mute: Chat, message: Any) -> None
         with pytest.raises(kds.MessageError, match="is no message") as caught:
             ask(message)
         assert "pass a text" in str(caught.value.hint)
-
-
-@pytest.mark.parametrize(
-    ("agent", "hint"), [("PLANN", "did you mean PLAN?"), (5, "name an intent")]
-)
-def test_an_agent_that_is_none_is_refused_with_the_nearest(
-    mute: Chat, agent: Any, hint: str
-) -> None:
-    with pytest.raises(kds.DispatchError) as caught:
-        mute.open().ask(FAB, agent=agent)
-    assert hint in str(caught.value.hint)
-
-
-def test_the_first_message_of_a_fresh_folder_makes_the_workspace(
-    model: FakeProvider, tmp_path: Path
-) -> None:
-    folder = tmp_path / "fresh"
-    folder.mkdir()
-    model.play(Text("a plan"))
-    with kds.Session.open(folder) as session:
-        assert session.halt() is None
-        assert session.clear() == 0
-        assert list(folder.iterdir()) == []
-        assert session.ask(FAB).text == "a plan"
-    assert said_in(folder) == [FAB]
-    brain = folder / "kds-brain"
-    assert brain.stat().st_mode & 0o777 == 0o700
-    assert (brain / ".gitignore").read_text().startswith("# Conversations")
-
-
-def test_without_a_log_a_fresh_folder_stays_as_it_is(model: FakeProvider, tmp_path: Path) -> None:
-    folder = tmp_path / "fresh"
-    folder.mkdir()
-    with kds.Session.open(folder, log=False) as session:
-        assert session.ask(FAB).text == "ok"
-    assert [one.name for one in folder.rglob("*") if one.name != "kds-brain"] == []
-
-
-def test_a_slip_in_the_name_of_a_conversation_is_pointed_out(chat: Chat) -> None:
-    chat.open(name="Bells").ask(FAB)
-    assert chat.open(name="bells").warnings == ()
-    assert chat.open(name="Roof").warnings == ()
-    (told,) = chat.open(name="bels").warnings
-    assert told == "'bels' is a new conversation; did you mean 'Bells'?"
 
 
 def test_a_question_is_answered_from_the_indexed_documents(chat: Chat) -> None:

@@ -4,19 +4,11 @@ import csv
 import io
 import sqlite3
 from contextlib import closing
-from datetime import timedelta
 
 import pytest
 
-from kds.brain.clock import utc_now
 from kds.brain.memory.memory_store import SqliteStore
-from kds.router.intents.calibration import ReliabilityBin
-from kds.testing.metrics_report import report_metrics
-from kds.testing.metrics_tables import metrics_tables
-from kds.web.analytics_page import charts
-from kds.web.assets import Assets
-from kds.web.charts import Series, bars, columns, reliability
-from kds.web.rendering import Renderer
+from kds.web.charts import Series, bars, columns
 
 from .conftest import Site, Visitor
 
@@ -36,17 +28,6 @@ def measured(site: Site) -> None:
             "hits": 3, "counts": {"words": 5, "vectors": 2}, "timings_ms": {"total": 4.0},
             "used_tokens": 50, "budget_tokens": 100,
         })  # fmt: skip
-
-
-def test_where_nothing_was_measured_the_page_says_what_will_appear() -> None:
-    now = utc_now()
-    report = report_metrics((), since=now - timedelta(days=7), until=now, corrections=())
-    values = dict.fromkeys(("csrf", "here", "theme", "workspace"), "")
-    page = Renderer(Assets(), []).render("analytics.html", {
-        **values, "title": "", "notes": (), "warnings": (), "days": 7, "ranges": {},
-        "figures": list(metrics_tables(report)), "charts": charts(report),
-    })  # fmt: skip
-    assert "Nothing was measured in this time" in page
 
 
 def test_figures_are_drawn_and_stand_in_tables(site: Site, visitor: Visitor) -> None:
@@ -74,21 +55,6 @@ def test_every_table_can_be_downloaded(site: Site, visitor: Visitor) -> None:
         assert all(len(row) == len(heads) for row in rows)
 
 
-def test_a_table_that_is_not_there_is_told_with_those_that_are(
-    site: Site, visitor: Visitor
-) -> None:
-    measured(site)
-    answer = visitor.get("/analytics.csv?table=nothing")
-    assert answer.status_code == 404
-    assert "intents" in answer.text
-
-
-@pytest.mark.parametrize("days", ["0", "31", "-1", "a week", "<script>"])
-def test_days_that_are_no_choice_show_a_week(visitor: Visitor, days: str) -> None:
-    page = visitor.get("/analytics", params={"days": days}).text
-    assert 'href="/analytics?days=7" aria-current="true"' in page
-
-
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><b>'])
 def test_names_in_charts_are_text(name: str) -> None:
     drawn = [
@@ -96,9 +62,3 @@ def test_names_in_charts_are_text(name: str) -> None:
         bars(name, [(name, (1.0,))], [name]),
     ]
     assert all("<script" not in one and "<b>" not in one for one in drawn)
-
-
-def test_an_empty_chart_is_one_nevertheless() -> None:
-    assert "<svg" in columns("none", [], [])
-    assert "<svg" in bars("none", [], [])
-    assert "<circle" in reliability("one", [ReliabilityBin(0.5, 1.0, 3)])

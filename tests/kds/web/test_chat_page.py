@@ -165,31 +165,6 @@ def test_another_thing_that_was_meant_is_said_in_its_place(browser: Any) -> None
     assert "Make the login form purple" in browser.locator(".line.user").last.inner_text()
 
 
-def test_the_thing_that_was_meant_is_learned_and_forgotten_in_one_click(browser: Any) -> None:
-    say(browser, "Add a save button to the toolbar")
-    say(browser, "Add a cancel button to the footer")
-    turn = say(browser, "Make the button red")
-    assert "read as Make the cancel button red" in turn.inner_text()
-    turn.locator("summary", has_text="Not what I meant").click()
-    count = browser.locator(".line.user").count()
-    turn.get_by_label("What was meant").select_option("Make the save button red")
-    turn.get_by_role("button", name="Say it so").click()
-    browser.locator(".line.user").nth(count).wait_for()
-    undo = browser.locator("#alerts").get_by_role("button", name="Undo")
-    undo.wait_for()
-    assert "“the button” is “save button”" in browser.locator("#alerts").inner_text()
-
-    turn = say(browser, "Test the button")
-    assert "read as Test the save button" in turn.inner_text()
-    turn.locator("summary", has_text="Why").click()
-    assert "you taught it" in turn.locator("details[open]").inner_text()
-    undo.click()
-    browser.locator("#alerts", has_text="Taken back").wait_for()
-    assert "save" not in say(browser, "Move the cancel button up").inner_text()
-    turn = say(browser, "Test the button")
-    assert "read as Test the cancel button" in turn.inner_text()
-
-
 def test_questions_and_confirmations_are_buttons(browser: Any) -> None:
     say(browser, "commit this")
     browser.get_by_role("button", name="No").click()

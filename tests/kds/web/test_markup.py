@@ -33,16 +33,6 @@ GROWING = (
 )
 
 
-def test_a_paragraph_without_end_stays_plain_until_it_is_whole() -> None:
-    growing, said = GrowingText(), "One.\n\n" + "and **more** " * 400
-    assert growing.as_html(said) == as_html(said)  # from here on the second paragraph is known
-    said += "and **more** "
-    shown = growing.as_html(said)
-    assert "<p>One.</p>" in shown
-    assert "**more**" in shown
-    assert "<strong>more</strong>" in growing.as_html(said + "\n\nThe end.")
-
-
 def test_an_answer_that_grows_reads_as_if_it_was_whole() -> None:
     growing = GrowingText()
     for end in range(len(GROWING) + 1):

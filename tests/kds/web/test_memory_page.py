@@ -2,8 +2,6 @@
 
 import json
 
-from kds.brain.memory.memory_store import SqliteStore
-
 from .conftest import Site, Visitor
 
 MARKER = "Zanzibar-Quokka"
@@ -23,17 +21,6 @@ def said(site: Site, *messages: str, title: str = "") -> str:
 
 def bytes_below(site: Site) -> bytes:
     return b"".join(p.read_bytes() for p in site.workspace.brain.rglob("*") if p.is_file())
-
-
-def test_search_tells_where_it_was_said_with_the_scores_of_each_source(
-    site: Site, visitor: Visitor
-) -> None:
-    name = said(site, "Staging listens on port 8443.", "The retry policy has three attempts.")
-    page = visitor.get("/memory", params={"q": "which port does staging use"}).text
-    assert "Staging listens on port 8443." in page
-    assert f'href="/chat?session={name}"' in page
-    assert "lexical " in page
-    assert "Candidates: " in page
 
 
 def test_sessions_are_listed_and_tell_what_they_were_about(site: Site, visitor: Visitor) -> None:
@@ -95,13 +82,3 @@ def test_the_memory_is_examined_and_its_index_made_anew(site: Site, visitor: Vis
     assert "The memory is in order." in visitor.send_form("/memory/check").text
     told = visitor.send_form("/memory/check", rebuild="yes").text
     assert "The search index has been made anew." in told
-
-
-def test_pages_of_sessions_follow_each_other(site: Site, visitor: Visitor) -> None:
-    with SqliteStore(site.workspace.brain / "memory.db") as store:
-        for number in range(25):
-            store.create_session(title=f"Session number {number}")
-    first = visitor.get("/memory").text
-    assert "Session number 24" in first
-    assert "Session number 4<" not in first
-    assert "Session number 4<" in visitor.get("/memory?offset=20").text

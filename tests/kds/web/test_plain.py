@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.brain.errors import KdsError, StoreError
+from kds.brain.errors import KdsError
 from kds.brain.memory.export import from_json
 from kds.service.errors import NotServedError
 from kds.web.session_changes import MOST_ERASED, UNDO_S, Bin
@@ -41,17 +41,6 @@ def test_a_conversation_goes_on_by_forms_alone(visitor: Visitor) -> None:
     assert session_of(then) == session_of(first)
     assert "Make the FAB button purple" in then.text
     assert then.text.count('class="line user"') == 2
-
-
-def test_what_was_meant_is_chosen_on_a_page_of_its_own(visitor: Visitor) -> None:
-    first = visitor.send_form("/chat/send", message=FAB)
-    asked = {"session": session_of(first), "seq": "1"}
-    page = visitor.get("/chat/mend", params=asked)
-    assert '<option value="PLAN" selected>' in page.text
-    assert "<html" in page.text
-    part = visitor.get("/chat/mend", params=asked, headers=HTMX)
-    assert "<html" not in part.text
-    assert visitor.get("/chat/mend", params={**asked, "seq": "0"}).status_code == 404
 
 
 def test_a_thing_that_was_meant_is_learned_by_forms_alone(visitor: Visitor) -> None:
@@ -120,15 +109,6 @@ def test_an_answer_that_is_not_kept_is_shown_however_soon_it_comes(
         assert part.count('class="line user"') == 1
 
 
-def test_a_model_that_fails_is_told_with_its_prompt(
-    visitor: Visitor, provider: FakeProvider
-) -> None:
-    provider.play(Text(""))
-    answer = visitor.send_form("/chat/send", message=FAB)
-    assert "gave no text" in answer.text
-    assert "The prompt for work-planner" in answer.text
-
-
 @pytest.mark.parametrize("message", ["", "  \r\n ", "x" * 100_001])
 def test_what_is_no_message_is_refused_in_words(visitor: Visitor, message: str) -> None:
     page = visitor.send_form("/chat/send", message=message)
@@ -170,16 +150,6 @@ def test_a_long_session_comes_a_page_at_a_time(visitor: Visitor) -> None:
     assert "Earlier messages" not in first.text
 
 
-def test_sessions_are_searched_and_come_a_page_at_a_time(visitor: Visitor) -> None:
-    file = archive(*((f"n{at}", f"Talk {at} of trees", ["hello"]) for at in range(35)))
-    visitor.send_form("/chat/import", files={"file": ("all.json", file)})
-    page = visitor.get("/chat").text
-    assert page.count('class="title"') == 30
-    assert visitor.get("/chat?offset=30").text.count('class="title"') == 5
-    assert visitor.get("/chat?search=TREES+34").text.count('class="title"') == 1
-    assert "No session is called that" in visitor.get("/chat?search=houses").text
-
-
 def test_a_session_is_written_out_and_read_in(visitor: Visitor) -> None:
     session = session_of(visitor.send_form("/chat/send", message=FAB))
     visitor.send_form("/chat/rename", session=session, title='Grüne "Knöpfe"\r\nX: y')
@@ -196,25 +166,6 @@ def test_a_session_is_written_out_and_read_in(visitor: Visitor) -> None:
         assert told in wrong.text
     none = visitor.send_form("/chat/import")
     assert "no file was chosen" in none.text
-
-
-def test_another_tab_gets_what_it_has_not_shown(visitor: Visitor) -> None:
-    session = session_of(visitor.send_form("/chat/send", message=FAB))
-    asked = {"session": session, "after": "0"}
-    assert FAB in visitor.get("/chat/since", params=asked).text
-    assert visitor.get("/chat/since", params={**asked, "after": "1"}).status_code == 204
-
-
-def test_with_the_memory_off_the_chat_goes_on_and_says_so(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "off")
-    assert "The memory is off" in visitor.get("/chat").text
-    part = by_script(visitor, FAB)
-    assert "PLAN" in part.text
-    assert "The prompt for work-planner" in part.text
-    monkeypatch.delenv("KDS_MEMORY")
-    assert visitor.get("/chat").text.count('class="title"') == 0
 
 
 def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor) -> None:
@@ -248,20 +199,6 @@ def test_what_was_erased_comes_back_for_a_while_to_its_own_workspace() -> None:
     names = [kept.put("/a", found) for _ in range(MOST_ERASED + 1)]
     with pytest.raises(NotServedError):
         kept.take("/a", names[0])
-
-
-def test_a_store_that_fails_is_a_page_that_says_how_to_mend_it(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(*_: object, **__: object) -> None:
-        raise StoreError("the disk is <full>", where="memory.sqlite3", hint="free some space")
-
-    monkeypatch.setattr("kds.web.sidebar.session_page", failing)
-    answer = visitor.get("/chat")
-    assert answer.status_code == 500
-    assert "the disk is &lt;full&gt;" in answer.text
-    assert "memory.sqlite3" in answer.text
-    assert "To mend it: free some space" in answer.text
 
 
 def test_an_erased_session_does_not_begin_anew_from_another_tab(

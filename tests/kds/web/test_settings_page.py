@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from kds.api.settings_keys import KEYS, meanings
 from kds.brain.discovery import OWN_SETTINGS
 from kds.service.service_client import ServiceClient
 
@@ -17,12 +16,6 @@ def unset(site: Site) -> Iterator[None]:
     """The service serves other tests, too."""
     yield
     site.workspace.settings_path.unlink(missing_ok=True)
-
-
-def test_every_setting_stands_there_with_what_it_does(visitor: Visitor) -> None:
-    page = visitor.get("/settings").text
-    assert all(f"<code>{key}</code>" in page for key in KEYS)
-    assert [key for key, place in KEYS.items() if not meanings().get(place)] == []
 
 
 def test_a_change_is_written_beside_what_stands_in_the_file(site: Site, visitor: Visitor) -> None:
@@ -84,18 +77,6 @@ def test_a_page_chooses_neither_code_to_run_nor_another_machine_for_messages_and
     assert answer.status_code == 400
     assert f"kds config set {key} VALUE --own" in answer.text
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_model_of_this_machine_and_one_by_its_name_are_set_from_the_page(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    own = tmp_path / "own.yaml"
-    monkeypatch.setenv(OWN_SETTINGS, str(own))
-    url = "http://localhost:11434/v1"
-    assert visitor.send_form("/settings", key="model.base_url", value=url, file="own").is_success
-    assert visitor.send_form("/settings", key="model.name", value="openai:x", file="own").is_success
-    assert url in own.read_text(encoding="utf-8")
-    assert "openai:x" in own.read_text(encoding="utf-8")
 
 
 def test_health_says_what_doctor_finds(visitor: Visitor) -> None:

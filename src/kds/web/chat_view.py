@@ -1,16 +1,83 @@
-"""A conversation as the page shows it: its messages, what KDS made of them, what may come next."""
+"""A conversation as the page shows it, what KDS made of each message, and the list of sessions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from kds.api.session_names import all_sessions, session_page
 from kds.brain.context.work import Offer
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Session
 from kds.brain.passages.values import Message
-from kds.brain.turn import Turn
+from kds.brain.turn import Reference, Turn
+from kds.router.prompts.library import PromptLibrary
+from kds.service.workspaces import ServedWorkspace
 from kds.session.memory import KDS
 from kds.web.talks import Talk, Telling
-from kds.web.turn_view import Choice, TurnView, choices_of, view_of
+from kds.web.visit import Visit
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a message; one that points back has a reference."""
+
+    text: str
+    reference: Reference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An intent that a message may have, in words."""
+
+    intent: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """A turn beside its message."""
+
+    turn: Turn
+    spans: tuple[Span, ...]
+    implied: tuple[Reference, ...]
+    """What the message refers to without a word for it."""
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether the message is read otherwise than it was written."""
+        return bool(self.turn.expanded) and self.turn.expanded != self.turn.message
+
+
+def view_of(turn: Turn) -> TurnView:
+    """A turn as the page shows it."""
+    return TurnView(
+        turn,
+        tuple(spans_of(turn)),
+        tuple(one for one in turn.references if not one.text and one.target),
+    )
+
+
+def spans_of(turn: Turn) -> Iterator[Span]:
+    """The message in pieces; a reference within another one is left to that."""
+    place = 0
+    for one in sorted(turn.references, key=lambda found: (found.start, -found.end)):
+        if not one.text or one.start < place or turn.message[one.start : one.end] != one.text:
+            continue
+        if one.start > place:
+            yield Span(turn.message[place : one.start])
+        yield Span(one.text, one)
+        place = one.end
+    if place < len(turn.message):
+        yield Span(turn.message[place:])
+
+
+def choices_of(library: PromptLibrary, intents: tuple[str, ...] | None = None) -> list[Choice]:
+    """Intents in words: those of a question, or all that a message may have."""
+    agents = [one for one in library.agents() if one.intent]
+    names = [one.intent for one in agents] if intents is None else intents
+    says = {one.intent: one.ask or one.description for one in agents}
+    return [Choice(name, says.get(name) or name) for name in names if name]
+
 
 PAGE: Final = 50
 """Messages of a page; a session may have ten thousand."""
@@ -117,3 +184,44 @@ def _line(message: Message, turn: Turn | None) -> Line:
     same = turn is not None and turn.message == message.content
     view = view_of(turn) if turn is not None and same else None
     return Line(message.role, message.content, message.seq, message.speaker, view)
+
+
+SHOWN: Final = 30
+"""Sessions of a page."""
+
+FOUND: Final = 100
+"""Sessions that a search shows at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """What stands beside the chat."""
+
+    sessions: tuple[Session, ...]
+    search: str = ""
+    earlier: int | None = None
+    """Where the next page begins."""
+    chosen: str | None = None
+
+
+async def sidebar(visit: Visit, chosen: str | None = None) -> Sidebar:
+    """The sessions that the address asks for; ``chosen`` is the one that is open."""
+    search, offset = visit.text("search").strip(), visit.number("offset", 0)
+
+    def read() -> Sidebar:
+        if search:
+            return Sidebar(found(visit.served, search), search, None, chosen)
+        store = visit.served.memory_if_any()
+        sessions, following = session_page(store, limit=SHOWN, offset=offset)
+        return Sidebar(sessions, "", following, chosen)
+
+    return await visit.archive(read)
+
+
+def found(served: ServedWorkspace, search: str) -> tuple[Session, ...]:
+    """The sessions whose title or id has every word of ``search``."""
+    store, words = served.memory_if_any(), search.casefold().split()
+    every = all_sessions(store) if store else ()
+    texts = ((one, f"{one.title} {one.id}".casefold()) for one in every)
+    named = (one for one, text in texts if all(word in text for word in words))
+    return tuple(one for _, one in zip(range(FOUND), named, strict=False))
