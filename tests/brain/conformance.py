@@ -68,15 +68,6 @@ class Axes:
 class SessionConformance:
     """Sessions and messages."""
 
-    def test_a_new_session_is_empty_and_can_be_found(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
-        session = store.create_session(document_context="spec.md")
-        assert session == store.session(session.id) == store.find_session(session.id)
-        assert (session.title, session.message_count, session.token_count) == ("", 0, 0)
-        assert (session.created_at, session.updated_at) == (clock.now, clock.now)
-        assert session.document_context == "spec.md"
-
     def test_an_id_can_be_chosen_once(self, store: MemoryStore) -> None:
         assert store.create_session(session_id="mine").id == "mine"
         with pytest.raises(StoreError, match="already") as caught:
@@ -131,13 +122,6 @@ class SessionConformance:
         assert store.messages(session.id, last=0) == ()
         assert store.message(told[2].id) == told[2]
 
-    def test_messages_and_tokens_are_counted(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        told = say(store, session, "Make the FAB button purple", CODE)
-        found = store.session(session.id)
-        assert found.message_count == 2
-        assert found.token_count == sum(message.tokens for message in told) > 10
-
     def test_sessions_are_isolated(self, store: MemoryStore) -> None:
         here, there = store.create_session(), store.create_session()
         say(store, here, "the walrus is here")
@@ -168,11 +152,6 @@ class SessionConformance:
         ):
             with pytest.raises(StoreError, match="another message"):
                 store.append(place.id, role, text, message_id="m-1")  # type: ignore[arg-type]
-
-    def test_a_role_that_is_none_is_refused(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        with pytest.raises(StoreError, match="not a role"):
-            store.append(session.id, "oracle", "x")  # type: ignore[arg-type]
 
     def test_secrets_do_not_reach_the_store_and_code_does(self, store: MemoryStore) -> None:
         session = store.create_session()
@@ -215,11 +194,6 @@ class SessionConformance:
         for unreadable in (" ", "\0"):
             with pytest.raises(MessageError, match="empty"):
                 store.rename(session.id, unreadable)
-
-    def test_the_document_can_be_changed(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        assert store.set_document(session.id, "lease.pdf").document_context == "lease.pdf"
-        assert store.set_document(session.id, None).document_context is None
 
     def test_a_deleted_session_is_gone_with_all_it_held(self, store: MemoryStore) -> None:
         kept, gone = store.create_session(), store.create_session()
@@ -398,11 +372,6 @@ class SearchConformance:
         found = store.search_identifiers([name], limit=5)
         assert [one.kind for one in store.passages([hit.chunk_id for hit in found])] == ["code"]
 
-    def test_frequencies_count_chunks(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "services here", *["filler"] * 3)
-        assert store.document_frequencies(["service", "unheard"]) == {"service": 1, "unheard": 0}
-
 
 class ProfileConformance:
     """Consent and the profile."""
@@ -443,10 +412,6 @@ class ProfileConformance:
         ]
         assert store.profile.events()[-1].at == clock.now
         assert "Quux" not in json.dumps([event.purpose for event in store.profile.events()])
-
-    def test_secrets_in_the_profile_are_marked(self, store: MemoryStore) -> None:
-        store.profile.grant("answers")
-        assert "hunter2" not in store.profile.save(Profile(about="password: hunter2")).about
 
     def test_the_profile_is_found_by_words_and_by_meaning(self, store: MemoryStore) -> None:
         store.profile.grant("answers")
@@ -504,12 +469,6 @@ class EntityConformance:
         clock.move(hours=4)
         assert store.entities.expire() == 1
         assert store.entities.expire() == 0
-
-    def test_it_can_be_forgotten(self, store: MemoryStore) -> None:
-        store.entities.note("s", terms={"a": "b"})
-        assert store.entities.forget("s")
-        assert not store.entities.forget("s")
-        assert store.entities.load("s") is None
 
     def test_metrics_come_back_by_name_and_time(self, store: MemoryStore, clock: HandClock) -> None:
         start = clock.now

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kds.brain.context.journal import FUTURE_TOLERANCE, LIMIT, MAX_AGE, ContextJournal
 from kds.brain.errors import StoreError
 from kds.brain.files import locked
-from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
 
 from ..conftest import HandClock  # what all tests of the brain share
@@ -63,15 +62,6 @@ def test_what_was_logged_is_loaded_oldest_first(journal: ContextJournal, clock: 
     assert journal.load().entries == (first, second)
 
 
-def test_a_topic_switch_drops_what_was_before_in_the_same_write(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
-    journal.log(entry(clock, "I want to add a FAB button"))
-    switch = entry(clock, "Actually, let's work on dark mode first")
-    assert journal.log(switch, fresh=True).entries == (switch,)
-    assert on_disk(path) == [switch.user_message]
-
-
 def test_clearing_counts_and_forgets_everything(
     journal: ContextJournal, clock: HandClock, path: Path
 ) -> None:
@@ -101,26 +91,6 @@ def test_an_entry_lives_two_hours_and_then_leaves_the_disk(
     assert [entry.user_message for entry in loaded.entries] == ["young"]
     assert loaded.expired == 1
     assert on_disk(path) == ["young"]
-
-
-def test_too_many_lines_in_the_file_leave_the_disk_on_load(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
-    many = ContextJournal(path, clock=clock, limit=15)
-    for number in range(15):
-        many.log(entry(clock, str(number)))
-    loaded = journal.load()
-    assert len(loaded.entries) == LIMIT
-    assert loaded.rotated == 5
-    assert on_disk(path) == [str(number) for number in range(5, 15)]
-
-
-def test_a_message_that_is_too_old_already_is_not_kept(
-    journal: ContextJournal, clock: HandClock
-) -> None:
-    late = entry(clock)
-    clock.move(hours=3)
-    assert journal.log(late).entries == ()
 
 
 def test_a_line_from_the_near_future_is_kept_and_one_from_beyond_is_set_aside(
@@ -166,21 +136,6 @@ def test_the_limits_hold_under_any_clock(moves: list[tuple[timedelta, bool]]) ->
             assert on_disk(journal.text.path) == [kept.user_message for kept in logged.entries]
 
 
-@settings(max_examples=40)
-@given(st.text(), st.none() | st.text(), st.none() | st.text())
-def test_any_text_comes_back_as_it_may_be_stored(
-    message: str, session: str | None, reference: str | None
-) -> None:
-    clock = HandClock()
-    with tempfile.TemporaryDirectory() as folder:
-        journal = ContextJournal(Path(folder) / "context.jsonl", clock=clock)
-        logged = journal.log(ContextEntry(clock.now, message, "PLAN", session, reference))
-        (loaded,) = journal.load().entries
-        assert (loaded,) == logged.entries
-        assert loaded.user_message == storable(message)
-        assert loaded.context_ref == (None if reference is None else storable(reference))
-
-
 # -- what is stored -----------------------------------------------------------------------
 
 
@@ -220,15 +175,6 @@ def test_files_are_for_their_owner_alone_under_any_umask(
     assert made == dict.fromkeys([path.name, f"{path.name}.lock", f"{path.name}.bad"], 0o600)
 
 
-def test_a_file_open_to_others_is_closed_by_the_next_write(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
-    journal.log(entry(clock))
-    path.chmod(0o644)
-    journal.log(entry(clock))
-    assert mode_of(path) == 0o600
-
-
 def test_fields_this_version_does_not_know_survive(
     journal: ContextJournal, clock: HandClock, path: Path
 ) -> None:
@@ -262,32 +208,6 @@ def test_damaged_lines_are_set_aside_and_the_rest_is_kept(
     assert journal.load().warnings == ()
 
 
-def test_damage_found_while_logging_is_set_aside_too(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
-    path.parent.mkdir()
-    path.write_bytes(b"damaged")
-    logged = journal.log(entry(clock, "a"))
-    assert len(logged.warnings) == 1
-    assert journal.text.aside.path.read_bytes() == b"damaged\n"
-    assert on_disk(path) == ["a"]
-
-
-def test_what_cannot_be_set_aside_stays_where_it_is(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
-    journal.log(entry(clock, "a"))
-    content = path.read_bytes() + b"damaged\n"
-    path.write_bytes(content)
-    journal.text.aside.path.mkdir()
-    loaded = journal.load()
-    assert [entry.user_message for entry in loaded.entries] == ["a"]
-    assert "left where it is" in loaded.warnings[0]
-    with pytest.raises(StoreError):
-        journal.log(entry(clock, "b"))
-    assert path.read_bytes() == content
-
-
 # -- files that are none of ours ----------------------------------------------------------
 
 
@@ -318,14 +238,6 @@ def test_a_folder_or_a_pipe_in_its_place_is_a_clear_error(
         journal.load()
 
 
-def test_a_workspace_folder_that_is_a_file_is_a_clear_error(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
-    path.parent.touch()
-    with pytest.raises(StoreError):
-        journal.log(entry(clock))
-
-
 # -- read-only, full, held ----------------------------------------------------------------
 
 
@@ -347,31 +259,6 @@ def test_a_read_only_file_is_still_read_and_not_changed(
     with pytest.raises(StoreError, match="read-only"):
         journal.clear()
     assert path.read_bytes() == content
-
-
-def test_a_read_only_workspace_is_still_read_and_not_changed(
-    users_folder: Path, clock: HandClock
-) -> None:
-    path = users_folder / "kds-brain" / "context.jsonl"
-    journal = ContextJournal(path, clock=clock)
-    journal.log(entry(clock, "a"))
-    path.write_bytes(path.read_bytes() + b"damaged\n")
-    content = path.read_bytes()
-    path.parent.chmod(0o500)
-    loaded = journal.load()
-    assert [entry.user_message for entry in loaded.entries] == ["a"]
-    assert "read-only" in loaded.warnings[-1]
-    with pytest.raises(StoreError):
-        journal.log(entry(clock))
-    assert path.read_bytes() == content
-    assert sorted(file.name for file in path.parent.iterdir()) == [path.name, f"{path.name}.lock"]
-
-
-def test_a_file_that_may_not_be_read_is_a_clear_error(users_folder: Path, clock: HandClock) -> None:
-    path = users_folder / "context.jsonl"
-    path.touch(mode=0)
-    with pytest.raises(StoreError, match="Permission denied"):
-        ContextJournal(path, clock=clock).load()
 
 
 def test_a_lock_that_is_held_is_a_clear_error_for_writers_and_no_obstacle_for_readers(

@@ -1,5 +1,5 @@
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import example, given
@@ -38,16 +38,6 @@ def test_a_feature_is_named_by_its_words(feature: str, name: str) -> None:
 
 def test_a_secret_in_a_feature_does_not_reach_the_name() -> None:
     assert "hunter2" not in slug("login with password: hunter2")
-
-
-def test_the_session_carries_the_utc_date() -> None:
-    late = datetime(2025, 11, 3, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
-    assert session_id("FAB button", late) == "fab-button-20251104"
-
-
-def test_a_time_without_a_zone_is_refused() -> None:
-    with pytest.raises(ValueError, match="aware"):
-        session_id("FAB button", datetime(2025, 11, 3))
 
 
 @given(st.text())

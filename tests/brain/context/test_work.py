@@ -1,31 +1,25 @@
 """The work in progress in a file and on a server: private, short-lived, taken out once."""
 
 import json
-import stat
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.brain.context.journal import FUTURE_TOLERANCE, MAX_AGE
+from kds.brain.context.journal import MAX_AGE
 from kds.brain.context.work import (
     NOTHING,
     Halted,
     Offer,
     Work,
     WorkFile,
-    WorkInMemory,
-    decode,
-    encode,
     tidy_work,
 )
-from kds.brain.errors import StoreError
-from kds.brain.files import LockedFile, locked
+from kds.brain.files import LockedFile
 from kds.brain.turn import ContextEntry, Reference, Turn
 
 from ..conftest import HandClock, MakeText  # what all tests of the brain share
@@ -68,11 +62,6 @@ def turn(clock: HandClock, message: str = "commit this") -> Turn:
     )
 
 
-def test_nothing_is_under_way_and_looking_makes_no_file(file: WorkFile, tmp_path: Path) -> None:
-    assert file.load().work == NOTHING
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_work_is_found_again_without_the_prompt(work: WorkFile, clock: HandClock) -> None:
     halted = Halted(("work-planner",), ("TEST",), "e0")
     offers = (Offer("TEST", "test-generator", "it is built", chosen=True),)
@@ -80,12 +69,6 @@ def test_work_is_found_again_without_the_prompt(work: WorkFile, clock: HandClock
     work.change(lambda _: todo)
     again = WorkFile(work.text, clock=clock)
     assert again.load().work == replace(todo, turn=replace(turn(clock), prompt=""))
-
-
-def test_only_the_owner_may_read_it(file: WorkFile, path: Path) -> None:
-    file.change(lambda _: PENDING)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
 def test_secrets_do_not_reach_the_disk(work: WorkFile, clock: HandClock) -> None:
@@ -104,25 +87,6 @@ def test_it_expires_like_the_context_and_leaves_the_disk(work: WorkFile, clock: 
     clock.move(seconds=1)
     assert work.load().work == NOTHING
     assert work.text.read() is None
-
-
-def test_work_of_the_future_confirms_nothing(work: WorkFile, clock: HandClock) -> None:
-    work.change(lambda _: PENDING)
-    clock.now -= FUTURE_TOLERANCE + timedelta(seconds=1)
-    assert work.load().work == NOTHING
-
-
-def test_a_change_returns_what_was_there_before(work: WorkFile) -> None:
-    work.change(lambda _: PENDING)
-    assert work.change(Work.idle).work == PENDING
-    assert work.load().work == Work(session="s1")
-
-
-def test_what_says_nothing_any_more_is_removed(work: WorkFile) -> None:
-    work.change(lambda _: PENDING)
-    work.change(lambda _: NOTHING)
-    assert work.text.read() is None
-    assert work.change(Work.idle).work == NOTHING
 
 
 def test_a_change_that_fails_changes_nothing(work: WorkFile) -> None:
@@ -149,38 +113,6 @@ def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkFile, path: 
     assert not path.exists()
 
 
-def test_a_field_of_the_wrong_type_is_set_aside(work: WorkFile) -> None:
-    work.change(lambda _: PENDING)
-    data = json.loads(work.text.read() or b"")
-    work.text.replace(json.dumps(data | {"confirm": 7}).encode())
-    [warning] = work.load().warnings
-    assert "set aside in work.json.bad" in warning
-    assert work.load().warnings == ()
-
-
-def test_clearing_forgets_what_was_set_aside_too(work: WorkFile) -> None:
-    work.text.replace(b"{")
-    work.change(lambda _: PENDING)
-    assert work.text.aside.read() == b"{"
-    work.clear()
-    assert (work.text.read(), work.text.aside.read()) == (None, None)
-
-
-def test_a_lock_that_is_held_is_an_error(path: Path, clock: HandClock) -> None:
-    file = WorkFile(LockedFile(path), clock=clock, lock_timeout_s=0.01)
-    path.parent.mkdir()
-    with locked(path, timeout_s=1), pytest.raises(StoreError, match="held the lock"):
-        file.change(lambda _: PENDING)
-
-
-def test_work_in_memory_behaves_the_same() -> None:
-    store = WorkInMemory()
-    assert store.change(lambda _: PENDING).work == NOTHING
-    assert store.change(Work.idle).work == PENDING
-    store.clear()
-    assert store.load().work == NOTHING
-
-
 def test_old_files_of_other_conversations_are_tidied(
     file: WorkFile, path: Path, clock: HandClock
 ) -> None:
@@ -191,14 +123,6 @@ def test_old_files_of_other_conversations_are_tidied(
     assert tidy_work(path.parent, now=lambda: written + MAX_AGE.total_seconds()) == 0
     assert tidy_work(path.parent, now=lambda: written + MAX_AGE.total_seconds() + 1) == 1
     assert list(path.parent.iterdir()) == [other]
-
-
-def test_tidying_does_not_follow_a_link(file: WorkFile, path: Path, tmp_path: Path) -> None:
-    file.change(lambda _: PENDING)
-    link = tmp_path / "link"
-    link.symlink_to(path.parent)
-    assert tidy_work(link, now=lambda: path.stat().st_mtime + 1e6) == 0
-    assert path.exists()
 
 
 def test_of_many_at_once_one_gets_the_confirmation(work: WorkFile) -> None:
@@ -231,15 +155,6 @@ _WORKS = st.builds(
     halted=st.none() | st.builds(Halted, _NAMES, _NAMES, _TEXTS),
     session=st.none() | _TEXTS,
 )
-
-
-@given(_WORKS)
-def test_reading_what_was_written_is_stable(work: Work) -> None:
-    at = HandClock().now
-    read, written_at = decode(encode(work, at=at))
-    assert written_at == at
-    assert decode(encode(read, at=at)) == (read, at)
-    assert (read.confirm is None, len(read.rest)) == (work.confirm is None, len(work.rest))
 
 
 @given(st.binary(max_size=200) | st.recursive(

@@ -15,11 +15,6 @@ def terms(session: EntitySession) -> list[str]:
     return [antecedent.term for antecedent in session.antecedents()]
 
 
-def test_nothing_is_known_of_a_new_conversation(session: EntitySession) -> None:
-    assert session.antecedents() == ()
-    assert session.memory() is None
-
-
 def test_terms_come_back_oldest_first_with_their_answers(session: EntitySession) -> None:
     session.remember_turn(["login form"], answer="Done. The login form has two fields.")
     session.remember_turn(["FAB  button"], answer="It is purple now.")
@@ -30,12 +25,6 @@ def test_terms_come_back_oldest_first_with_their_answers(session: EntitySession)
         1,
     )
     assert (second.term, second.snippet, second.turns_ago) == ("FAB button", "It is purple now.", 0)
-
-
-def test_what_is_named_again_is_the_newest_again(session: EntitySession) -> None:
-    for term in ("login form", "FAB button", "Login form"):
-        session.remember_turn([term])
-    assert terms(session) == ["FAB button", "Login form"]
 
 
 def test_terms_fade_after_some_turns(session: EntitySession) -> None:
@@ -64,11 +53,6 @@ def test_a_new_topic_begins_with_nothing(session: EntitySession) -> None:
     assert terms(session) == ["dark mode"]
     assert session.forget()
     assert not session.forget()
-
-
-def test_secrets_are_not_kept(session: EntitySession) -> None:
-    session.remember_turn(["login form"], answer="The login form takes password: hunter2")
-    assert "hunter2" not in session.antecedents()[0].snippet
 
 
 def test_a_snippet_is_the_beginning_when_no_sentence_names_the_term() -> None:

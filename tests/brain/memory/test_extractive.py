@@ -23,11 +23,6 @@ def step_by_step(pairs: tuple[tuple[Role, str], ...]) -> str:
 
 
 @pytest.mark.parametrize("fact", FACTS)
-def test_every_fact_of_a_conversation_is_kept(fact: str) -> None:
-    assert fact in summarise(spoken(CONVERSATION), "")
-
-
-@pytest.mark.parametrize("fact", FACTS)
 def test_every_fact_is_kept_from_summary_to_summary(fact: str) -> None:
     assert fact in step_by_step(CONVERSATION)
 
@@ -46,22 +41,9 @@ def test_what_does_not_fit_is_chosen_by_value_and_counted() -> None:
     assert digest.left_out == digest.facts - digest.kept > 0
 
 
-def test_what_was_left_out_before_is_still_counted() -> None:
-    small = Limit(words=40, tokens=40)
-    first = summarise.digest(spoken(CONVERSATION), limit=small)
-    second = summarise.digest((), first.text, limit=small)
-    assert second.left_out >= first.left_out
-
-
 def test_nothing_said_makes_no_summary() -> None:
     assert summarise((), "") == ""
     assert summarise(spoken([("user", "Ok."), ("assistant", " ")]), "") == ""
-
-
-def test_a_limit_of_nothing_leaves_nothing() -> None:
-    digest = summarise.digest(spoken(CONVERSATION), limit=Limit(0, 0))
-    assert digest.text == ""
-    assert digest.left_out == digest.facts
 
 
 AMOUNTS = st.integers(min_value=11, max_value=99_999).map(lambda n: f"${n:,}")

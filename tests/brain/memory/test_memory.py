@@ -10,7 +10,6 @@ import pytest
 from conformance import HandClock
 from spoken import CONVERSATION, FACTS
 
-from kds.brain.errors import KdsError
 from kds.brain.memory.memory import ConversationMemory, Rewriter, Tools
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.summarizer import Summarizer
@@ -55,27 +54,12 @@ def measured(memory: ConversationMemory, name: str) -> list[dict[str, object]]:
     return [metric.data for metric in memory.store.metrics.since(START, name=name)]
 
 
-def test_opening_makes_no_file(chat: Chat) -> None:
-    memory = chat.open()
-    assert memory.flags.enabled
-    assert not chat.file.exists()
-
-
 def test_a_surface_that_only_routes_does_not_remember_unless_told(chat: Chat) -> None:
     routes = Tools(on_by_default=False)
     memory = ConversationMemory.open(chat.workspace, routes, environ=chat.environ)
     assert memory.flags.enabled is False
     chat.environ["KDS_MEMORY"] = "1"
     assert memory.flags.enabled
-
-
-def test_early_turns_cost_no_summary(chat: Chat) -> None:
-    memory = chat.open()
-    talk(memory, 4)
-    window = memory.window("s", "next?")
-    assert window.summary == ""
-    assert [message.role for message in window.messages] == ["user", "assistant"] * 4 + ["user"]
-    assert memory.store.summaries("s") == ()
 
 
 def test_what_has_left_the_window_is_in_the_summary(chat: Chat) -> None:
@@ -90,14 +74,6 @@ def test_what_has_left_the_window_is_in_the_summary(chat: Chat) -> None:
     assert window.tokens.total <= 1100
 
 
-def test_a_window_is_the_same_after_a_restart(chat: Chat) -> None:
-    memory = chat.open()
-    talk(memory, 13)
-    before = memory.window("s", "next?")
-    memory.close()
-    assert chat.open().window("s", "next?") == before
-
-
 def test_a_question_that_was_added_already_is_not_sent_twice(chat: Chat) -> None:
     memory = chat.open()
     talk(memory, 2)
@@ -105,22 +81,6 @@ def test_a_question_that_was_added_already_is_not_sent_twice(chat: Chat) -> None
     sent = [message.content for message in memory.window("s", "the password is: hunter2").messages]
     assert sent[-1] == "the password is: hunter2"
     assert len(sent) == 5
-
-
-def test_sessions_do_not_see_each_other(chat: Chat) -> None:
-    memory = chat.open()
-    talk(memory, 9, session="a")
-    memory.add("b", "user", "hello")
-    window = memory.window("b", "next?")
-    assert [message.content for message in window.messages] == ["hello", "next?"]
-    assert memory.window("none", "next?").tokens.total == 2
-
-
-def test_a_session_is_resumed_or_begun(chat: Chat) -> None:
-    memory = chat.open()
-    first = memory.begin(title="Exports", document="a.md")
-    assert memory.begin(first.id) == first
-    assert (first.title, first.document_context) == ("Exports", "a.md")
 
 
 def test_every_five_replies_make_a_summary_that_can_be_found(chat: Chat) -> None:
@@ -152,15 +112,6 @@ def test_a_recall_asks_what_the_question_was_rewritten_to(chat: Chat) -> None:
     assert memory.recall("who added it?", session="s").query == "who added it?"
 
 
-def test_a_rewriter_that_fails_leaves_the_question_as_typed(chat: Chat) -> None:
-    def broken(query: str) -> str:
-        raise KdsError("no rules")
-
-    found = chat.open(rewrite=broken).recall("who?")
-    assert found.query == "who?"
-    assert "searched as typed: no rules" in found.notes
-
-
 def test_with_the_memory_off_nothing_is_stored_and_the_chat_goes_on(chat: Chat) -> None:
     chat.environ["KDS_MEMORY"] = "off"
     memory = chat.open()
@@ -172,16 +123,6 @@ def test_with_the_memory_off_nothing_is_stored_and_the_chat_goes_on(chat: Chat) 
     assert [one.content for one in memory.window(session.id, "next?").messages] == ["next?"]
     assert memory.recall("hello").recall.hits == ()
     assert not chat.file.exists()
-
-
-def test_the_memory_is_switched_on_without_a_restart(chat: Chat) -> None:
-    chat.environ["KDS_MEMORY"] = "off"
-    memory = chat.open()
-    session = memory.begin()
-    memory.add(session.id, "user", "forgotten")
-    chat.environ["KDS_MEMORY"] = "on"
-    memory.add(session.id, "user", "kept")
-    assert [one.content for one in memory.store.messages(session.id)] == ["kept"]
 
 
 def test_without_summaries_only_the_last_turns_go(chat: Chat) -> None:

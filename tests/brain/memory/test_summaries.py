@@ -5,7 +5,7 @@ import pytest
 from kds.brain.errors import StoreError
 from kds.brain.memory.extractive import ExtractiveSummarizer, Limit
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.memory.summaries import STORED_TURNS, Condensation
+from kds.brain.memory.summaries import Condensation
 from kds.brain.memory.summarizer import CheckedSummarizer, Made
 from kds.brain.passages.values import Summary, SummaryKind
 
@@ -30,16 +30,6 @@ def talk(store: SqliteStore, turns: int, *, first: int = 1) -> None:
         store.append("chat", "assistant", f"Added field{turn} in {turn + 10} ms.")
 
 
-def test_nothing_is_stored_before_enough_turns_have_left(
-    store: SqliteStore, condensation: Condensation
-) -> None:
-    talk(store, 8)
-    covered = condensation.cover("chat", 2 * (STORED_TURNS - 1), limit=LIMIT)
-    assert "module_3" in covered.text
-    assert "module_4" not in covered.text
-    assert store.summaries("chat") == ()
-
-
 def test_a_step_of_turns_is_stored_and_gone_on_from(
     store: SqliteStore, condensation: Condensation, made: list[tuple[str, Made]]
 ) -> None:
@@ -54,14 +44,6 @@ def test_a_step_of_turns_is_stored_and_gone_on_from(
     later = condensation.cover("chat", 10, limit=LIMIT)
     assert "module_1" in later.text
     assert "module_5" in later.text
-
-
-def test_a_summary_may_be_ahead_of_what_is_asked_for(
-    store: SqliteStore, condensation: Condensation
-) -> None:
-    talk(store, 8)
-    ahead = condensation.cover("chat", 12, limit=LIMIT)
-    assert condensation.cover("chat", 4, limit=LIMIT) == ahead
 
 
 def test_what_another_process_stored_is_gone_on_from(
@@ -84,15 +66,6 @@ def test_every_few_replies_make_a_summary_of_their_own(
         condensation.periodic("chat", 2 * turn, replies=every)
     stored = store.summaries("chat", kind="periodic")
     assert [(one.first_seq, one.last_seq) for one in stored] == ranges
-
-
-def test_a_long_backlog_is_said_not_to_be_in_the_summary(
-    store: SqliteStore, condensation: Condensation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kds.brain.memory.summaries.BACKLOG", 6)
-    talk(store, 4)
-    covered = condensation.cover("chat", 8, limit=LIMIT)
-    assert covered.notes == ("messages 1 to 2 are not in the summary",)
 
 
 def test_a_summary_that_cannot_be_stored_is_used_all_the_same(

@@ -60,13 +60,6 @@ def test_replies_are_shortened_and_questions_are_not() -> None:
     assert [message.cut for message in sent] == [False, True]
 
 
-def test_turns_that_do_not_fit_leave_from_the_oldest_on() -> None:
-    pairs = [("user", f"q{turn} " + "word " * 300) for turn in range(4)]
-    found = window(pairs)
-    assert [message.seq for message in found.messages] == [3, 4]
-    assert found.first_seq == 3
-
-
 def test_of_a_turn_that_does_not_fit_the_newest_messages_stay() -> None:
     found = window([("user", "word " * 900), *[("tool", "row " * 100)] * 5])
     assert found.messages[-1].seq == 6
@@ -80,24 +73,6 @@ def test_a_long_question_takes_its_room_from_the_others() -> None:
     assert found.tokens.query == 900
     assert found.tokens.total <= 1100
     assert found.notes == ("no room for the summary",)
-
-
-def test_a_question_beyond_the_whole_budget_is_cut_and_said_to_be() -> None:
-    found = window(talk(3), "word " * 5000)
-    assert found.messages[-1].cut
-    assert found.tokens.total <= 1100
-    assert found.notes == ("the question is longer than the budget and was cut",)
-
-
-def test_without_turns_the_question_goes_alone() -> None:
-    found = window(talk(3), "next?", turns=0)
-    assert [message.content for message in found.messages] == ["next?"]
-    assert found.first_seq == 7
-
-
-def test_an_empty_conversation_has_a_window_too() -> None:
-    assert window([], "first?").first_seq == 1
-    assert window([]).messages == ()
 
 
 def test_a_turn_begins_with_what_the_user_says() -> None:

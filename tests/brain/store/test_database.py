@@ -9,12 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conformance import HandClock, by_text, say
+from conformance import by_text, say
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.memory_store import MEMORY, SqliteStore
-from kds.brain.store import sqlite_opening as preparation
-from kds.brain.store.sqlite import Database
+from kds.brain.memory.memory_store import SqliteStore
 
 OpenStore = Callable[[], SqliteStore]
 
@@ -37,34 +35,11 @@ def test_every_file_is_private(open_store: OpenStore, memory_path: Path, umask: 
     assert set(found.values()) == {0o600}
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="permissions are not modes on Windows")
-def test_a_file_that_was_opened_up_is_private_again(
-    open_store: OpenStore, memory_path: Path
-) -> None:
-    open_store().close()
-    memory_path.chmod(0o644)
-    say(store := open_store(), store.create_session(), "one")
-    assert set(modes(memory_path.parent).values()) == {0o600}
-
-
 def test_a_link_is_not_followed(memory_path: Path, tmp_path: Path) -> None:
     memory_path.symlink_to(tmp_path / "elsewhere.db")
     with pytest.raises(StoreError, match="symbolic link"):
         SqliteStore(memory_path)
     assert not (tmp_path / "elsewhere.db").exists()
-
-
-def test_a_folder_in_its_place_is_told_as_one(memory_path: Path) -> None:
-    memory_path.mkdir()
-    with pytest.raises(StoreError, match="it is a folder") as caught:
-        SqliteStore(memory_path)
-    assert caught.value.hint == "move it away: KDS makes a new file"
-
-
-def test_a_missing_folder_is_an_error_with_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="folder") as caught:
-        SqliteStore(tmp_path / "nowhere" / "memory.db")
-    assert "make the folder" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("damage", ["garbage", "header", "middle"])
@@ -101,18 +76,6 @@ def test_a_damaged_file_is_set_aside_and_a_new_one_begun(
     assert open_store().warnings == ()
 
 
-def test_set_aside_files_are_never_overwritten(open_store: OpenStore, memory_path: Path) -> None:
-    for text in (b"first" * 99, b"second" * 99):
-        open_store().close()
-        memory_path.write_bytes(text)
-    open_store()
-    kept = sorted(memory_path.parent.glob("memory.db.bad-*"))
-    assert [path.read_bytes()[:5] for path in kept if not path.name.endswith(("-wal", "-shm"))] == [
-        b"first",
-        b"secon",
-    ]
-
-
 def test_a_log_whose_file_is_gone_is_set_aside(open_store: OpenStore, memory_path: Path) -> None:
     memory_path.with_name("memory.db-wal").write_bytes(b"remains")
     (warning,) = open_store().warnings
@@ -129,21 +92,6 @@ def test_the_database_of_another_program_is_left_alone(memory_path: Path) -> Non
     assert memory_path.read_bytes() == before
 
 
-def test_without_full_text_search_the_error_says_so(
-    memory_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Without(sqlite3.Connection):
-        def execute(self, sql: str, *rest: object) -> sqlite3.Cursor:  # type: ignore[override]
-            return super().execute(sql.replace("fts5_source_id", "no_such_function"), *rest)
-
-    connect = sqlite3.connect
-    monkeypatch.setattr(
-        preparation.sqlite3, "connect", lambda *a, **k: connect(*a, factory=Without, **k)
-    )
-    with pytest.raises(StoreError, match="without FTS5"):
-        SqliteStore(memory_path)
-
-
 def test_a_read_only_file_can_be_read(open_store: OpenStore, memory_path: Path) -> None:
     store = open_store()
     session = store.create_session()
@@ -158,18 +106,6 @@ def test_a_read_only_file_can_be_read(open_store: OpenStore, memory_path: Path) 
         store.append(session.id, "user", "more")
     assert caught.value.hint
     memory_path.chmod(0o600)
-
-
-def test_a_read_only_folder_can_be_read(users_folder: Path) -> None:
-    path = users_folder / "memory.db"
-    with SqliteStore(path) as store:
-        session = store.create_session()
-        say(store, session, "the walrus")
-    users_folder.chmod(0o500)
-    with SqliteStore(path) as store:
-        assert len(by_text(store, "walrus", limit=5)) == 1
-        with pytest.raises(StoreError, match="read-only"):
-            store.append(session.id, "user", "more")
 
 
 def test_a_full_disk_loses_nothing(open_store: OpenStore) -> None:
@@ -203,17 +139,6 @@ def test_a_failed_write_leaves_nothing(open_store: OpenStore) -> None:
         fail_inside()
     assert store.session(session.id).title == ""
     say(store, session, "still works")
-
-
-def test_a_lock_held_too_long_is_an_error(memory_path: Path, clock: HandClock) -> None:
-    holder = Database(memory_path, MEMORY, clock=clock)
-    waiting = SqliteStore(memory_path, clock=clock, timeout_s=0.05)
-    with holder.write(), pytest.raises(StoreError, match="locked") as caught:
-        waiting.create_session()
-    assert caught.value.where == str(memory_path)
-    waiting.create_session()
-    waiting.close()
-    holder.close()
 
 
 def test_a_damaged_index_is_made_anew_on_the_spot(open_store: OpenStore) -> None:

@@ -1,9 +1,6 @@
 """What was deleted is gone from the bytes of every file, not only from the answers."""
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -59,30 +56,6 @@ def test_a_deleted_session_leaves_no_bytes(open_store: OpenStore, memory_path: P
     assert traces(memory_path.parent) == {}
     assert by_text(other, MARKS[0], limit=50) == ()
     assert store.check().sound
-
-
-def test_a_cleanup_leaves_no_bytes(
-    open_store: OpenStore, memory_path: Path, clock: HandClock
-) -> None:
-    store = open_store()
-    fill(store)
-    clock.move(days=40)
-    kept = store.create_session()
-    say(store, kept, "kept")
-    assert len(store.cleanup(timedelta(days=30), dry_run=False).sessions) == 6
-    assert traces(memory_path.parent) == {}
-    assert [session.id for session in store.sessions()] == [kept.id]
-
-
-def test_copies_of_the_whole_memory_go_as_well(open_store: OpenStore, memory_path: Path) -> None:
-    store = open_store()
-    doomed = fill(store)
-    copy = memory_path.with_name("memory.db.backup-v0-20250101T000000Z")
-    with closing(sqlite3.connect(copy)) as target, store.database.read() as connection:
-        connection.backup(target)
-    assert copy.name in traces(memory_path.parent)
-    store.delete_session(doomed)
-    assert traces(memory_path.parent) == {}
 
 
 def test_a_withdrawn_profile_leaves_no_bytes_anywhere(

@@ -11,7 +11,7 @@ from conformance import HandClock, say
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import MEMORY, SqliteStore
-from kds.brain.store.migrations import FileKind, statements
+from kds.brain.store.migrations import FileKind
 from kds.brain.store.sqlite import Database
 
 ADD_COLOUR = "ALTER TABLE session ADD COLUMN colour TEXT NOT NULL DEFAULT 'purple';"
@@ -73,14 +73,6 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(old_file: Path, clock: Hand
         assert [message.content for message in store.messages("s")] == ["the walrus"]
 
 
-def test_steps_that_were_taken_before_one_fails_are_kept(old_file: Path, clock: HandClock) -> None:
-    with pytest.raises(StoreError):
-        Database(old_file, failing(NEXT), clock=clock)
-    database = Database(old_file, NEXT, clock=clock)
-    assert "colour" in columns(database)
-    database.close()
-
-
 @pytest.mark.parametrize("begun", ["", f"PRAGMA application_id = {MEMORY.application_id}"])
 def test_a_file_without_tables_becomes_a_memory(
     memory_path: Path, clock: HandClock, begun: str
@@ -92,17 +84,3 @@ def test_a_file_without_tables_becomes_a_memory(
         assert store.warnings == ()
         assert store.check().sound
         assert store.stats().schema_version == len(MEMORY.migrations)
-
-
-def test_a_read_only_older_file_is_refused(old_file: Path, clock: HandClock) -> None:
-    old_file.chmod(0o400)
-    with pytest.raises(StoreError, match="older KDS and read-only"):
-        Database(old_file, NEXT, clock=clock)
-    old_file.chmod(0o600)
-
-
-def test_a_script_is_cut_into_statements() -> None:
-    script = "CREATE TABLE a(x);\nCREATE TRIGGER t AFTER INSERT ON a BEGIN\n SELECT 1;\nEND;\n"
-    assert [text.split()[1] for text in statements(script)] == ["TABLE", "TRIGGER"]
-    with pytest.raises(ValueError, match="unfinished"):
-        statements("CREATE TABLE a(")

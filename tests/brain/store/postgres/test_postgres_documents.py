@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conformance import HandClock
 from document_conformance import DocumentConformance
 from document_recall_conformance import RecallConformance
 from document_texts import putting, stock
@@ -12,8 +11,6 @@ from document_texts import putting, stock
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import DocumentRecall
-from kds.brain.memory.postgres_store import PostgresStore
-from kds.brain.store.postgres import Server
 
 OpenDocuments = Callable[..., PostgresDocuments]
 
@@ -70,29 +67,3 @@ def test_a_check_tells_what_is_wrong_and_an_index_can_be_made_anew(
     problems = documents.rebuild().problems
     assert "documents count their passages wrong: 1" in problems
     assert "passages reach beyond their section: 1" in problems
-
-
-def test_what_is_indexed_at_once_is_what_would_be_indexed_anew(
-    documents: PostgresDocuments,
-) -> None:
-    stock(documents)
-    query = (
-        "SELECT chunk.id, CAST(words AS text), chunk.size, word_count FROM chunk, document "
-        "ORDER BY chunk.id, num"
-    )
-    with documents.database.read() as connection:
-        before = connection.execute(query).fetchall()
-    assert documents.rebuild().sound
-    with documents.database.read() as connection:
-        assert connection.execute(query).fetchall() == before
-
-
-def test_who_adds_documents_keeps_nobody_from_talking(
-    server: Server, store: PostgresStore, clock: HandClock
-) -> None:
-    session = store.create_session()
-    documents = PostgresDocuments(server, store.database.tenant, clock=clock)
-    with documents.database.write() as connection:
-        connection.execute("SELECT 1")
-        assert store.append(session.id, "user", "hello").seq == 1
-    documents.close()

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.context.postgres_journal import PostgresContexts
-from kds.brain.errors import MessageError, StoreError
 from kds.brain.files import LockedFile, LockedText
 from kds.brain.learning.examples import FILE_NAME
 from kds.brain.store.postgres import Server
@@ -95,24 +94,3 @@ def test_marks_change_with_what_was_learned_and_never_come_back(
     assert contexts.marks(look=True) == seen[-1]
     assert seen[0] == seen[4] == frozenset()
     assert len({*seen}) == 5
-
-
-def test_a_turn_sees_the_marks_in_its_own_transaction(tenancy: Tenancy, clock: HandClock) -> None:
-    contexts = PostgresContexts(lambda: tenancy, clock=clock)
-    text_of(tenancy, FILE_NAME).replace(b"a")
-    journal = contexts.journal("c")
-    assert contexts.marks(look=False) is None
-    with journal.alone():
-        inside = contexts.marks(look=False)
-        with journal.alone():
-            assert journal.load().entries == ()
-    assert inside == contexts.marks(look=True) != frozenset()
-
-
-def test_what_is_no_text_is_refused(tenancy: Tenancy) -> None:
-    text = text_of(tenancy, "x")
-    with pytest.raises(StoreError, match="not UTF-8"):
-        text.replace(b"\xff")
-    with pytest.raises(MessageError, match="zero byte"):
-        text.replace(b"a\0b")
-    assert text.read() is None

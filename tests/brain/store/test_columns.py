@@ -34,21 +34,6 @@ def test_any_moment_is_kept_or_refused_as_a_store_refuses(moment: datetime) -> N
         assert caught.value.hint
 
 
-@given(st.integers(-(2**63), 2**63 - 1))
-def test_whatever_is_in_the_file_is_a_moment_that_can_be_told(micros: int) -> None:
-    assert EARLIEST <= from_micros(micros) <= LATEST
-
-
-@pytest.mark.parametrize("moment", BEYOND)
-def test_a_message_of_a_moment_beyond_reach_is_not_stored(
-    store: SqliteStore, moment: datetime
-) -> None:
-    session = store.create_session()
-    with pytest.raises(StoreError, match="years 2 to 9998"):
-        store.append(session.id, "user", "Late Fee?", at=moment)
-    assert store.session(session.id).message_count == 0
-
-
 @pytest.mark.parametrize("micros", [-(2**63), 2**63 - 1])
 def test_a_memory_that_holds_such_a_moment_is_read(
     store: SqliteStore, memory_path: Path, micros: int

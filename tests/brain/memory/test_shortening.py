@@ -3,20 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.memory.shortening import CUT, REPLY_CHARS, fit, mark_code, shorten
+from kds.brain.memory.shortening import CUT, fit, shorten
 from kds.brain.words.tokens import estimate_tokens
 
 CODE = "Look:\n```python\ndef load(rows):\n    return rows\n```\nDone"
-
-
-def test_what_is_short_goes_as_it_is() -> None:
-    assert shorten(CODE) == CODE
-
-
-def test_a_long_reply_is_cut_between_words() -> None:
-    cut = shorten("word " * 300)
-    assert len(cut) <= REPLY_CHARS
-    assert cut.endswith(f"word{CUT}")
 
 
 def test_code_of_a_long_reply_is_a_mark_and_what_follows_still_has_room() -> None:
@@ -29,15 +19,6 @@ def test_code_of_a_long_reply_is_a_mark_and_what_follows_still_has_room() -> Non
 def test_a_mark_is_never_cut() -> None:
     text = "a" * 480 + " " + CODE.partition("\n")[2] + "x" * 100
     assert "[code" not in shorten(text)
-
-
-def test_a_mark_names_the_file_and_the_first_definition() -> None:
-    marked = mark_code("In `app.py`:\n```py\nimport os\ndef go():\n    pass\n```")
-    assert marked == "In `app.py`:\n[code: py, 3 lines, app.py def go():]"
-
-
-def test_a_word_without_an_end_is_cut_inside() -> None:
-    assert shorten("x" * 900) == "x" * (REPLY_CHARS - len(CUT)) + CUT
 
 
 @given(st.text(max_size=900), st.integers(min_value=0, max_value=120))
