@@ -9,24 +9,22 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
-from conformance import HandClock, SessionConformance, say
-from passage_conformance import MessageShelf, PassageConformance, Shelf
+from conformance import HandClock, say
 
 from kds.brain.memory.postgres_store import PostgresStore
-from kds.brain.store.postgres import CONNECTIONS, Server
+from kds.brain.passages.recall import COLUMN_WEIGHTS
+from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import upgrade
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.timeouts import Deadline
 
 from ....postgres import of_database  # what makes databases for all
-from .test_contexts import open_contexts as open_contexts
 
 PROGRAM = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
 START_S = 10
@@ -109,46 +107,13 @@ def url(url: str, pooler: int) -> str:
     return f"postgresql://anybody@127.0.0.1:{pooler}{urlsplit(url).path}"
 
 
-class TestSessions(SessionConformance):
-    """Sessions and messages, through the pooler."""
-
-
-class TestMessages(PassageConformance):
-    """Passages of messages, through the pooler."""
-
-    @pytest.fixture
-    def shelf(self, store: PostgresStore) -> Shelf:
-        return MessageShelf(store)
-
-
-def test_two_tenants_share_connections_and_nothing_else(
-    direct: str, server: Server, clock: HandClock
-) -> None:
-    def work(person: str, found: dict[str, set[str]]) -> None:
-        number = tenant_number(server, ("acme", person, "shop"))
-        store = PostgresStore(server, number, clock=clock)
-        session = store.create_session(session_id="s")
-        for _ in range(5):
-            say(store, session, f"{person} speaks")
-            found[person] = {one.content for one in store.messages("s")}
-        store.close()
-
-    found: dict[str, set[str]] = {}
-    people = [f"p{number}" for number in range(6)]
-    threads = [threading.Thread(target=work, args=(person, found)) for person in people]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {person: {f"{person} speaks"} for person in people}
-    assert len(people) > POOL
-    with psycopg.connect(direct) as admin:
-        count = admin.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-            "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        ).fetchone()
-    assert count is not None
-    assert count[0] <= POOL < CONNECTIONS
+def test_conversations_go_through_the_pooler(server: Server, clock: HandClock) -> None:
+    store = PostgresStore(server, tenant_number(server, ("acme", "ann", "shop")), clock=clock)
+    session = store.create_session()
+    say(store, session, "the walrus speaks", "indeed")
+    assert [one.content for one in store.messages(session.id)] == ["the walrus speaks", "indeed"]
+    assert len(store.search_words(["walrus"], limit=9, weights=COLUMN_WEIGHTS)) == 1
+    store.close()
 
 
 def test_nothing_of_a_transaction_is_left_in_its_connection(server: Server) -> None:
