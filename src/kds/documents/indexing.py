@@ -1,4 +1,4 @@
-"""Bringing files and folders into the store: what is new or changed is read, the rest is not.
+"""Bringing files and folders into the store: only what is new or changed is read.
 
 Each file is a transaction of its own: one that cannot be read stops no other, and stopping
 halfway keeps what was read so far.
@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, Literal
 
@@ -16,8 +17,7 @@ from kds.brain.documents.content import Source
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document
 from kds.brain.errors import KdsError, StoreError
-from kds.documents.folder import Choice, documents_in
-from kds.readers.reading import file_source, read_document, read_source
+from kds.readers.reading import file_source, kind_of, read_document, read_source
 from kds.readers.sections import DocumentError, document_errors
 
 State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
@@ -25,6 +25,32 @@ State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
 JUST_WRITTEN: Final = timedelta(seconds=2)
 """A file that was read so soon after it was written may have been written again at the same
 moment, as its file system counts: then its content decides."""
+
+
+PASSED_OVER: Final = frozenset(
+    "node_modules __pycache__ venv site-packages kds-brain __MACOSX".split()
+)
+"""Folders of tools: their files are not the documents of a project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which files of a folder are wanted; patterns of names or of paths below the folder."""
+
+    globs: Sequence[str] = ()
+    """Only files that fit one of these; none: every file that can be read."""
+    excludes: Sequence[str] = ()
+    """Neither files nor folders that fit one of these."""
+
+    def takes(self, path: Path, root: Path) -> bool:
+        """Tell whether a file is wanted."""
+        if kind_of(path) is None or self.leaves_out(path, root):
+            return False
+        return not self.globs or _fits(path, root, self.globs)
+
+    def leaves_out(self, path: Path, root: Path) -> bool:
+        """Tell whether a file or folder is not wanted; hidden ones are not."""
+        return path.name.startswith(".") or _fits(path, root, self.excludes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +132,61 @@ def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
         yield DocumentError(path, f"cannot be read: {error}", "check the path and its rights")
         return
     if is_folder:
-        yield from documents_in(whole, choice)
+        yield from _below(whole, choice)
     else:
         yield whole
+
+
+def _below(root: Path, choice: Choice) -> Iterator[Path | DocumentError]:
+    """Yield the wanted files below a folder by name, and what cannot be looked at.
+
+    A link that leads out of the folder is reported and not followed; one that stays inside leads
+    to what is found anyway.
+    """
+    errors: list[OSError] = []
+    for folder, folders, files in os.walk(root, onerror=errors.append):
+        below = Path(folder)
+        links = [name for name in (*folders, *files) if (below / name).is_symlink()]
+        yield from _leading_out(sorted(below / name for name in links), root, choice)
+        folders[:] = sorted(
+            name
+            for name in set(folders) - {*links, *PASSED_OVER}
+            if not choice.leaves_out(below / name, root)
+        )
+        yield from (
+            below / name
+            for name in sorted(set(files) - set(links))
+            if choice.takes(below / name, root)
+        )
+    for error in errors:
+        reason = error.strerror or type(error).__name__
+        path = Path(error.filename or root)
+        hint = "check the folder and its permissions"
+        yield DocumentError(path, f"cannot be read: {reason}", hint)
+
+
+def _leading_out(links: Sequence[Path], root: Path, choice: Choice) -> Iterator[DocumentError]:
+    for link in links:
+        try:
+            target = link.resolve(strict=True)
+        except (OSError, RuntimeError):  # leads nowhere, or in a circle
+            continue
+        is_dir = target.is_dir()
+        wanted = not choice.leaves_out(link, root) if is_dir else choice.takes(link, root)
+        if wanted and not target.is_relative_to(root.resolve()):
+            yield DocumentError(
+                link, "is a link that leads out of the folder", "name its target, to add that"
+            )
+
+
+def _fits(path: Path, root: Path, patterns: Sequence[str]) -> bool:
+    below = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    return any(
+        fnmatchcase(name, pattern)
+        for one in patterns
+        for pattern in (one.rstrip("/"), one.rstrip("/").removeprefix("**/"))
+        for name in (path.name, below)
+    )
 
 
 def _add(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:

@@ -8,8 +8,7 @@ sessions: the first has nothing to remember, the second little.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kds.api.measures import Figures
@@ -60,25 +59,21 @@ class QuestionCount:
     """How many questions each session has had: every message is looked at once."""
 
     def __init__(self) -> None:
-        self._tally = lru_cache(maxsize=COUNTED_SESSIONS)(_Tally)
+        self._counts: dict[int, tuple[int, int]] = {}
+        """By number of the session: messages that were looked at, and questions among them."""
 
     def of(self, store: MemoryStore, session: Session) -> int:
         """Count the user's messages of a session."""
-        tally = self._tally(session.num)
-        if tally.messages > session.message_count:  # it was replaced by a shorter one
-            tally.messages = tally.questions = 0
-        if new := session.message_count - tally.messages:
+        messages, questions = self._counts.get(session.num, (0, 0))
+        if messages > session.message_count:  # it was replaced by a shorter one
+            messages = questions = 0
+        if new := session.message_count - messages:
             found = store.messages(session.id, last=new)
-            tally.questions += sum(message.role == "user" for message in found)
-            tally.messages = session.message_count
-        return tally.questions
-
-
-@dataclass(slots=True)
-class _Tally:
-    num: int
-    messages: int = field(default=0)
-    questions: int = field(default=0)
+            questions += sum(message.role == "user" for message in found)
+        if len(self._counts) >= COUNTED_SESSIONS:
+            self._counts.clear()
+        self._counts[session.num] = (session.message_count, questions)
+        return questions
 
 
 RESERVED: Final = ("export", "messages")
@@ -103,17 +98,13 @@ def checked_session(session: str) -> str:
 
 def checked_id(session: str) -> str:
     """Return an id that a client chose. Raises MessageError when it cannot be one."""
-    if not session or len(session) > ID_LIMIT or not session.isprintable() or session.isspace():
-        fit = False
-    else:
-        fit = session == session.strip()
-    if not fit:
-        raise MessageError(
-            "this cannot be the id of a session",
-            where="session_id",
-            hint=f"use 1 to {ID_LIMIT} printable characters, without blanks at the ends",
-        )
-    return session
+    if 0 < len(session) <= ID_LIMIT and session.isprintable() and session == session.strip():
+        return session
+    raise MessageError(
+        "this cannot be the id of a session",
+        where="session_id",
+        hint=f"use 1 to {ID_LIMIT} printable characters, without blanks at the ends",
+    )
 
 
 def recollect(

@@ -27,8 +27,7 @@ from kds.cli.options import (
 from kds.cli.output import counted, fields, print_json, print_line, print_lines, print_table, say
 from kds.cli.progress import reported, slow
 from kds.cli.terminal import harmless
-from kds.documents.folder import Choice
-from kds.documents.indexing import Report, State, add_documents
+from kds.documents.indexing import Choice, Report, State, add_documents
 
 NOTHING: Final = "no documents have been added"
 
