@@ -25,6 +25,11 @@ VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_SERVICE_IDLE_MINUTES": ("service", "idle_minutes"),
     MEMORY: ("memory", "enabled"),
     "KDS_MEMORY_SUMMARIES": ("memory", "summaries"),
+    "KDS_ENABLE_QUERY_REWRITING": ("memory", "enable_query_rewriting"),
+    "KDS_ENABLE_SESSION_MEMORY": ("memory", "enable_session_memory"),
+    "KDS_ENABLE_HISTORY_SUMMARIZATION": ("memory", "enable_history_summarization"),
+    "KDS_HISTORY_MAX_TURNS": ("memory", "history_max_turns"),
+    "KDS_SESSION_MEMORY_TTL_HOURS": ("memory", "session_memory_ttl_hours"),
     "KDS_MODEL": ("model", "name"),
     "KDS_MODEL_URL": ("model", "base_url"),
     "KDS_MODEL_TIMEOUT_S": ("model", "timeout_s"),
@@ -64,7 +69,7 @@ TOP_LEVEL: Final[Mapping[str, Place]] = {
 
 PLACES: Final[Mapping[str, Place]] = {
     **VARIABLES,
-    **{name if name.isupper() else f"KDS_{name.upper()}": at for name, at in TOP_LEVEL.items()},
+    **{name: place for name, place in TOP_LEVEL.items() if name.startswith("RAG_")},
 }
 """Every environment variable -> the section and key that it sets."""
 
