@@ -70,10 +70,45 @@ def nearest(origin: str) -> tuple[str, str] | None:
             brain = os.path.join(root, BRAIN)
             if os.path.isdir(brain) and is_owned(brain, origin):
                 return root, brain
+        if (found := _of_main_worktree(folder, origin)) is not None:
+            return found
         above = os.path.dirname(folder)
         if above == folder:
             return None
         folder = above
+
+
+def _of_main_worktree(folder: str, origin: str) -> tuple[str, str] | None:
+    """The workspace of the repository that ``folder`` is a `git worktree` of; None for others.
+
+    The `.git` of a worktree names its folder in the repository, which names the worktree. A project
+    can bring along the one, but not the other: it must not lead to the workspace of another.
+    """
+    link = os.path.join(folder, ".git")
+    if not os.path.isfile(link):
+        return None
+    named = _line(link).removeprefix("gitdir: ")
+    back = _line(os.path.join(named, "gitdir"))
+    if not (os.path.isabs(named) and back and os.path.realpath(back) == os.path.realpath(link)):
+        return None
+    common = os.path.normpath(os.path.join(named, _line(os.path.join(named, "commondir"))))
+    root = os.path.dirname(common)
+    for place in (root, os.path.join(root, NESTED)):
+        brain = os.path.join(place, BRAIN)
+        if os.path.basename(common) == ".git" and os.path.isdir(brain) and is_owned(brain, origin):
+            return place, brain
+    return None
+
+
+def _line(path: str) -> str:
+    """The first line of a small file; "" when it cannot be read."""
+    if not os.path.isfile(path):  # a pipe would be waited for
+        return ""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline(4096).rstrip("\r\n")
+    except (OSError, ValueError):
+        return ""
 
 
 def own_folder(environ: Mapping[str, str] = os.environ) -> str:

@@ -1,7 +1,7 @@
 // Where KDS works for a file or a message: the workspace that `kds` itself would find.
 
-import { mkdirSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import * as vscode from "vscode";
 
 const BRAIN = "kds-brain";
@@ -67,10 +67,25 @@ function onDisk(): readonly vscode.WorkspaceFolder[] {
 export function rootOf(folder: string, home = process.env["KDS_HOME"]?.trim()): string {
   if (home) return basename(home) === BRAIN ? dirname(home) : nested(home) ?? home;
   for (let at = folder; ; at = dirname(at)) {
-    const found = nested(at, folder);
+    const found = nested(at, folder) ?? ofMainWorktree(at, folder);
     if (found !== undefined) return found;
     if (dirname(at) === at) return folder;
   }
+}
+
+/** The workspace of the repository that a folder is a `git worktree` of: each names the other. */
+function ofMainWorktree(folder: string, origin: string): string | undefined {
+  const named = lineOf(join(folder, ".git"))?.replace(/^gitdir: /, "");
+  if (named === undefined || !isAbsolute(named)) return undefined;
+  const [back, common] = [lineOf(join(named, "gitdir")), lineOf(join(named, "commondir"))];
+  if (back === undefined || common === undefined || resolve(back) !== join(folder, ".git")) return undefined;
+  const git = resolve(named, common);
+  return basename(git) === ".git" ? nested(dirname(git), origin) : undefined;
+}
+
+function lineOf(path: string): string | undefined {
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  return isFile ? readFileSync(path, "utf-8").split("\n", 1)[0]?.trim() : undefined;
 }
 
 function nested(folder: string, origin = folder): string | undefined {

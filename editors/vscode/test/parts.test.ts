@@ -53,6 +53,17 @@ describe("the place of a message", () => {
     expect(rootOf("/", join(root, "kds-brain"))).toBe(root);
   });
 
+  it("is that of the repository in a worktree of it, and of no other folder", () => {
+    const [shop, tree, evil] = ["shop", "tree", "evil"].map((name) => join(root, name)) as [string, string, string];
+    const inside = join(shop, ".git", "worktrees", "tree");
+    for (const folder of [join(shop, "kds-brain"), inside, tree, evil]) mkdirSync(folder, { recursive: true });
+    writeFileSync(join(inside, "gitdir"), `${join(tree, ".git")}\n`);
+    writeFileSync(join(inside, "commondir"), "../..\n");
+    for (const folder of [tree, evil]) writeFileSync(join(folder, ".git"), `gitdir: ${inside}\n`);
+    expect(rootOf(tree, "")).toBe(shop);
+    expect(rootOf(evil, "")).toBe(evil);
+  });
+
   it("is a folder of the extension's own where nothing is trusted, or nothing is open", () => {
     fake.trusted = false;
     expect(place()).toMatchObject({ root: join(root, "own"), trusted: false });

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.environment import switch, variables_set
+from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, own_settings_path
+from kds.service.installed import Installation
 from kds.service.service_client import (
     SWITCHED_OFF,
     How,
@@ -22,6 +24,9 @@ from kds.service.service_client import (
 if TYPE_CHECKING:  # the router and the memory: whoever asks a service needs neither
     from kds.api.conversations import Conversations
     from kds.api.turn_log import TurnRecord
+
+INSTALLATION: Final = Installation(every_file=False)
+"""What this process was started from."""
 
 LOADING: Final = "loading rules, prompts and the intent model"
 
@@ -77,9 +82,15 @@ class Desk:
     def own(self) -> "Conversations":
         """What routes in this process; loaded when it is first needed.
 
-        Raises ConfigError when rules, prompts or settings do not load.
+        Raises ConfigError when rules, prompts or settings do not load, KdsError when KDS was
+        updated meanwhile: its files are not those of the code that runs here.
         """
         if self._own is None:
+            if INSTALLATION.is_replaced():
+                raise KdsError(
+                    "KDS was updated while this program was running",
+                    hint="start it again, or start the service that it asks: kds service start",
+                )
             from kds.api.conversations import Conversations  # 1.2 s of CPU
 
             if _has_settings(self._workspace):

@@ -6,44 +6,12 @@ new requests (status 503 with ``where`` REPLACED, at which clients do the work t
 the new version) and stops.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable
 
-from kds.brain import installation
 from kds.service.errors import error_response
+from kds.service.installed import Installation
 from kds.service.layers import AsgiApp, Event, Receive, Scope, Send
 from kds.service.service_client import REPLACED
-
-Mark = tuple[tuple[str, int, int, int], ...]
-
-_ROOT: Final = Path(installation.__file__).parent.parent
-_CODE: Final = (".py", ".yaml", ".md", ".npz", ".json", ".html", ".sql")
-_SENTINELS: Final = ("__init__.py", "brain/turn.py", "router/english/concepts.yaml")
-
-
-class Installation:
-    """Knows whether the files that this process was started from are still there."""
-
-    def __init__(self, root: Path = _ROOT) -> None:
-        self._root = root
-        self._few = tuple(root / name for name in _SENTINELS)
-        self._quick = _mark(self._few)
-        self._whole = _mark(self._files())
-
-    def is_replaced(self) -> bool:
-        """Look at three files: pip replaces all of them, or none. Takes some ten microseconds."""
-        return _mark(self._few) != self._quick
-
-    def is_changed(self) -> bool:
-        """Look at all files, which finds single ones that were edited. Takes some milliseconds."""
-        return _mark(self._files()) != self._whole
-
-    def _files(self) -> Iterator[Path]:
-        for folder, inner, names in os.walk(self._root, followlinks=True):
-            inner[:] = [name for name in inner if name != "__pycache__"]
-            yield from (Path(folder, name) for name in names if name.endswith(_CODE))
 
 
 class CurrentInstallation:
@@ -94,15 +62,3 @@ class CurrentInstallation:
             headers={"Retry-After": "1", "Connection": "close"},
         )
         await refusal(scope, receive, send)
-
-
-def _mark(paths: Iterable[Path]) -> Mark:
-    return tuple(sorted(_state(path) for path in paths))
-
-
-def _state(path: Path) -> tuple[str, int, int, int]:
-    try:
-        found = path.stat()
-    except OSError:  # gone: a state like any other
-        return str(path), -1, -1, -1
-    return str(path), found.st_mtime_ns, found.st_size, found.st_ino

@@ -7,18 +7,22 @@ import subprocess
 import sys
 import threading
 import zipfile
+from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 
+import kds
 from kds.brain import installation
+from kds.brain.errors import KdsError
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.service import background
+from kds.mcp.workplace import Workplace
+from kds.service import background, desk
 from kds.service.desk import Desk
-from kds.service.replaced import Installation
+from kds.service.installed import Installation
 from kds.service.service_client import ServiceAddress
 
 from ..conftest import said_in
@@ -79,20 +83,30 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
     monkeypatch.setattr(background, "COMMAND", (str(python), "-P", "-m", "kds"))
     first = background.start(place, idle_minutes=5, timeout_s=SLOW_S)
     done = threading.Event()
-    turns: dict[str, list[Turn]] = {"one": [], "other": []}
+    turns: dict[str, list[Turn]] = {"commands": [], "ask": [], "MCP": []}
     told: list[str] = []
     faults: list[Exception] = []
 
+    def by_command(message: str, conversation: str) -> Turn:
+        return Desk(place, tell=told.append).route(message, conversation=conversation)
+
+    session = kds.Session.open(place, context="ask")
+    workplace = Workplace(place)
+    routes: dict[str, Callable[[str, str], Turn]] = {
+        "commands": by_command,
+        "ask": lambda message, _: session.ask(message).turn,
+        "MCP": lambda message, talk: workplace.route(message, conversation=talk, log=True),
+    }
+
     def talk(context: str) -> None:
-        desk = Desk(place, tell=told.append)
+        route = routes[context]
         try:
             number = 0
             while not done.is_set() or number < 5:
                 number += 1
                 talk = f"{context}-{number}"
-                desk.route("I want to add a FAB button", conversation=talk)
-                message = f"Make it {number} pixels wide"
-                turns[context].append(desk.route(message, conversation=talk))
+                route("I want to add a FAB button", talk)
+                turns[context].append(route(f"Make it {number} pixels wide", talk))
         except Exception as error:  # noqa: BLE001  # the test looks at it
             faults.append(error)
 
@@ -106,6 +120,7 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
         done.set()
         for one in talks:
             one.join()
+        session.close()
         background.stop(force=True)
     assert faults == []
     assert told == [], "the user hears nothing of it"
@@ -142,6 +157,26 @@ def test_a_hooks_prompt_reaches_the_next_service_although_the_last_start_is_rece
         assert said_in(place.root) == [given["prompt"]]
     finally:
         background.stop(force=True)
+
+
+def test_a_program_that_outlives_an_update_asks_the_new_service_or_says_what_to_do(
+    served_place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its code is that of before: the rules of the new version are not for it to load."""
+    root = tmp_path / "kds"
+    for name in ("__init__.py", "brain/turn.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    monkeypatch.setattr(desk, "INSTALLATION", Installation(root, every_file=False))
+    workplace = Workplace(served_place)
+    shutil.rmtree(root)
+    with pytest.raises(KdsError, match="KDS was updated while this program was running") as caught:
+        workplace.route("I want to add a FAB button", conversation="c", log=True)
+    assert "start it again" in str(caught.value.hint)
+    background.start(served_place, idle_minutes=5)
+    assert workplace.route("I want to add a FAB button", conversation="c", log=True).session_id
+    with kds.Session.open(served_place, context="c") as session:
+        assert session.ask("Make it purple").turn.expanded == "Make the FAB button purple"
 
 
 def test_an_edited_file_is_a_change_and_a_missing_one_a_replacement(tmp_path: Path) -> None:
