@@ -104,7 +104,7 @@ class AgentRun:
     def halt(self) -> bool:
         """Stop it; False when it had ended. What was said until now stays in ``text``."""
         halted = self._end("halted")
-        self._inbox.end()  # wakes whoever waits
+        self._inbox.end()  # wakes the thread that waits
         return halted
 
     def _heard(self) -> Iterator[str]:
@@ -123,7 +123,7 @@ class AgentRun:
         """What is said, in the thread; nothing more once it has ended."""
         self._load()
         self._deadline.renew(self._timeout_s + GRACE_S)
-        yield ""  # whoever waits does so anew
+        yield ""  # the waiting thread starts its time again
         for item in self._speak():
             if self._outcome != "running":
                 return  # the speech goes with it, and lets go of the connection

@@ -257,7 +257,7 @@ class Exchange:
                 opening, deps.course, halted=self._halted.is_set(), session=deps.memory.session
             )
         finally:
-            if not self._over.is_set():  # whoever leaves in the middle halts what runs
+            if not self._over.is_set():  # a caller that leaves early halts what runs
                 self.halt()
                 self._change(lambda now: now.idle() if now.exchange == self.id else now)
             if not self._result.forgot:
@@ -421,7 +421,7 @@ class Exchange:
         return () if offer is None else (offer.intent,)
 
     def _change(self, edit: Callable[[Work], Work]) -> Work | None:
-        """Change the work in progress; when that fails, the answer goes on and says so."""
+        """Change the work in progress; when that fails, the answer goes on, with a note."""
         try:
             return self._deps.work.change(edit).work
         except (StoreError, WorkspaceError) as error:

@@ -40,7 +40,7 @@ class Said:
     """The agent that said it."""
 
     def as_utterance(self) -> Utterance:
-        """The same for a turn. A summary counts as the user's: it is no reply."""
+        """The same for a turn. A summary counts as the user's: it is not a reply."""
         return Utterance(self.text, "assistant" if self.role == "assistant" else "user")
 
 

@@ -103,8 +103,8 @@ class Course:
         return None
 
     def _only_looks(self, intent: str) -> bool:
-        """Whether the agent changes nothing. Its work does not go on by itself: a question is no
-        order to build, so "go ahead" after one means what the router makes of it."""
+        """Whether the agent changes nothing. Its work does not go on by itself: a question does
+        not order anything, so "go ahead" after one means what the router makes of it."""
         prompt = self.library.for_intent(intent)
         return prompt is not None and prompt.only_looks
 
@@ -352,7 +352,7 @@ def _text(message: object) -> str:
     """A message as it can be routed. Raises MessageError."""
     if not isinstance(message, str):
         hint = 'pass a text: session.ask("I want to add a FAB button")'
-        raise MessageError(f"a {type(message).__name__} is no message", hint=hint)
+        raise MessageError(f"not a message: {type(message).__name__}", hint=hint)
     try:
         return clean_message(message)
     except MessageError as error:

@@ -146,7 +146,7 @@ class Session:
     ) -> Iterator[str | Answer]:
         """As `ask`, but yield pieces of text as they come, and at last the Answer.
 
-        The message is logged before this returns. Whoever stops iterating halts the agent.
+        The message is logged before this returns. To stop iterating is to halt the agent.
         """
         return self.begin(message, agent=agent, follow=follow).pieces()
 
@@ -160,7 +160,7 @@ class Session:
         self, message: str, *, agent: str | None = None, follow: bool = False
     ) -> AsyncIterator[str | Answer]:
         """As `stream`, off the event loop; halted when the task is cancelled."""
-        import asyncio  # 40 ms: whoever has a loop has it, too
+        import asyncio  # 40 ms: a caller with a loop has it loaded
 
         exchange = await asyncio.to_thread(self.begin, message, agent=agent, follow=follow)
         pieces = exchange.pieces()

@@ -143,7 +143,7 @@ async def import_(visit: Visit) -> Response:
 
 
 def _read(text: str, name: str) -> tuple[Archive, ...]:
-    """The sessions of a file. Raises MessageError: whoever sent it can mend it."""
+    """The sessions of a file. Raises MessageError: the sender can fix the file."""
     try:
         return from_json(text, where=name)
     except StoreError as error:

@@ -96,7 +96,7 @@ async def doctor(visit: Visit) -> Response:
 
 
 def _check_confined(key: str, value: str) -> None:
-    """Raise MessageError for what a page must not do: whoever got hold of a cookie could run code
+    """Raise MessageError for what a page must not do: a stolen cookie could otherwise run code
     as the user, or have the keys of the environment sent elsewhere."""
     if key == CODE and ":" in value:
         does = "names code to run"

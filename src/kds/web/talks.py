@@ -1,6 +1,6 @@
 """The conversations that are open in the page: one session each, however many tabs show it.
 
-An answer goes on whoever looks: it is told to a thread of its own, and every tab that shows the
+An answer goes on without a listener: a thread of its own reads it, and every tab that shows the
 conversation reads what there is of it. So a tab may be closed or opened in the middle of it.
 """
 

@@ -1,4 +1,4 @@
-"""A request for a page: who asks, what was sent, and the ways to answer."""
+"""A request for a page: its visitor, its form, and the ways to answer."""
 
 import hmac
 from collections.abc import Awaitable, Callable

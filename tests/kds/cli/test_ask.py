@@ -258,7 +258,7 @@ class Terminal:
 def _own_terminal() -> None:
     """Make the standard input the controlling terminal, so that Ctrl-C is a signal.
 
-    Whoever runs the tests in the background has it ignored, and hands that on.
+    A test run in the background ignores it, and its children inherit that.
     """
     import fcntl
     import signal

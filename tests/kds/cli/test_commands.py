@@ -105,7 +105,7 @@ def test_bad_usage_is_one_line_and_its_fix_on_stderr(
     refused(kds_call(*arguments), message, fix)
 
 
-def test_closed_and_full_streams_are_no_fault(kds_spawn: Run, workspace: Path) -> None:
+def test_closed_and_full_streams_are_not_faults_of_kds(kds_spawn: Run, workspace: Path) -> None:
     for redirection, code in ((">&-", 0), ("<&-", 0), ("> /dev/full", BAD_INPUT)):
         line = f"{shlex.join(KDS)} context load {redirection}"
         done = subprocess.run(
@@ -176,7 +176,7 @@ def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:
     assert json.loads(result.out)["entries"][0]["user_message"] == "Färbe 🎨"
 
 
-def test_a_closed_pipe_is_no_error(kds_spawn: Run, workspace: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(kds_spawn: Run, workspace: Path) -> None:
     line = f"{shlex.join(KDS)} prompts list | true"
     done = subprocess.run(
         ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S

@@ -65,7 +65,7 @@ def test_a_session_goes_on_while_the_server_is_away(
 
 
 @pytest.mark.parametrize("no", ["no", "No, thanks", "cancel", "don't do it"])
-def test_a_no_drops_it_and_is_no_message_of_its_own(chat: Chat, no: str) -> None:
+def test_a_no_drops_it_and_is_not_routed(chat: Chat, no: str) -> None:
     chat.open().ask(COMMIT)
     answer = chat.open().ask(no)
     assert answer.text == "commit-handler was not started; nothing has changed."

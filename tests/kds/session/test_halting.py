@@ -62,7 +62,7 @@ def test_what_was_still_to_come_is_dropped(chat: Chat) -> None:
     assert len(chat.model.asked) == 2
 
 
-def test_whoever_stops_listening_halts_the_agent(chat: Chat) -> None:
+def test_to_stop_iterating_halts_the_agent(chat: Chat) -> None:
     chat.model.play(Trickle("and "))
     session = chat.open()
     pieces = session.stream(PLAN_AND_TEST)

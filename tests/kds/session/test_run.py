@@ -1,4 +1,4 @@
-"""An agent in its thread: whoever waits can leave, at any time and in time."""
+"""An agent in its thread: the caller can leave at any time."""
 
 import threading
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def test_loading_does_not_count_as_its_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert run.outcome == "done"
 
 
-def test_a_halt_wakes_whoever_waits() -> None:
+def test_a_halt_wakes_the_caller() -> None:
     stuck, waiting = threading.Event(), threading.Event()
 
     def speak() -> Speech:

@@ -152,10 +152,10 @@ def test_clearing_begins_afresh(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize("message", [None, b"hello", ["hello"], 5, {"message": "hello"}], ids=str)
-def test_what_is_no_text_is_refused_with_a_fix(mute: Chat, message: Any) -> None:
+def test_a_message_that_is_not_text_is_refused_with_a_fix(mute: Chat, message: Any) -> None:
     session = mute.open()
     for ask in (session.ask, session.stream, session.preview):
-        with pytest.raises(kds.MessageError, match="is no message") as caught:
+        with pytest.raises(kds.MessageError, match="not a message") as caught:
             ask(message)
         assert "pass a text" in str(caught.value.hint)
 

@@ -215,7 +215,7 @@ def browser(new_page: Callable[..., Any]) -> Any:
 
 
 def watch(page: Any, seen: list[str]) -> None:
-    """Note what a page says on its console that is no mere chatter, and every dialog."""
+    """Note errors and warnings on the console of a page, and every dialog."""
 
     def said(one: Any) -> None:
         refused = one.text.startswith("Failed to load resource") and one.location["url"] == page.url

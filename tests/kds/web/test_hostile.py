@@ -74,7 +74,7 @@ def no_profile_after(visitor: Visitor) -> Iterator[None]:
 
 
 def stays_text(answer: httpx.Response, *texts: str) -> None:
-    """No text of these is there as it was sent, but in what is no HTML."""
+    """None of these texts is in an HTML answer as it was sent."""
     if answer.headers.get("content-type", "").startswith("text/html"):
         found = [text for text in texts or MARKUP if text in answer.text]
         assert not found, f"{answer.url}: {found}"

@@ -110,7 +110,7 @@ def test_an_answer_that_is_not_kept_is_shown_however_soon_it_comes(
 
 
 @pytest.mark.parametrize("message", ["", "  \r\n ", "x" * 100_001])
-def test_what_is_no_message_is_refused_in_words(visitor: Visitor, message: str) -> None:
+def test_an_impossible_message_is_refused_in_words(visitor: Visitor, message: str) -> None:
     page = visitor.send_form("/chat/send", message=message)
     assert page.status_code in (400, 413)
     assert "To mend it" in page.text

@@ -89,7 +89,7 @@ def init(
     below it, you are asked first, or name the folder with --workspace.
 
     At a terminal it asks whether you want the hook, the MCP server or both, unless --hook or --mcp
-    says so; elsewhere it takes the hook. For both: --hook --mcp.
+    decides that; elsewhere it takes the hook. For both: --hook --mcp.
     """
     if full and not dry_run:
         raise Refusal("--full says how much a dry run shows", "add --dry-run")

@@ -34,7 +34,7 @@
     }
   });
 
-  // Every request says what this tab has shown, so that it gets the rest, whoever said it.
+  // Every request says what this tab has shown, so that it gets the rest, also from other tabs.
   document.addEventListener("htmx:configRequest", (event) => {
     event.detail.parameters.after = newest();
   });
