@@ -115,7 +115,7 @@ class Utterance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """One line of the conversation context (DESIGN 3): what the user said, and its outcome."""
+    """One line of the conversation context: what the user said, and its outcome."""
 
     timestamp: datetime
     user_message: str
@@ -269,7 +269,7 @@ class Turn:
         return None if self.english else NOT_ENGLISH
 
     def as_dict(self) -> Mapping[str, object]:
-        """The JSON form of DESIGN 2, as `kds route --json` prints it."""
+        """The JSON form, as `kds route --json` prints it."""
         return {name: plain(getattr(self, name), digits=SCORE_DIGITS) for name in _SHOWN}
 
 
@@ -326,7 +326,7 @@ def from_wire(data: object) -> Turn:
 
 
 def entry_to_wire(entry: ContextEntry) -> dict[str, object]:
-    """Return a context entry as JSON values: the fields of the file (DESIGN 3)."""
+    """Return a context entry as JSON values: the fields of the file."""
     return {
         "timestamp": moment(entry.timestamp, "auto"),
         "user_message": entry.user_message,

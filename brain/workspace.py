@@ -46,7 +46,7 @@ class Workspace:
 
     @property
     def context_path(self) -> Path:
-        """The conversation context (DESIGN 3)."""
+        """The conversation context."""
         return self.brain / "conversation-context.jsonl"
 
     @property
@@ -85,7 +85,7 @@ class Workspace:
     ) -> "Workspace":
         """Find the workspace of ``start`` (default: the current folder); makes nothing.
 
-        The first that applies (DESIGN 1): ``$KDS_HOME``, which names the folder that holds
+        The first that applies: ``$KDS_HOME``, which names the folder that holds
         ``kds-brain/`` or that folder itself; the nearest of ``start`` and its parents with
         ``kds-brain/`` or ``KDS/kds-brain/``; ``start``. A ``kds-brain/`` that belongs neither to
         this user nor to the owner of ``start`` is passed over: anyone who may write to a folder

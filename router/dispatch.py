@@ -76,7 +76,7 @@ def _agent(library: PromptLibrary, intent: str) -> PromptFile:
 def _session(
     turn: Turn, decision: Decision, library: PromptLibrary, feature_of: FeatureOf
 ) -> tuple[str | None, str]:
-    """The session of a turn, and a line that says where it comes from (DESIGN 3)."""
+    """The session of a turn, and a line that says where it comes from."""
     if turn.context_switch:
         return None, "topic switch: the new session begins with the next message"
     points_back = bool(turn.references) or turn.context_ref is not None
@@ -112,7 +112,7 @@ def _nameable(feature_of: FeatureOf, message: str) -> str | None:
 
 
 def _starts_session(library: PromptLibrary, intent: str) -> bool:
-    """Whether messages of ``intent`` start a session (DESIGN 3); its prompt file says so."""
+    """Whether messages of ``intent`` start a session; its prompt file says so."""
     agent = library.for_intent(intent)
     return agent is not None and agent.starts_session
 

@@ -39,7 +39,7 @@ def entry_of(turn: Turn) -> ContextEntry:
 
     Every action is logged, so that a follow-up can refer to a message that was asked back
     or not understood; the latter with the intent UNKNOWN. The message of a topic switch has
-    no session: the new one is opened by it (DESIGN 3).
+    no session: the new one is opened by it.
     """
     return ContextEntry(
         timestamp=turn.at,

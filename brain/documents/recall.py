@@ -54,7 +54,7 @@ NEARBY: Final = 0.35
 """A word that only stands beside the passage in its section."""
 
 SCATTERED: Final = 0.45
-"""What a word of a name is worth where the name is not: "Closing Date" is no Determination Date."""
+"""Worth of a word of a name where the whole name is not found."""
 
 PHRASE: Final = 0.5
 """A name that stands there as a whole, of the rarity of its words."""

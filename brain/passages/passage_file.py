@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kds.brain.passages.vectors import VectorSearch
 
 IDENTIFIER_WEIGHTS: Final[Weights] = (1.0, 1.0, 0.3, 1.0)
-"""BM25 weights of header, body, context, idents (DESIGN 6: measured on LoCoMo)."""
+"""BM25 weights of header, body, context, idents (measured on LoCoMo)."""
 
 COMMON: Final = 1000
 """Passages. SQLite counts a term's passages one by one (50k: 5 ms), so counts from here on are kept

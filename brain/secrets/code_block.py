@@ -1,4 +1,4 @@
-"""Code pasted into a message, replaced by a short mark: `[code: python, 12 lines]` (DESIGN 3).
+"""Code pasted into a message, replaced by a short mark: `[code: python, 12 lines]`.
 
 The context remembers what was said, not what was pasted. A name, a path or a command in backticks
 stays, because it is what the next message refers to; an inline statement or expression is code.

@@ -24,7 +24,7 @@ questions are mostly about the thing, and it is not the thing that has, pays and
 FADING: Final = 0.6
 """What is left of that with each message in between: a newer thing may act ("does it print")."""
 BESIDE: Final = 0.3
-"""What is left of it for somebody who was no subject ("a report for the finance team")."""
+"""What is left of it for somebody who was not a subject ("a report for the finance team")."""
 MISFITS: Final = 0.25
 """Somebody where a thing is asked for ("is it paid", "when is it due")."""
 

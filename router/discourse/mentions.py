@@ -55,7 +55,7 @@ LONGEST: Final = 6
 people accept in the dev chats is longer, and every right edit there has fewer."""
 
 SHORT: Final = 3
-"""Letters of a word that is no thing when no lexicon has it: "u", "nt", "pls". Longer unknown words
+"""Letters of a word that no lexicon has and is not a thing: "u", "nt", "pls". Longer unknown words
 are as often the name of a thing."""
 
 FEW: Final = 2

@@ -108,7 +108,7 @@ def entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:
 
 
 def likeness(mention: Mention, fragment: Fragment) -> float:
-    """How much a phrase of the sentence is like the fragment; 0 when it is no phrase."""
+    """How much a phrase of the sentence is like the fragment; 0 when it is not a phrase."""
     other = fragment.mention
     if other is None:
         return 0.0

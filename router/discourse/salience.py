@@ -28,7 +28,7 @@ ROLE: Final[dict[Role, float]] = {
     "none": 0.60,
 }
 RECENCY: Final = 0.72
-"""Weight lost with each message in between (DESIGN 5)."""
+"""Weight lost with each message in between."""
 FULL: Final = 1.25
 """A raw weight that counts as certain: the object of the last command, and then some."""
 

@@ -106,7 +106,9 @@ def _lists(
         if known is not None and key not in known:
             problems.append(_unknown(document, key, known))
         elif not isinstance(value, str):
-            problems.append(Problem(document.where((key,)), f"'{key}' is no line of words", _SHAPE))
+            problems.append(
+                Problem(document.where((key,)), f"'{key}' is not a line of words", _SHAPE)
+            )
         else:
             found = value.split()
             if known is not None or len({*found} & {*value.lower().split()}) < len(found):
@@ -118,7 +120,7 @@ def _entries(document: Document, problems: list[Problem]) -> dict[str, object]:
     if isinstance(document.data, dict):
         return document.data
     if document.data is not None:
-        problems.append(Problem(document.where(), "is no table of words", _SHAPE))
+        problems.append(Problem(document.where(), "is not a table of words", _SHAPE))
     return {}
 
 

@@ -1,7 +1,7 @@
 """Confidence that means something: of the messages given 0.8, about 80 % are right.
 
 A small logistic model over a few signs of certainty, fitted on messages that the classifier
-had not seen (DESIGN 4). Plain NumPy, so that routing needs nothing else.
+had not seen. Plain NumPy, so that routing needs nothing else.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The intent classifier: text and rules as evidence, one calibrated confidence (DESIGN 4).
+"""The intent classifier: text and rules as evidence, one calibrated confidence.
 
 A linear head over TF-IDF scores the labels; the patterns of the prompt files shift these scores;
 the conversation shifts them a little more; a calibrator says how far the winner can be trusted.
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 NEAR_TIE: Final = 0.35
 """Log distance within which two intents whose patterns both match count as tied, so that their
-priority decides (DESIGN 4): odds of 1.4 to 1."""
+priority decides: odds of 1.4 to 1."""
 
 VERBATIM: Final = 0.9999
 """Likeness from which a message is one of the examples, but for case and spaces."""

@@ -114,7 +114,7 @@ def ship_model(prompts: Sequence[PromptFile], path: Path = SHIPPED) -> None:
 def _shipped_for(examples: Sequence[tuple[str, str]]) -> Learned | None:
     """The shipped numbers, if they were learned from these very examples.
 
-    Patterns may differ: they are no part of the text head, and weigh what they weighed.
+    Patterns may differ: they are not part of the text head, and weigh what they weighed.
     """
     shipped = shipped_model()
     same = shipped is not None and np.array_equal(shipped.taught, fingerprints(examples))

@@ -1,4 +1,4 @@
-"""Act, ask or abstain: what the confidence in an intent is good for (DESIGN 4)."""
+"""Act, ask or abstain: what the confidence in an intent is good for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from typing import Final
 from kds.router.intents.concepts import concepts_by_stem
 
 PIECE_SIZES: Final = range(2, 6)
-"""Lengths of the pieces of words (DESIGN 4)."""
+"""Lengths of the pieces of words."""
 
 MAX_PAIRED: Final = 32
 """Distinct words of a text that are paired: pairs grow with their square, meaning does not."""

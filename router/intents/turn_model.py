@@ -1,4 +1,4 @@
-"""What a real turn wants: the prompts' own examples, and what people typed at work (DESIGN 4).
+"""What a real turn wants: the prompts' own examples, and what people typed at work.
 
 The examples of prompt files are tidy; real messages are not. Two readings are joined: the
 classifier over prompts and patterns (`kds.router.intents.model`), and a head over hashed terms and

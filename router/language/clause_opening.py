@@ -12,7 +12,7 @@ _OFTEN_VERBS: Final = words("qualities", "often_verbs")
 
 
 def skip_adverbs(s: Sentence, i: int) -> int:
-    """Position of the nearest word before ``i`` that is no adverb or negation; -1 at the start."""
+    """Position of the nearest word before ``i`` but adverbs and negations; -1 at the start."""
     j = i - 1
     while j >= 0 and (s.pos(j) == "ADV" or s.lower(j) in {"not", "n't"}):
         j -= 1

@@ -76,7 +76,7 @@ def _close(s: Sentence, i: int) -> None:
 
 
 def _labels(s: Sentence, i: int) -> bool:
-    """ "zone A", "the Class A notes": a letter behind a noun is no article."""
+    """ "zone A", "the Class A notes": a letter after a noun is not an article."""
     before = s.at(i - 1)
     return (
         before is not None

@@ -21,7 +21,7 @@ from kds.router.prompts.outputschema import schema_problems
 
 INTENT_NAME: Final = r"^[A-Z][A-Z0-9_]*$"
 PROMPT_NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-"""Also the rule for skill names (DESIGN 7), so that skills can be made from prompt files."""
+"""Also the rule for skill names, so that skills can be made from prompt files."""
 
 TOOL_NAME: Final = r"^[a-zA-Z0-9_-]{1,64}$"
 """What the providers of models accept as the name of a tool."""

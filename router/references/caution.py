@@ -48,9 +48,9 @@ def reservation(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:
     if moment is None or scene.words[i].lower not in _SINGULAR:
         return ""
     if scene.need_at(i, base=AntecedentNeed()).verb in _HAPPENING:
-        return "what happens is no thing"
+        return "an event is not a thing"
     if mood == "question" and i and scene.words[i - 1].lower == "do":
-        return "what is done is no thing"
+        return "an action is not a thing"
     if puts_right(moment.analysis) and not _replaces(scene, moment):
         return "the message before puts a value right"
     return "" if mood == "question" else _of_substance(scene, i, choice, moment)

@@ -1,7 +1,7 @@
 """Whether a proposed edit is written: one small model, and the precision that was promised.
 
 Rules and salience propose; on real chats five of six of their proposals are wrong, and their
-score does not say which (DESIGN 10). So every proposal gets a probability that a careful reader
+score does not say which. So every proposal gets a probability that a careful reader
 accepts it, and what does not reach the promise stays as it was typed and is listed as unresolved.
 The weights are a readable file, fitted by `make decision` (tools/fit_decision.py).
 """

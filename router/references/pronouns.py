@@ -1,4 +1,4 @@
-"""Pronouns and bare demonstratives: it, they, him, this, that (DESIGN 5)."""
+"""Pronouns and bare demonstratives: it, they, him, this, that."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -86,7 +86,7 @@ def _is_pronoun(word: Word) -> bool:
 
 
 def _is_alone(scene: Scene, i: int) -> bool:
-    """ "this"; and "these" of "are these included", which is no noun in the plural."""
+    """ "this"; and "these" of "are these included", which is not a plural noun."""
     word, follows = scene.words[i], scene.words[i + 1 : i + 2]
     english = scene.analysis.english
     participle = any(w.lower.endswith("ed") and not is_plural(w.text, english) for w in follows)

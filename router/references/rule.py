@@ -72,7 +72,7 @@ class AntecedentNeed(_Strict):
     min_score: float = Field(default=0.12, ge=0, le=1)
     min_margin: float = Field(default=0.10, ge=0, le=1)
     decay: float = Field(default=0.72, gt=0, le=1)
-    """Weight that each message in between costs (DESIGN 5)."""
+    """Weight that each message in between costs."""
     max_age: int = Field(default=9, ge=0, le=9)
     """How many messages back, at most."""
     match: Literal["any", "head", "type", "head_or_type"] = "any"

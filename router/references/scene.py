@@ -37,7 +37,7 @@ SOLE_REACH: Final = 3
 """Messages back within which the only thing named is still what the talk is about."""
 
 FAINT: Final = 0.2
-"""Share of the best score below which a candidate is no rival: "work" of "if it's not too much
+"""Share of the best score below which a candidate is not a rival: "work" of "if it's not too much
 work" beside the thing that is being built."""
 
 SETTLED: Final = 0.8

@@ -145,7 +145,7 @@ def _of_conversation(turn: Turn, target: Sequence[str]) -> Signs:
 
 def _of_kind(found: Signs) -> Signs:
     """What tells more of one kind than of the others. The capital at the start tells nothing: the
-    shift key is no evidence.
+    shift key is not evidence.
     """
     pronoun, noun = found.get("kind pron", 0.0), found.get("kind np", 0.0)
     further = 1.0 - found["head in last message"]

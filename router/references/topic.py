@@ -1,4 +1,4 @@
-"""Topic switches: "Actually, let's work on dark mode first" (DESIGN 3).
+"""Topic switches: "Actually, let's work on dark mode first".
 
 A switch needs a cue and something that the context does not know. A correction ("Actually,
 use X, not Y") has no cue of its own kind and stays in the topic.

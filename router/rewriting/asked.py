@@ -14,7 +14,7 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of one question to the model: its answer, or why there is none."""
+    """The outcome of one question to the model: its answer, or why there is none."""
 
     answer: str | None
     ms: float = 0.0

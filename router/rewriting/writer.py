@@ -1,4 +1,4 @@
-"""A language model that writes the self-contained message where the rules could not (DESIGN 5).
+"""A language model that writes the self-contained message where the rules could not.
 
 It is asked for as little as possible, waited for no longer than agreed, and never believed
 (`rewriting_checks`). Whatever goes wrong, the expansion of the rules stands.
@@ -22,13 +22,13 @@ Mode = Literal["rules-only", "rules-first", "model-first"]
 rules abstain. ``model-first`` asks wherever something points back."""
 
 HISTORY: Final = 6
-"""Messages that the model sees of the conversation (DESIGN 5)."""
+"""Messages that the model sees of the conversation."""
 
 TIMEOUT_S: Final = 5.0
 """Seconds that a turn waits; `rewriting.timeout_s` of the settings."""
 
 MESSAGE_CHARS: Final = 1_000
-"""A longer message is no follow-up: it brings what it speaks of along."""
+"""A longer message is not a follow-up: it names what it is about."""
 
 REST_S: Final = 30.0
 """Seconds without a question after a failure: a dead model would cost every turn its timeout."""
@@ -60,7 +60,7 @@ class Rewriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of asking: ``text`` is None when the rules' expansion stands."""
+    """The outcome of asking: ``text`` is None when the rules' expansion stands."""
 
     rewriting: Rewriting
     note: str

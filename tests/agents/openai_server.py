@@ -81,7 +81,7 @@ class Raw:
 
 
 def garbage() -> Raw:
-    """Bytes that are no JSON and no UTF-8."""
+    """Bytes that are neither JSON nor UTF-8."""
     return Raw(b"\x00\xff\xfe<<<not json>>>\x80")
 
 

@@ -242,7 +242,7 @@ def test_the_timeout_holds_with_retries_as_well(
     assert len(provider.asked) < 3
 
 
-def test_a_stream_gives_what_came_before_the_end(
+def test_a_stream_gives_the_pieces_before_the_end(
     planner: AgentRunnable, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
@@ -319,7 +319,7 @@ def test_a_model_without_tools_or_streams_will_do(make_agent: MakeAgent) -> None
     assert _sum(list(agent.stream("dark mode"))).text == "three"
 
 
-def test_a_stream_without_an_end_is_no_answer(
+def test_a_stream_without_an_end_is_not_an_answer(
     planner: AgentRunnable, provider: FakeProvider
 ) -> None:
     provider.play(Cut("1. Add"))
@@ -391,7 +391,7 @@ def test_the_time_of_a_model_is_found_where_its_class_has_it(model: Any, limit: 
 
 
 @pytest.mark.parametrize("given", [5, object(), b"openai:x", ["openai:x"]])
-def test_what_is_no_model_is_refused(given: Any, workspace: Path) -> None:
+def test_anything_but_a_model_is_refused(given: Any, workspace: Path) -> None:
     with pytest.raises(ModelError, match="not a chat model") as caught:
         agents.load("PLAN", model=given)
     assert "openai:NAME" in str(caught.value.hint)

@@ -180,7 +180,7 @@ def test_a_tool_that_nobody_has_given_is_an_error_with_its_line(
 
 
 @pytest.mark.parametrize("given", ["run", print, {"name": "run"}])
-def test_what_is_no_tool_is_refused_with_the_fix(given: Any, workspace: Path) -> None:
+def test_anything_but_a_tool_is_refused_with_the_fix(given: Any, workspace: Path) -> None:
     with pytest.raises(DispatchError, match=f"not a tool: {type(given).__name__}") as caught:
         agents.load("PLAN", tools=[given])
     assert "@tool" in str(caught.value.hint)

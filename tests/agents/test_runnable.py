@@ -17,7 +17,7 @@ START = datetime(2025, 11, 3, tzinfo=UTC)
 
 
 class Conversation:
-    """A route function that remembers what came before, as the router does."""
+    """A route function that remembers earlier messages, as the router does."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []

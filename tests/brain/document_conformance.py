@@ -204,9 +204,7 @@ class DocumentConformance(Stocked):
         assert library.rebuild().sound
         assert [library.search(question).hits for question in questions] == before
 
-    def test_terms_and_numbers_without_end_are_no_obstacle(
-        self, store: Documents, put: Put
-    ) -> None:
+    def test_terms_and_numbers_without_end_do_no_harm(self, store: Documents, put: Put) -> None:
         letters = Random(1)
         term = " ".join("".join(letters.choices(ascii_lowercase, k=700)) for _ in range(6))
         number = ".".join(map(str, range(1, 1500)))

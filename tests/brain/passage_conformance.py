@@ -180,7 +180,7 @@ class PassageConformance:
         assert len(shelf.store.pending_embeddings(2)) == 2
         assert len(shelf.store.pending_embeddings(2)) == 1
         assert shelf.store.pending_embeddings(2) == ()
-        clock.move(hours=1)  # whoever had them is dead
+        clock.move(hours=1)  # the process that had them is dead
         assert len(shelf.store.pending_embeddings(9)) == 3
 
     def test_a_failed_job_comes_back_later_and_later(self, shelf: Shelf, clock: HandClock) -> None:

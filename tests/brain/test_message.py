@@ -48,13 +48,13 @@ def test_cleaning_a_clean_message_changes_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize("message", [None, 7, b"Make it purple", ["Make it purple"]])
-def test_what_is_no_text_is_refused_with_a_hint(message: object) -> None:
+def test_anything_but_text_is_refused_with_a_hint(message: object) -> None:
     with pytest.raises(MessageError, match="not text") as refused:
         clean_message(message)  # type: ignore[arg-type]  # as somebody without types calls it
     assert refused.value.hint == "pass a str"
 
 
-def test_a_message_has_a_most_whoever_routes_it() -> None:
+def test_a_message_has_a_length_limit() -> None:
     assert len(clean_message(f"  {'x' * MESSAGE_LIMIT}\n")) == MESSAGE_LIMIT
     with pytest.raises(MessageError, match="has 100,001 characters, more than 100,000") as refused:
         clean_message("x" * (MESSAGE_LIMIT + 1))

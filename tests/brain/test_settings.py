@@ -54,7 +54,7 @@ def test_a_switch_is_read_without_the_schema_as_with_it(place: Workspace, word: 
 
 
 @pytest.mark.parametrize("text", ["[]", "service: 3", "service: {idle_minutes: .nan}", "a: b: c"])
-def test_what_is_no_settings_file_is_refused(place: Workspace, text: str) -> None:
+def test_anything_but_a_settings_file_is_refused(place: Workspace, text: str) -> None:
     place.settings_path.write_text(text)
     with pytest.raises(SettingsError):
         load_settings(place, environ={})

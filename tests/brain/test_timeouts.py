@@ -58,7 +58,7 @@ def test_a_trickle_without_end_is_left_when_time_is_up(hanging: threading.Event)
     assert got
 
 
-def test_a_slow_reader_gets_what_came_in_time() -> None:
+def test_a_slow_reader_gets_items_that_arrived_in_time() -> None:
     now = [0.0]
     before = set(threading.enumerate())
     values = Deadline(10, clock=lambda: now[0]).each(lambda: [1, 2, 3])

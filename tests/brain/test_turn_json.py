@@ -76,7 +76,7 @@ def test_what_a_newer_version_adds_is_passed_over() -> None:
         {"references": [{}]}, {"at": "yesterday"}, {"candidates": [1]}, {"records": {"a": 1}},
     ],
 )  # fmt: skip
-def test_what_is_no_turn_is_refused(change: dict[str, Any]) -> None:
+def test_anything_but_a_turn_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(StoreError, match="not a turn"):
         from_wire({**to_wire(TURN), **change})
 

@@ -46,7 +46,7 @@ def test_what_the_system_and_tools_say_is_left_out() -> None:
         (None, "history is a NoneType"),
     ],
 )
-def test_what_is_no_history_is_named_with_the_fix(history: object, wrong: str) -> None:
+def test_anything_but_history_is_named_with_the_fix(history: object, wrong: str) -> None:
     with pytest.raises(MessageError, match=wrong) as caught:
         utterances(history)  # type: ignore[arg-type]
     assert '{"role": "user", "content"' in str(caught.value.hint)

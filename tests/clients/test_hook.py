@@ -1,4 +1,4 @@
-"""KDS in the real clients by its hook: what reaches the model, and how often (DESIGN 7)."""
+"""KDS in the real clients by its hook: what reaches the model, and how often."""
 
 import os
 from collections.abc import Mapping, Sequence

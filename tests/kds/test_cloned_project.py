@@ -149,7 +149,7 @@ def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sq
     assert list(place.brain.glob(f"{SqliteStore.file_name}.bad-*"))
 
 
-def test_what_a_look_into_the_database_leaves_is_no_reason_to_set_it_aside(
+def test_what_a_look_into_the_database_leaves_is_not_a_reason_to_set_it_aside(
     place: Workspace,
 ) -> None:
     path = SqliteStore.path_in(place)

@@ -179,7 +179,7 @@ def test_newer_data_is_not_overwritten_without_force(place: Workspace) -> None:
     assert b"newer" in (place.brain / "learned.yaml").read_bytes()
 
 
-def test_a_new_database_without_content_is_no_newer_data(place: Workspace) -> None:
+def test_a_new_database_without_content_is_not_a_newer_data(place: Workspace) -> None:
     forget(place)
     assert remembered(place) == ()
     restore(place)
@@ -271,7 +271,7 @@ def archive(place: Workspace, files: dict[str, bytes]) -> Path:
         *("memory.db.bad-\\..\\x", "uploads/..\\x", "uploads/a\nb.md", "uploads/a\x1b[2Jb.md"),
     ],
 )
-def test_a_backup_that_names_other_files_is_no_backup(place: Workspace, name: str) -> None:
+def test_a_backup_that_names_other_files_is_not_a_backup(place: Workspace, name: str) -> None:
     path = archive(place, {name: b"x"})
     with pytest.raises(StoreError, match="not data of KDS"):
         restore(place, path.stem, force=True)
@@ -439,7 +439,7 @@ def test_copies_that_migrations_and_damage_left_go_as_well(place: Workspace) -> 
     assert (place.brain / names[0]).read_text() == SECRET
 
 
-def test_files_that_are_none_of_ours_stay(place: Workspace) -> None:
+def test_files_of_others_stay(place: Workspace) -> None:
     names = ("notes.txt", "conversations/notes.txt", "service.token", "memory.dbx", "hook.log")
     for name in names:
         (place.brain / name).write_text("mine")

@@ -110,5 +110,5 @@ def test_a_terminal_gets_a_bar_on_stderr(capsys: Streams, monkeypatch: pytest.Mo
     assert "reading a.md" in err
 
 
-def test_a_bar_of_nothing_is_no_error() -> None:
+def test_a_bar_of_nothing_is_not_an_error() -> None:
     assert list(tracked([], "counting")) == []

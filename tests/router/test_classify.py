@@ -91,7 +91,7 @@ def test_small_talk_is_unknown(step: Step) -> None:
 
 
 @pytest.mark.parametrize("message", ["forget it", "Forget that.", "ok, forget about it"])
-def test_dropping_a_matter_is_no_order_to_do_or_to_unlearn_anything(
+def test_dropping_a_matter_is_not_an_order_to_do_or_to_unlearn_anything(
     step: Step, message: str
 ) -> None:
     done = step.run(turn(message, previous="PLAN"))

@@ -129,7 +129,7 @@ def test_a_literal_finds_itself(words: list[str]) -> None:
         assert Pattern.literal(literal, where="x", exact=True).search(f" {literal}. ")
 
 
-def test_a_search_that_runs_out_of_time_is_no_match_and_says_so() -> None:
+def test_a_search_that_runs_out_of_time_is_not_a_match_and_says_so() -> None:
     slow = compiled(r"a.*a.*a.*a.*a.*a.*a.*z$")
     notes: list[str] = []
     with bounded():

@@ -42,7 +42,7 @@ def test_without_a_rewriter_the_turn_goes_on(resolver: Resolver) -> None:
     assert make_rewrite(resolver, no_rewriter).run(turn) == turn
 
 
-def test_who_asks_for_a_model_is_told_that_there_is_none(resolver: Resolver) -> None:
+def test_asking_for_a_model_without_one_is_told(resolver: Resolver) -> None:
     turn = replace(expanded_turn(resolver, VIEWS, SCROLLABLE), rewrite=True)
     assert make_rewrite(resolver, no_rewriter).run(turn).notes[-1] == "no model is set up"
 
@@ -51,7 +51,7 @@ def test_who_asks_for_a_model_is_told_that_there_is_none(resolver: Resolver) -> 
     ("mode", "before", "told"),
     [("rules-only", (VIEWS,), "rules-only"), ("rules-first", (), "begins a topic")],
 )
-def test_who_asks_for_a_model_in_vain_is_told(
+def test_asking_for_a_model_in_vain_is_told(
     resolver: Resolver, mode: Mode, before: tuple[str, ...], told: str
 ) -> None:
     rewriter, scripted = checked(resolver, GOOD, mode=mode)

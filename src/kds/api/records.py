@@ -1,6 +1,6 @@
 """What is kept of the messages of a workspace once they are routed.
 
-The workspace's own context is shared by all its windows (DESIGN 3). A client that says which
+The workspace's own context is shared by all its windows. A client that says which
 conversation a message belongs to gets a context of its own, in a file of its own.
 """
 

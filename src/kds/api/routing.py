@@ -1,4 +1,4 @@
-"""The router: the steps on one screen, bound to a workspace, behind `Router.route` (DESIGN 2)."""
+"""The router: the steps on one screen, bound to a workspace, behind `Router.route`."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import replace

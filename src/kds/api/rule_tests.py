@@ -1,4 +1,4 @@
-"""Runs the tests that stand inside the rule files (DESIGN 5), through load, resolve and expand.
+"""Runs the tests that stand inside the rule files, through load, resolve and expand.
 
 A test that expects a change must pass by the rule it stands in: passing through another rule
 it would go on passing when its own rule is broken.

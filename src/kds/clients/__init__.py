@@ -1,1 +1,1 @@
-"""KDS inside coding assistants: their skills, prompts, plugins and hook settings (DESIGN 7)."""
+"""KDS inside coding assistants: their skills, prompts, plugins and hook settings."""

@@ -159,12 +159,12 @@ def _answer(received: bytes) -> tuple[int, bytes] | None:
     """Status and body of an answer; None while some of it is missing."""
     head, end, body = received.partition(b"\r\n\r\n")
     if not received.startswith(b"HTTP/1."[: len(received)]):
-        raise Trouble("the service's answer is no HTTP")
+        raise Trouble("the service's answer is not HTTP")
     if not end:
         return None
     first, *fields = head.split(b"\r\n")
     if not first[9:12].isdigit():
-        raise Trouble("the service's answer is no HTTP")
+        raise Trouble("the service's answer is not HTTP")
     status = int(first[9:12])
     if status == 204:
         return status, b""

@@ -1,4 +1,4 @@
-"""`kds-hook`: hands a user's prompt to the service, and its answer to the assistant (DESIGN 7).
+"""`kds-hook`: hands a user's prompt to the service, and its answer to the assistant.
 
 It runs before every prompt, so it has to be cheap and must never stand in the way: whatever
 goes wrong, it exits with 0, prints nothing, and leaves one line in ``kds-brain/hook.log``.
@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def _version() -> str:
-    from importlib.metadata import version  # 30 ms, for a person who asks
+    from importlib.metadata import version  # 30 ms, only for --version
 
     return version("kds-router")
 
@@ -107,7 +107,7 @@ def _run(folders: list[str], ends: float, *, start: bool) -> None:
     content = _read_input()
     data = parsed(content)
     if not isinstance(data, dict):
-        raise Trouble("the input is no hook input")
+        raise Trouble("the input is not a hook's input")
     found = _workspace_of(data, folders)
     event = _event(data)
     if found is None or not _concerns_us(event, data.get("prompt"), start=start):
@@ -173,7 +173,7 @@ def _event(data: dict[str, object]) -> str:
         return "prompt"
     if "source" in data:
         return "start"
-    raise Trouble("the input is no hook input")
+    raise Trouble("the input is not a hook's input")
 
 
 def _concerns_us(event: str, prompt: object, *, start: bool) -> bool:
@@ -209,7 +209,7 @@ def _print(answer: bytes, form: bytes) -> None:
         return
     data = parsed(answer)
     if not isinstance(data, dict):
-        raise Trouble("the service's answer is no JSON object")
+        raise Trouble("the service's answer is not a JSON object")
     text = data.get("additionalContext")
     if not isinstance(text, str):
         raise Trouble("the service's answer has no text")

@@ -33,9 +33,9 @@ def parsed(content: bytes) -> object:
         value, end = make_scanner(_Settings)(text, 0)  # type: ignore[arg-type]  # duck typed
     except (StopIteration, SystemError, ValueError, RecursionError):
         # SystemError: the scanner wants `json.decoder` for its error, which is not loaded
-        raise Trouble("what came is no JSON") from None
+        raise Trouble("the input is not JSON") from None
     if end != len(text):
-        raise Trouble("what came is no JSON")
+        raise Trouble("the input is not JSON")
     return value
 
 

@@ -56,7 +56,7 @@ def is_for_routing(prompt: str) -> bool:
 
 
 def _is_path(word: str) -> bool:
-    """`/etc/hosts` and `/setup.py` are no commands: these consist of one plain word."""
+    """`/etc/hosts` and `/setup.py` are not commands: these consist of one plain word."""
     return "/" in word[1:] or "." in word
 
 

@@ -73,7 +73,7 @@ class HookCall:
     """A hook's input, whichever client wrote it."""
 
     prompt: str
-    """What the user wrote; empty when the event is no prompt."""
+    """What the user wrote; empty if the event is not a prompt."""
     cwd: str | None
     """The folder the client works in."""
     session: str | None
@@ -182,7 +182,7 @@ def agent_prompt(prompt: str) -> str:
     kept: list[str] = []
     left_out, closing = False, ""
     for line in prompt.splitlines():
-        if closing:  # the user's words: a heading among them is none of ours
+        if closing:  # the user's words: a heading among them is not ours
             closing = "" if line == closing else closing
         elif line in _TAGS:
             closing = _TAGS[line]

@@ -49,7 +49,7 @@ _ROLES: Final[Mapping[str, Literal["user", "assistant"]]] = {
 
 
 def read_transcript(path: str, *, prompt: str = "") -> tuple[Utterance, ...]:
-    """What was said before ``prompt``, oldest first; nothing when ``path`` is no such file.
+    """What was said before ``prompt``, oldest first; nothing if ``path`` is not such a file.
 
     Replies are cut to head and tail. A file of somebody else's, a link or a pipe is not read.
     """

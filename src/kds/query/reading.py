@@ -27,7 +27,7 @@ from kds.transit.history import TURNS, Message, transit
 
 REPLIES_READ: Final = 3
 """Turns back that replies are read for things to refer to. What only an older reply named has
-next to no salience left (0.72 a turn, DESIGN 5), and reading a reply takes 1-3 ms of CPU."""
+next to no salience left (0.72 a turn), and reading a reply takes 1-3 ms of CPU."""
 
 
 def within_contract(messages: Iterable[Message], *, turns: int = TURNS) -> tuple[Message, ...]:

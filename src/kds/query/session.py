@@ -2,7 +2,7 @@
 
 A turn *hits* when what its session remembered served it: a reference was resolved to something
 in the session's stored messages or terms, or the document that earlier turns were about changed
-what came back first. The *hit rate* is the share of such turns among those from the third on, in
+the first result. The *hit rate* is the share of such turns among those from the third on, in
 sessions: the first has nothing to remember, the second little.
 """
 

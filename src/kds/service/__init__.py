@@ -1,1 +1,1 @@
-"""The resident service: a warm router behind a unix socket, and HTTP on request (DESIGN 7)."""
+"""The resident service: a warm router behind a unix socket, and HTTP on request."""

@@ -21,7 +21,7 @@ from kds.service.service_client import (
     reach,
 )
 
-if TYPE_CHECKING:  # the router and the memory: whoever asks a service needs neither
+if TYPE_CHECKING:  # the router and the memory: a client of a service needs neither
     from kds.api.conversations import Conversations
     from kds.api.turn_log import TurnRecord
 
@@ -121,7 +121,7 @@ class Desk:
         except ServiceUnavailableError as error:
             self._tell(f"{error.message}; routing without it")
         except ServiceDeclinedError as error:
-            if error.where != SWITCHED_OFF:  # whoever did that knows
+            if error.where != SWITCHED_OFF:  # the user did that
                 self._tell(f"{error.message}; routing without it")
         return None
 

@@ -23,7 +23,7 @@ class CurrentInstallation:
         self._end = end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the layers below while this is the installation; its faults are no answers."""
+        """Run the layers below while this is the installation; its faults are not answers."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -42,7 +42,7 @@ from kds.service.workspaces import Job, Log, ServedWorkspace, Workspaces
 
 TIDY_S: Final = 600.0
 """How often what has expired leaves the disk: lines of the context, and conversations that nobody
-speaks in any more. Both expire after two hours (DESIGN 3)."""
+speaks in any more. Both expire after two hours."""
 
 GRACE_S: Final = 10.0
 """Seconds that a request in flight has to end after a stop: the slowest measured took 1.3 s."""

@@ -210,7 +210,7 @@ class ServiceClient:
     def _health(self, method: str, path: str) -> Mapping[str, Any]:
         answer = self._ask(method, path)
         if not isinstance(answer, dict):
-            raise StoreError("the service's health is no object", hint="kds service stop")
+            raise StoreError("the service's health is not an object", hint="kds service stop")
         return answer
 
     def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
@@ -266,7 +266,7 @@ def _answer(status: int, content: bytes) -> Any:
     try:
         answer = json.loads(content) if content else None
     except ValueError as error:
-        raise StoreError("the service's answer is no JSON", hint="kds service stop") from error
+        raise StoreError("the service's answer is not JSON", hint="kds service stop") from error
     if status < 400:
         return answer
     problem = answer.get("error") if isinstance(answer, dict) else None

@@ -29,7 +29,7 @@ BELIEVED_S: Final = 10.0
 database is away, those known before are believed on."""
 
 KNOWN: Final = 10_000
-"""Tokens whose person is kept; a stranger's guesses push out nobody who asks now and then."""
+"""Tokens whose person is kept; a stranger's guesses do not evict those in use."""
 
 LONGEST: Final = 128
 """Characters of a token; ours have 47. Longer guesses are neither looked up nor remembered."""

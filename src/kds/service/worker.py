@@ -130,6 +130,6 @@ def _outcome(call: Callable[[], Any], future: Future[Any]) -> Callable[[], None]
     """Run ``call``; returns what hands over its result, or its error."""
     try:
         result = call()
-    except BaseException as error:  # noqa: BLE001  # it belongs to whoever asked
+    except BaseException as error:  # noqa: BLE001  # it belongs to the caller
         return partial(future.set_exception, error)
     return partial(future.set_result, result)

@@ -247,7 +247,7 @@ class People:
     """The people of a shared service, each with conversations, memory and settings of their own."""
 
     KEPT: Final = 500
-    """That are kept ready; somebody else who asks takes the place of who has not for longest."""
+    """Kept ready; a new one evicts the one that was not used for longest."""
 
     def __init__(self, base: ServedWorkspace) -> None:
         self._base = base

@@ -1,4 +1,4 @@
-"""What a session remembers of its conversation: both sides, on by default (DESIGN 6).
+"""What a session remembers of its conversation: both sides, on by default.
 
 What goes wrong with the memory is a note for the answer; it never costs a turn.
 """

@@ -121,7 +121,7 @@ HaltAll = Callable[[], tuple[str, ...]]
 """Stops what runs in this session and returns the names of the agents."""
 
 REWRITER_MESSAGES: Final = 6
-"""What a model that rewrites a message gets to see (DESIGN 5)."""
+"""What a model that rewrites a message gets to see."""
 
 _ALIKE: Final = 40
 """Characters by which a reply that was cut is known again."""

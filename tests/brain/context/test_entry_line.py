@@ -66,7 +66,7 @@ def test_a_damaged_line_says_why(line: bytes, reason: str) -> None:
     assert reason in damage_of(line)
 
 
-def test_blank_lines_and_windows_line_ends_are_no_damage() -> None:
+def test_blank_lines_and_windows_line_ends_are_not_damage() -> None:
     found = list(decode_lines(b"\r\n" + GOOD + b"\r\n\n  \n" + GOOD))
     assert [line.number for line in found] == [2, 5]
     assert all(line.raw == GOOD and line.entry for line in found)

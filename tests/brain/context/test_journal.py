@@ -208,7 +208,7 @@ def test_damaged_lines_are_set_aside_and_the_rest_is_kept(
     assert journal.load().warnings == ()
 
 
-# -- files that are none of ours ----------------------------------------------------------
+# -- files that are not ours ----------------------------------------------------------
 
 
 def test_a_link_is_neither_read_nor_replaced(

@@ -133,5 +133,5 @@ def test_a_comparison_without_end_is_read_in_time(verb: str, unit: str) -> None:
     assert not_linear([unit], read) == {}
 
 
-def test_a_word_that_ends_in_a_dash_before_an_acronym_is_no_error() -> None:
+def test_a_word_that_ends_in_a_dash_before_an_acronym_is_not_an_error() -> None:
     assert definitions(Block("foo bar- (FB)"))[0].term == "foo bar"

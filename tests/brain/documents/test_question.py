@@ -52,7 +52,7 @@ def test_a_question_for_a_meaning_is_told(text: str) -> None:
     "text",
     ["May the Trustee resign?", "What must the Trustee do?", "Does the Trustee pay the webhook?"],
 )
-def test_a_question_about_a_thing_is_no_question_for_its_meaning(text: str) -> None:
+def test_a_question_about_a_thing_is_not_a_question_for_its_meaning(text: str) -> None:
     assert not read_asked(text, known).asks_meaning
 
 
@@ -98,7 +98,7 @@ def test_a_section_is_named_by_its_number(
 
 
 @pytest.mark.parametrize("text", ["it costs 2.5 percent", "part a of it", "3 days", "pay $4.50"])
-def test_a_quantity_is_no_section(text: str) -> None:
+def test_a_quantity_is_not_a_section(text: str) -> None:
     assert read_asked(text, known).references == ()
 
 

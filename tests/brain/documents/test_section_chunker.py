@@ -73,7 +73,7 @@ def test_a_table_of_terms_is_cut_between_its_rows() -> None:
 
 
 @pytest.mark.parametrize("kind", ["row", "code"])
-def test_a_block_that_is_no_prose_is_cut_only_when_it_must(kind: BlockKind) -> None:
+def test_a_block_other_than_prose_is_cut_only_when_it_must(kind: BlockKind) -> None:
     text = "\n".join(f"x{number} = y{number}" for number in range(60))
     assert estimate_tokens(text) > CHUNK_TOKENS
     assert len(cut([Block(text, kind)]).pieces) == 1

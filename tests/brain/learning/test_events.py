@@ -42,7 +42,7 @@ def test_damaged_lines_are_set_aside_and_the_rest_is_kept(log: EventLog) -> None
     assert (log.text.aside.read() or b"").count(b"\n") == 3
 
 
-def test_the_file_is_private_and_bytes_that_are_no_text_are_set_aside(path: Path) -> None:
+def test_the_file_is_private_and_bytes_that_are_not_text_are_set_aside(path: Path) -> None:
     log = EventLog(LockedFile(path))
     log.append([told()])
     with path.open("ab") as file:

@@ -1,4 +1,4 @@
-"""Archives: what is no archive is refused, and the error names the place."""
+"""Archives: what is not an archive is refused, and the error names the place."""
 
 import json
 from typing import Any
@@ -62,7 +62,7 @@ def test_a_wrong_place_is_named(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"kds_memory": 1}'])
-def test_what_is_no_archive_is_refused(text: str) -> None:
+def test_anything_but_an_archive_is_refused(text: str) -> None:
     with pytest.raises(StoreError, match="not an export"):
         from_json(text)
 

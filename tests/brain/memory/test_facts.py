@@ -60,7 +60,7 @@ def test_a_fact_is_found_by_its_shape(text: str, kind: str, fact: str) -> None:
         "The first one is better",
     ],
 )
-def test_ordinary_words_are_no_facts(text: str) -> None:
+def test_ordinary_words_are_not_facts(text: str) -> None:
     assert found(text) == set()
 
 

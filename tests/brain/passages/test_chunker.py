@@ -77,7 +77,7 @@ def test_the_header_of_code_names_file_and_definition(text: str) -> None:
     assert only(text).header == "src/app.py def run(x):"
 
 
-def test_a_word_with_a_point_in_a_sentence_is_no_file() -> None:
+def test_a_word_with_a_point_in_a_sentence_is_not_a_file() -> None:
     assert only("I use node.js\n```\nx = 1\n```").header == ""
 
 

@@ -18,7 +18,7 @@ def test_a_few_words_may_be_a_name() -> None:
     assert not question.asks_for_code
 
 
-def test_a_sentence_is_no_name() -> None:
+def test_a_sentence_is_not_a_name() -> None:
     assert read_question("tell me how staging gets its port number").identifiers == ()
 
 

@@ -45,7 +45,7 @@ def test_unrelated_code_lends_little() -> None:
     assert code[2].score < 0.5 * prose[2].score
 
 
-def test_who_is_named_is_no_word_to_look_for_but_who_said_it() -> None:
+def test_who_is_named_is_not_a_word_to_look_for_but_who_said_it() -> None:
     passages = _passages("Ann, I like tea.", "I like tea.")
     passages[2] = _passages("", "I like tea.", speaker="Bob")[2]
     found = _judged("What does Bob like?", passages)

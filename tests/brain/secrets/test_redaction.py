@@ -22,7 +22,7 @@ def test_a_secret_is_not_stored(message: str, secret: str) -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES["harmless"])
-def test_what_is_no_secret_stays(message: str) -> None:
+def test_what_is_not_a_secret_stays(message: str) -> None:
     assert storable(message) == message
 
 

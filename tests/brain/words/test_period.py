@@ -33,7 +33,7 @@ def test_a_time_in_a_question_is_found(text: str, period: Period) -> None:
     "text",
     ["It may work", "march on", "error 2023", "on 31 June 2023", "port 8081", "", "2024-13-01"],
 )
-def test_what_is_no_time_is_none(text: str) -> None:
+def test_anything_but_time_is_none(text: str) -> None:
     assert find_period(text, NOW) is None
 
 

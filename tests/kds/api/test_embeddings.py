@@ -59,7 +59,7 @@ def test_a_class_is_loaded_by_its_name() -> None:
         ("own_models:small", "has no embed_documents"),
     ],
 )
-def test_what_is_no_model_is_refused(name: str, reason: str) -> None:
+def test_anything_but_a_model_is_refused(name: str, reason: str) -> None:
     with pytest.raises(EmbeddingsError, match=reason):
         load_embedder(name)
 

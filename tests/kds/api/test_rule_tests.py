@@ -26,7 +26,7 @@ def _rule(rule: str, *tests: RuleTest, focus: bool = False) -> Rule:
 
 
 def _without(rule: str) -> list[Step]:
-    """What is left is no rule at all."""
+    """What is left is not a rule at all."""
     return []
 
 

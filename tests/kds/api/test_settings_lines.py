@@ -70,7 +70,7 @@ def test_everything_else_keeps_its_value(data: dict[str, dict[str, int]]) -> Non
     assert changed == data | {"recall": data.get("recall", {}) | VALUES}
 
 
-def test_what_is_no_yaml_is_told_with_its_line_and_left_as_it_is(tmp_path: Path) -> None:
+def test_anything_but_yaml_is_told_with_its_line_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     path.write_text("# mine\na: [\n")
     with pytest.raises(ConfigError, match=r"settings\.yaml:2: is not YAML"):

@@ -250,7 +250,7 @@ def test_commands_and_invocations_of_kds_do_not_reach_the_service(
     assert reasons(workspace) == []
 
 
-def test_an_event_that_is_no_prompt_is_none_of_its_business(workspace: Path) -> None:
+def test_an_event_that_is_not_a_prompt_is_none_of_its_business(workspace: Path) -> None:
     with serving(http("200 OK", REPLY)) as service:
         for name in ("SessionStart", "Stop", "UserPromptExpansion"):
             assert was_silent(run(claude(workspace, hook_event_name=name)))
@@ -301,14 +301,14 @@ def cut_off(connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (b"hello, who is there?", "the service's answer is no HTTP"),
-        (b"HTTP/1.1 OK\r\n\r\n", "the service's answer is no HTTP"),
-        (http("200 OK", b"hello"), "what came is no JSON"),
-        (http("200 OK", REPLY[:-1]), "what came is no JSON"),
-        (http("200 OK", b"[1]"), "the service's answer is no JSON object"),
+        (b"hello, who is there?", "the service's answer is not HTTP"),
+        (b"HTTP/1.1 OK\r\n\r\n", "the service's answer is not HTTP"),
+        (http("200 OK", b"hello"), "the input is not JSON"),
+        (http("200 OK", REPLY[:-1]), "the input is not JSON"),
+        (http("200 OK", b"[1]"), "the service's answer is not a JSON object"),
         (http("200 OK", b'{"additionalContext": 7}'), "the service's answer has no text"),
         (http("200 OK", b'{"decision": "block"}'), "the service's answer has no text"),
-        (http("200 OK", b"\xff{}"), "what came is no JSON"),
+        (http("200 OK", b"\xff{}"), "the input is not JSON"),
         (b"HTTP/1.1 200 OK\r\n\r\n{}", "the service's answer has no length"),
         (http("503 Busy", b'{"error": {"message": "busy"}}'), "the service answered 503"),
         (http("413 Too Large"), "the service answered 413"),
@@ -409,14 +409,14 @@ def test_a_runtime_folder_that_others_may_write_to_is_not_trusted(
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (b"", "what came is no JSON"),
-        (b'{"prompt": "Make', "what came is no JSON"),
-        (b'{"prompt": "Make it"} {}', "what came is no JSON"),
-        (b"\xff\xfe\x00", "what came is no JSON"),
-        (b'{"a":' * 50_000, "what came is no JSON"),
-        (b"[]", "the input is no hook input"),
-        (b"{}", "the input is no hook input"),
-        (b'{"prompt": 7}', "the input is no hook input"),
+        (b"", "the input is not JSON"),
+        (b'{"prompt": "Make', "the input is not JSON"),
+        (b'{"prompt": "Make it"} {}', "the input is not JSON"),
+        (b"\xff\xfe\x00", "the input is not JSON"),
+        (b'{"a":' * 50_000, "the input is not JSON"),
+        (b"[]", "the input is not a hook's input"),
+        (b"{}", "the input is not a hook's input"),
+        (b'{"prompt": 7}', "the input is not a hook's input"),
         (b'{"hook_event_name": "UserPromptSubmit"}', "the input has no prompt"),
         (b" " * 2**21, "the input is larger than 1,000,000 bytes"),
     ],
@@ -433,7 +433,7 @@ def test_a_folder_that_cannot_be_one_is_let_pass(cwd: str, workspace: Path) -> N
     assert len(reasons(workspace)) <= 1
 
 
-def test_a_byte_order_mark_before_the_input_is_no_trouble(workspace: Path) -> None:
+def test_a_byte_order_mark_before_the_input_is_not_trouble(workspace: Path) -> None:
     with serving(http("200 OK", REPLY)):
         given = b"\xef\xbb\xbf" + json.dumps(claude(workspace)).encode()
         assert run(given).stdout == REPLY + b"\n"
@@ -456,7 +456,7 @@ def test_a_stdin_that_never_ends_is_not_waited_for(workspace: Path) -> None:
 @pytest.mark.parametrize(
     "redirection", ["<&-", ">&-", "<&- >&- 2>&-", ">/dev/full", "| true", "2>&- <&-"]
 )
-def test_streams_that_are_closed_or_full_are_no_trouble_to_the_client(
+def test_streams_that_are_closed_or_full_are_not_trouble_to_the_client(
     redirection: str, workspace: Path
 ) -> None:
     given = workspace / "given.json"
@@ -494,7 +494,7 @@ def test_an_interrupt_ends_it_in_silence(number: signal.Signals, workspace: Path
     assert len(reasons(workspace)) == 1
 
 
-def test_a_log_that_cannot_be_written_is_no_trouble_to_the_client(workspace: Path) -> None:
+def test_a_log_that_cannot_be_written_is_not_trouble_to_the_client(workspace: Path) -> None:
     (workspace / "kds-brain" / LOG_NAME).mkdir()
     assert was_silent(run(claude(workspace)))
 

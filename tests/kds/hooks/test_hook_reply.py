@@ -95,7 +95,7 @@ def test_pasted_text_is_left_alone(pasted: str) -> None:
     assert hook_text(routed(pasted)) is None
 
 
-def test_a_long_meaning_is_no_hint() -> None:
+def test_a_long_meaning_is_not_a_hint() -> None:
     assert hook_text(routed(meant="the " + "very " * 20 + "long thing")) is None
 
 
@@ -145,7 +145,7 @@ def test_what_the_client_has_itself_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("action", ["clarify", "abstain"])
-def test_without_a_decision_there_is_no_agent(action: str) -> None:
+def test_without_a_decision_there_is_not_an_agent(action: str) -> None:
     assert hook_text(routed(action=action), mode="agent") == HINT
 
 

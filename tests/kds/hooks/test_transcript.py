@@ -139,7 +139,7 @@ def test_only_the_end_of_a_large_file_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/no/such/file", "/", "x\x00y"])
-def test_what_is_no_file_is_no_transcript(path: str) -> None:
+def test_anything_but_a_file_is_not_a_transcript(path: str) -> None:
     assert read_transcript(path) == ()
 
 

@@ -1,4 +1,4 @@
-"""What counts of a conversation, whoever sent it."""
+"""The part of a conversation that counts, from every client."""
 
 from hypothesis import given
 from hypothesis import strategies as st

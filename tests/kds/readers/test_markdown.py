@@ -100,5 +100,5 @@ def test_no_word_is_lost(text: str) -> None:
             found.append(part.heading.text)
         for word in re.findall(r"[a-c]+", " ".join(found)):
             words[word] = words.get(word, 0) + 1
-    if not text.startswith("---"):  # front matter is no text
+    if not text.startswith("---"):  # front matter is not text
         assert sorted(set(re.findall(r"[a-c]+", text)) - set(words)) == [] or "](" in text

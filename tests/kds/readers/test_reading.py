@@ -71,7 +71,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no named pipes there")
-def test_a_pipe_or_folder_is_no_document(tmp_path: Path) -> None:
+def test_a_pipe_or_folder_is_not_a_document(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(DocumentError, match="not an ordinary file"):
         read_source(tmp_path / "pipe.txt")

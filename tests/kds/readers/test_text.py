@@ -89,7 +89,7 @@ def test_articles_and_headings_that_run_into_the_text_make_sections() -> None:
         "Intro.\n\n1.2 The Tenant shall pay the rent. Payment is due.\nAnd more of it.\n",
     ],
 )
-def test_lists_and_sentences_are_no_headings(text: str) -> None:
+def test_lists_and_sentences_are_not_headings(text: str) -> None:
     assert headings(read_text(text, "file").parts) == []
 
 

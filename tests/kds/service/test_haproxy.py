@@ -166,7 +166,7 @@ def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
         assert "not stored yet" in reply.text
         outage(False)
         wait_until(lambda: balancer.ready() == {"UP"})
-        for _ in services:  # whoever has the message that waits brings it in with the next
+        for _ in services:  # the service that has the waiting message adds it with the next
             expanded(ann, "Add tests for that")
         assert sorted(heard(ann)) == sorted([*said, "Make it white", *["Add tests for that"] * 2])
 

@@ -240,7 +240,7 @@ def test_a_message_that_cannot_be_routed_is_bad_input(client: httpx.Client, mess
     assert problem(route(client, message))[0] == 400
 
 
-def test_a_body_that_is_no_json_is_bad_input(client: httpx.Client) -> None:
+def test_a_body_that_is_not_json_is_bad_input(client: httpx.Client) -> None:
     headers = {"Content-Type": "application/json"}
     reply = client.post("/route", content=b'{"message', headers=headers)
     assert problem(reply) == (400, "invalid JSON")

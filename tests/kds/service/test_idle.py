@@ -76,7 +76,7 @@ def ask(attendance: Attendance, path: str, *, fail: bool = False) -> list[float]
     return inside
 
 
-def test_looking_at_the_health_is_no_request() -> None:
+def test_looking_at_the_health_is_not_a_request() -> None:
     time = Time()
     attendance = Attendance(clock=time)
     time.now += 60

@@ -209,7 +209,7 @@ def test_links_in_a_circle_are_a_document_that_is_not_there(
     assert "loop.md" in " ".join(look.json()["notes"])
 
 
-def test_a_document_of_the_store_is_no_warning_of_a_session(client: httpx.Client) -> None:
+def test_a_document_of_the_store_is_not_a_warning_of_a_session(client: httpx.Client) -> None:
     reply = client.post("/sessions", json={"document": "agreement.md"}).json()
     assert reply["warnings"] == []
 

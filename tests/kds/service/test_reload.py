@@ -139,7 +139,7 @@ def test_a_file_that_is_being_written_is_left_alone_until_it_is_whole(
     assert "TEA" in intents(served)
 
 
-def test_a_fault_in_reading_is_no_end_of_the_service(
+def test_a_fault_in_reading_is_not_an_end_of_the_service(
     place: Path,
     served: ServedWorkspace,
     reloader: Reloader,

@@ -61,7 +61,7 @@ def test_a_wrong_token_is_refused(web: httpx.Client, given: str) -> None:
 @pytest.mark.parametrize("host", ELSEWHERE)
 def test_a_host_from_elsewhere_is_refused_even_with_the_token(web: httpx.Client, host: str) -> None:
     reply = web.get("/healthz", headers={"Host": host})
-    assert reply.status_code in (400, 403)  # what is no host at all is refused by the HTTP parser
+    assert reply.status_code in (400, 403)  # anything but a host is refused by the HTTP parser
     assert reply.status_code == 400 or reply.json()["error"]["where"] == "Host"
 
 
@@ -138,7 +138,7 @@ def open_folder() -> Iterator[Path]:
 
 
 def ask_as_nobody(path: Path) -> str:
-    """Connect to the socket at ``path`` as another user: what came of it."""
+    """Connect to the socket at ``path`` as another user; return the outcome."""
     script = (
         "import os, socket, sys\n"
         f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"

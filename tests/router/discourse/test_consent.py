@@ -43,7 +43,7 @@ def test_anything_else_is_neither(other: str) -> None:
 
 
 @given(st.text(max_size=60), st.sampled_from(["no", "not", "don't", "never", "cancel"]))
-def test_whatever_holds_a_no_is_no_yes(text: str, no: str) -> None:
+def test_whatever_holds_a_no_is_not_yes(text: str, no: str) -> None:
     assert reaction(f"{text} {no}") != "yes"
     assert reaction(f"{no} {text}") != "yes"
 

@@ -63,7 +63,7 @@ def test_two_capitalised_words_are_most_likely_a_person(language: Language) -> N
 
 
 @pytest.mark.parametrize("text", ["Open the Dashboard", "Ask the team", "Use Redis"])
-def test_a_thing_is_no_person(language: Language, text: str) -> None:
+def test_a_thing_is_not_a_person(language: Language, text: str) -> None:
     assert not any(mention.person for mention in mentions(language, text).values())
 
 

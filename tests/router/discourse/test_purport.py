@@ -76,7 +76,7 @@ def test_what_is_new_was_brought_up_and_what_is_asked_about_was_not(language: La
     assert brought_up("move the footer") == []
 
 
-def test_a_sentence_in_words_that_no_lexicon_has_is_no_thing(language: Language) -> None:
+def test_a_sentence_in_words_that_no_lexicon_has_is_not_a_thing(language: Language) -> None:
     assert mentions_in(language.analyse("füge einen Knopf hinzu"), 0) == ()
     named = mentions_in(language.analyse("add fastify swagger"), 0)
     assert [mention.text for mention in named] == ["fastify swagger"]

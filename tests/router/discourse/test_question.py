@@ -37,7 +37,7 @@ def test_a_question_has_a_wh_phrase_a_subject_and_a_predicate(
 
 
 @pytest.mark.parametrize("text", ["Add a banner", "Thanks", "The build fails", "and the roof", ""])
-def test_what_asks_nothing_is_no_question(
+def test_what_asks_nothing_is_not_a_question(
     asked: Callable[[str], Question | None], text: str
 ) -> None:
     assert asked(text) is None

@@ -54,7 +54,7 @@ def test_the_last_list_is_what_one_can_choose_from(reply: str, options: dict[str
         "```\n1. in code\n2. in code\n```\nDone.",
     ],
 )
-def test_what_is_no_list_has_no_options(reply: str) -> None:
+def test_anything_but_a_list_has_not_a_options(reply: str) -> None:
     assert options_in(reply) == ()
 
 

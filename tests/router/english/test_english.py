@@ -67,12 +67,12 @@ def test_words_join_a_list_and_leave_it(write: Write) -> None:
         ),
         (
             "verb_first: [ship]",
-            "1 'verb_first' is no line of words; "
+            "1 'verb_first' is not a line of words; "
             "write 'name: word word ...'; yes, no, on, off and numbers alone in quotes",
         ),
         (
             "- ship",
-            "1 is no table of words; "
+            "1 is not a table of words; "
             "write 'name: word word ...'; yes, no, on, off and numbers alone in quotes",
         ),
         ("verb_first: 'ship", "1 is not YAML"),

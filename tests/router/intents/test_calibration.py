@@ -32,7 +32,7 @@ def test_one_and_many_are_told_the_same() -> None:
     assert [calibrator.probability(row) for row in signs[:5]] == pytest.approx(many.tolist())
 
 
-def test_all_answers_right_is_no_reason_for_certainty() -> None:
+def test_all_answers_right_is_not_a_reason_for_certainty() -> None:
     signs, _ = sample(40, seed=4)
     calibrator = Calibrator.fit(signs, np.ones(40, dtype=bool))
     assert 0.8 < calibrator.probability(signs[0]) < 1.0

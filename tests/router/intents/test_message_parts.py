@@ -70,7 +70,7 @@ def test_parts_are_pieces_of_the_message_in_order(text: str) -> None:
         at = text.index(part, at) + len(part)
 
 
-def test_a_clause_that_goes_on_in_the_third_person_is_no_request() -> None:
+def test_a_clause_that_goes_on_in_the_third_person_is_not_a_request() -> None:
     message = "Write a job that reads the queue and then writes the totals"
     assert split_message(message) == (message,)
 

@@ -229,7 +229,7 @@ def test_where_every_intent_lacks_its_word_none_is_chosen() -> None:
         "would it be possible to remove the second column?",
     ],
 )
-def test_a_request_that_is_put_as_a_question_is_no_question(
+def test_a_request_that_is_put_as_a_question_is_not_a_question(
     message: str, packaged_model: IntentModel
 ) -> None:
     assert packaged_model.score(message, message, FOLLOWING).intent in {"EXECUTE", "CORRECT"}

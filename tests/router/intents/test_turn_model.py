@@ -105,7 +105,7 @@ def test_what_is_written_is_read_again(turns: TurnModel) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"no archive at all"])
-def test_a_damaged_file_is_no_model(content: bytes) -> None:
+def test_a_damaged_file_is_not_a_model(content: bytes) -> None:
     with pytest.raises((ValueError, OSError)):
         load_turn_model(content)
 

@@ -33,7 +33,7 @@ def test_a_word_can_have_several_readings() -> None:
 
 
 @pytest.mark.parametrize("word", ["qwzrtx", "grüßen", "x1", "", "🙂", "a-b"])
-def test_what_is_no_english_word_is_unknown(word: str) -> None:
+def test_anything_but_an_english_word_is_unknown(word: str) -> None:
     assert not readings(word).known
 
 

@@ -113,7 +113,7 @@ def test_a_file_of_the_workspace_leaves_the_packaged_examples_behind(tmp_path: P
 def test_a_copy_keeps_the_packaged_examples_until_it_names_its_own(
     tmp_path: Path, own: str
 ) -> None:
-    """Whoever copies a prompt to change its words does not mean to have no examples."""
+    """A copy of a prompt with other words keeps its examples."""
     (tmp_path / "internal").mkdir()
     packaged = PromptLibrary.load(None).get("debugger")
     text = packaged.path.read_text(encoding="utf-8").replace("intent:", f"{own}intent:", 1)

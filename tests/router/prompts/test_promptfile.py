@@ -52,7 +52,7 @@ def test_a_prompt_file_is_read_in_full() -> None:
     assert prompt.body.startswith("# Commit")
 
 
-def test_a_prompt_without_an_intent_is_no_agent() -> None:
+def test_a_prompt_without_an_intent_is_not_an_agent() -> None:
     prompt = parsed("---\nname: committer\ndescription: d\n---\nHello\n")
     assert isinstance(prompt, PromptFile)
     assert (prompt.intent, prompt.priority) == (None, DEFAULT_PRIORITY)

@@ -65,7 +65,7 @@ def test_of_two_edits_each_is_decided_on_its_own() -> None:
 
 
 def test_an_edit_whose_companion_is_refused_is_refused() -> None:
-    """The pronoun is no subject of its verb's other form alone: "the player get stuck"."""
+    """The pronoun is not a subject of its verb's other form alone: "the player get stuck"."""
     one = _turn("it get stuck")
     both = replace(one, edits=(*one.edits, Edit(3, 6, "gets")))
     by_place = Decider({"far into the message": Sign(-40.0, 0.1)}, 0.0)
@@ -138,7 +138,7 @@ def test_the_weights_that_ship_say_what_they_were_chosen_by() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"signs": {"a": 1}, "bias": 0}'])
-def test_damaged_weights_are_no_weights(text: str) -> None:
+def test_damaged_weights_are_not_weights(text: str) -> None:
     with pytest.raises(ValueError):
         read_decider(text)
 

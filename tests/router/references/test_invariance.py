@@ -96,7 +96,7 @@ def test_one_slip_leads_to_the_same_rewrite_or_to_none(
         longest = max(WORD.finditer(turn.user), key=lambda word: len(word[0]), default=None)
         typo = slip(longest[0]) if longest else ""
         if longest is None or not typo or is_known(typo):
-            continue  # a slip that makes another word is no slip to a reader
+            continue  # a slip that makes another word is not a slip to a reader
         message = turn.user[: longest.start()] + typo + turn.user[longest.end() :]
         mended = (expand(turn.user), *turn.expanded)
         kept = (re.sub(rf"\b{longest[0]}\b", typo, text, flags=re.I) for text in mended)

@@ -207,7 +207,7 @@ def test_a_rule_can_be_switched_off_in_two_lines(write: Write) -> None:
 @pytest.mark.parametrize(
     "text", ["rules:\n  - id: [", "rules: {", "\t- x", "a: b: c", "", "[]", "rules: []", "rules: 3"]
 )
-def test_what_is_no_file_of_rules_is_a_problem(write: Write, text: str) -> None:
+def test_anything_but_file_of_rules_is_a_problem(write: Write, text: str) -> None:
     (found,) = problems(write(mine=text))
     assert found.startswith("mine.yaml:")
 

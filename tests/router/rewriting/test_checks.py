@@ -164,7 +164,7 @@ def test_a_text_with_a_new_name_is_never_taken(
 ) -> None:
     told = case.told(resolver)
     words = case.good[0].split()
-    at = min(place, len(words) - 1) + 1  # the first word of a sentence is no name
+    at = min(place, len(words) - 1) + 1  # the first word of a sentence is not a name
     rewrite = " ".join([*words[:at], name, *words[at:]])
     known = {piece.lower for text in (*told.texts, case.good[0]) for piece in read_pieces(text)}
     forms = {name.lower(), f"{name.lower()}s", name.lower().removesuffix("s")}

@@ -119,7 +119,7 @@ async def ask(served: Served, asked: QueryRequest) -> Response:
 
 
 async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
-    """Do all that is to be done for a question; a model holds up nobody but who asks it.
+    """Do all that is to be done for a question; a model holds up only its own question.
 
     Raises MessageError, as `QueryService.ask` does.
     """
