@@ -31,9 +31,6 @@ TERMS_KEPT: Final = 200
 SNIPPET_LIMIT: Final = 300
 """Characters of the answer kept with a term."""
 
-REACH_TURNS: Final = 10
-"""Turns back that a term still counts as something to refer to: as far as the context goes."""
-
 MANY: Final = 5
 """Active documents or sections kept of one turn."""
 
@@ -95,6 +92,35 @@ class EntityTable:
             _add_terms(connection, key, terms or {}, turn)
             return _read(connection, key)
 
+    def remember_turn(
+        self,
+        key: str,
+        terms: Iterable[str],
+        *,
+        answer: str = "",
+        documents: Sequence[str] | None = None,
+        sections: Sequence[str] | None = None,
+        fresh: bool = False,
+        ttl: timedelta | None = None,
+    ) -> EntityMemory:
+        """Count a turn, with what it referred to and what was answered.
+
+        ``fresh``: the topic has changed, and all that was known before is forgotten. Documents
+        and sections that are not given are those that the answer names; when it names none, those
+        of the turns before stay active.
+        """
+        if fresh:
+            self.forget(key)
+        read = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
+        named = dict.fromkeys(" ".join(term.split()) for term in terms)
+        return self.note(
+            key,
+            terms={term: snippet(term, read) for term in named if term},
+            documents=(_files(read) or None) if documents is None else documents,
+            sections=(_headings(read) or None) if sections is None else sections,
+            ttl=ttl,
+        )
+
     def forget(self, key: str) -> bool:
         """Remove a memory; tells whether there was one."""
         with self.database.write() as connection:
@@ -152,78 +178,6 @@ def _read(connection: Connection, key: str) -> EntityMemory:
         turn_count=turns,
         expires_at=from_micros(expires),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Antecedent:
-    """Something that was referred to ``turns_ago`` turns ago (0: in the newest one)."""
-
-    term: str
-    snippet: str
-    turns_ago: int
-
-
-@dataclass(frozen=True, slots=True)
-class EntitySession:
-    """The entity memory of one conversation, which may not exist yet."""
-
-    store: EntityTable
-    key: str
-    ttl: timedelta | None = None
-    """Since the last access; None: the store's own, 4 hours."""
-
-    def remember_turn(
-        self,
-        terms: Iterable[str],
-        *,
-        answer: str = "",
-        documents: Sequence[str] | None = None,
-        sections: Sequence[str] | None = None,
-        fresh: bool = False,
-    ) -> EntityMemory:
-        """Count a turn, with what it referred to and what was answered.
-
-        ``fresh``: the topic has changed, and all that was known before is forgotten.
-
-        Documents and sections that are not given are those that the answer names; when it names
-        none, those of the turns before stay active.
-        """
-        if fresh:
-            self.forget()
-        read = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
-        named = dict.fromkeys(" ".join(term.split()) for term in terms)
-        if documents is None:
-            documents = _files(read) or None
-        if sections is None:
-            sections = _headings(read) or None
-        return self.store.note(
-            self.key,
-            terms={term: snippet(term, read) for term in named if term},
-            documents=documents,
-            sections=sections,
-            ttl=self.ttl,
-        )
-
-    def memory(self) -> EntityMemory | None:
-        """Return all that is known; None when nothing is, or it has expired."""
-        return self.store.load(self.key, ttl=self.ttl)
-
-    def antecedents(self) -> tuple[Antecedent, ...]:
-        """Return what was referred to in the last REACH_TURNS turns, the oldest first."""
-        memory = self.memory()
-        if memory is None:
-            return ()
-        found: dict[str, Antecedent] = {}
-        for known in memory.terms:  # the latest first
-            ago = memory.turn_count - known.turn
-            if ago < REACH_TURNS:
-                antecedent = Antecedent(known.term, known.snippet, ago)
-                found.setdefault(known.term.casefold(), antecedent)
-        return tuple(reversed(found.values()))
-
-    def forget(self) -> bool:
-        """Remove the memory; tells whether there was one."""
-        return self.store.forget(self.key)
 
 
 def snippet(term: str, answer: str) -> str:

@@ -17,12 +17,11 @@ from typing import Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.memory.entities import Antecedent, EntitySession
 from kds.brain.memory.extractive import ExtractiveSummarizer
 from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.metrics import log_recall
 from kds.brain.memory.profile import content_stems, fitting_lines
-from kds.brain.memory.records import Session
+from kds.brain.memory.records import EntityTerm, Session
 from kds.brain.memory.sessions import SessionTable, new_id
 from kds.brain.memory.summaries import Keep, Later
 from kds.brain.memory.summarizer import CheckedSummarizer, Summarizer
@@ -486,17 +485,23 @@ class ConversationMemory:
         flags = self.flags
         if flags.enabled and flags.enable_session_memory:
             self.store.entities.expire()
-            entities = EntitySession(self.store.entities, session, flags.ttl)
-            entities.remember_turn(
-                terms, answer=answer, documents=documents, sections=sections, fresh=fresh
+            self.store.entities.remember_turn(
+                session,
+                terms,
+                answer=answer,
+                documents=documents,
+                sections=sections,
+                fresh=fresh,
+                ttl=flags.ttl,
             )
 
-    def antecedents(self, session: str) -> tuple[Antecedent, ...]:
+    def antecedents(self, session: str) -> tuple[EntityTerm, ...]:
         """Return what the last turns referred to, the oldest first; for `Router`'s ``known``."""
         flags = self.flags
         if not (flags.enabled and flags.enable_session_memory):
             return ()
-        return EntitySession(self.store.entities, session, flags.ttl).antecedents()
+        known = self.store.entities.load(session, ttl=flags.ttl)
+        return known.recent if known else ()
 
     def delete(self, session: str) -> None:
         """Remove a session with all that is known of it. Raises StoreError."""

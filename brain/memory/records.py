@@ -17,6 +17,9 @@ from kds.brain.store.columns import from_micros, to_micros
 ConsentAction = Literal["granted", "revoked", "changed", "used"]
 
 
+REACH_TURNS: Final = 10
+"""Turns back that a term still counts as something to refer to: as far as the context goes."""
+
 COUNTED: Final[Mapping[str, bool]] = {"counted": True}
 """Marks a field of `Session` that the store works out itself: no export has it."""
 
@@ -86,6 +89,12 @@ class EntityMemory:
     sections: tuple[str, ...]
     turn_count: int
     expires_at: datetime
+
+    @property
+    def recent(self) -> tuple["EntityTerm", ...]:
+        """The terms of the last REACH_TURNS turns, each once, the oldest first."""
+        near = [one for one in self.terms if self.turn_count - one.turn < REACH_TURNS]
+        return tuple({one.term.casefold(): one for one in reversed(near)}.values())
 
 
 @dataclass(frozen=True, slots=True)

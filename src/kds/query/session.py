@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from kds.api.measures import Figures
 from kds.brain.errors import MessageError
-from kds.brain.memory.entities import REACH_TURNS, EntitySession
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import EntityMemory, Metric, Session
@@ -144,18 +143,12 @@ def _known(memory: ConversationMemory, session: str) -> EntityMemory | None:
     flags = memory.flags
     if not flags.enable_session_memory:
         return None
-    return EntitySession(memory.store.entities, session, flags.ttl).memory()
+    return memory.store.entities.load(session, ttl=flags.ttl)
 
 
 def _recent_terms(known: EntityMemory | None) -> tuple[str, ...]:
     """The terms of the last turns, the oldest first, each once."""
-    if known is None:
-        return ()
-    found: dict[str, str] = {}
-    for one in known.terms:  # the latest first
-        if known.turn_count - one.turn < REACH_TURNS:
-            found.setdefault(one.term.casefold(), one.term)
-    return tuple(reversed(found.values()))
+    return tuple(one.term for one in known.recent) if known else ()
 
 
 QUERY: Final = "query"

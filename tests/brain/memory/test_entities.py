@@ -2,57 +2,52 @@
 
 import pytest
 
-from kds.brain.memory.entities import REACH_TURNS, EntitySession, snippet
+from kds.brain.memory.entities import EntityTable, snippet
 from kds.brain.memory.memory_store import SqliteStore
+from kds.brain.memory.records import REACH_TURNS
+
+
+def terms(entities: EntityTable) -> list[str]:
+    known = entities.load("chat")
+    return [one.term for one in known.recent] if known else []
 
 
 @pytest.fixture
-def session(store: SqliteStore) -> EntitySession:
-    return EntitySession(store.entities, "chat")
+def entities(store: SqliteStore) -> EntityTable:
+    return store.entities
 
 
-def terms(session: EntitySession) -> list[str]:
-    return [antecedent.term for antecedent in session.antecedents()]
+def test_terms_come_back_oldest_first_with_their_answers(entities: EntityTable) -> None:
+    entities.remember_turn("chat", ["login form"], answer="Done. The login form has two fields.")
+    known = entities.remember_turn("chat", ["FAB  button"], answer="It is purple now.")
+    assert [(one.term, one.snippet, one.turn) for one in known.recent] == [
+        ("login form", "The login form has two fields.", 1),
+        ("FAB button", "It is purple now.", 2),
+    ]
 
 
-def test_terms_come_back_oldest_first_with_their_answers(session: EntitySession) -> None:
-    session.remember_turn(["login form"], answer="Done. The login form has two fields.")
-    session.remember_turn(["FAB  button"], answer="It is purple now.")
-    first, second = session.antecedents()
-    assert (first.term, first.snippet, first.turns_ago) == (
-        "login form",
-        "The login form has two fields.",
-        1,
-    )
-    assert (second.term, second.snippet, second.turns_ago) == ("FAB button", "It is purple now.", 0)
-
-
-def test_terms_fade_after_some_turns(session: EntitySession) -> None:
-    session.remember_turn(["login form"])
+def test_terms_fade_after_some_turns(entities: EntityTable) -> None:
+    entities.remember_turn("chat", ["login form"])
     for _ in range(REACH_TURNS):
-        session.remember_turn([])
-    assert session.antecedents() == ()
+        entities.remember_turn("chat", [])
+    assert terms(entities) == []
 
 
-def test_documents_and_sections_stay_until_an_answer_names_others(session: EntitySession) -> None:
-    session.remember_turn([], answer="## Setup\nSee `docs/setup.md` and app.py.")
-    session.remember_turn([], answer="Yes.")
-    memory = session.memory()
-    assert memory is not None
-    assert (memory.documents, memory.sections) == (("docs/setup.md", "app.py"), ("Setup",))
-    assert memory.turn_count == 2
-    session.remember_turn([], documents=["a.md"], sections=[])
-    memory = session.memory()
-    assert memory is not None
-    assert (memory.documents, memory.sections) == (("a.md",), ())
+def test_documents_and_sections_stay_until_an_answer_names_others(entities: EntityTable) -> None:
+    entities.remember_turn("chat", [], answer="## Setup\nSee `docs/setup.md` and app.py.")
+    known = entities.remember_turn("chat", [], answer="Yes.")
+    assert (known.documents, known.sections) == (("docs/setup.md", "app.py"), ("Setup",))
+    assert known.turn_count == 2
+    known = entities.remember_turn("chat", [], documents=["a.md"], sections=[])
+    assert (known.documents, known.sections) == (("a.md",), ())
 
 
-def test_a_new_topic_begins_with_nothing(session: EntitySession) -> None:
-    session.remember_turn(["login form"])
-    session.remember_turn(["dark mode"], fresh=True)
-    assert terms(session) == ["dark mode"]
-    assert session.forget()
-    assert not session.forget()
+def test_a_new_topic_begins_with_nothing(entities: EntityTable) -> None:
+    entities.remember_turn("chat", ["login form"])
+    entities.remember_turn("chat", ["dark mode"], fresh=True)
+    assert terms(entities) == ["dark mode"]
+    assert entities.forget("chat")
+    assert not entities.forget("chat")
 
 
 def test_a_snippet_is_the_beginning_when_no_sentence_names_the_term() -> None:

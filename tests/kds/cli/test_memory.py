@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.memory.entities import EntitySession
 from kds.brain.memory.memory_store import MemoryPlace, SqliteStore
 from kds.brain.memory.records import Session
 from kds.brain.workspace import Workspace
@@ -367,8 +366,8 @@ def test_a_session_is_shown_with_its_terms_and_where_they_come_from(
     with MemoryPlace.of(
         Workspace(fitted_workspace, fitted_workspace / "kds-brain")
     ).open() as store:
-        terms = EntitySession(store.entities, "s0", timedelta(hours=4))
-        terms.remember_turn(["time limit"], answer="The time limit is 30 s. It can be raised.")
+        said = "The time limit is 30 s. It can be raised."
+        store.entities.remember_turn("s0", ["time limit"], answer=said)
     shown = data(kds_call("memory", "show", "s0", "--json"))["terms"]
     assert [(one["term"], "30 s" in one["snippet"]) for one in shown] == [("time limit", True)]
     assert "time limit: The time limit is 30 s." in kds_call("memory", "show", "s0").out

@@ -9,8 +9,7 @@ import pytest
 from kds.brain.clock import utc_now
 from kds.brain.documents.store import DocumentStore
 from kds.documents import indexing
-from kds.documents.indexing import Choice
-from kds.documents.indexing import Report, add_documents
+from kds.documents.indexing import Choice, Report, add_documents
 from kds.readers.reading import read_document
 
 
