@@ -133,6 +133,8 @@ def installed_wish(project: Project, record: InitRecord) -> Wish:
     wanted = {client for client, name in pages.items() if "`route_message`" in
               (read_project_text(project.folder / name) or "")}  # fmt: skip
     found = by_hook | by_mcp | wanted | set(record.clients)
+    if "claude" not in record.clients and not (project.folder / ".claude").exists():
+        found.discard("claude")  # its server is in a file of the Copilot CLI, too
     return Wish(
         tuple(client for client in CLIENTS if client in found), frozenset(by_hook),
         frozenset(by_mcp), start=not any(NO_START in hook.command for hook in hooks),
