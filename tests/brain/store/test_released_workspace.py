@@ -37,8 +37,13 @@ def run(*arguments: str) -> str:
 
 
 def test_conversations_are_exported_as_they_were(released: Path) -> None:
-    exported = json.loads(run("memory", "export", "--all"))
-    assert exported == json.loads((released / "export.json").read_text())
+    exported = json.loads(run("memory", "export", "--all"))["sessions"]
+    before = json.loads((released / "export.json").read_text())["sessions"]
+    assert [
+        {key: now[key] for key in then} for now, then in zip(exported, before, strict=True)
+    ] == (
+        before  # a later version may export more fields
+    )
 
 
 def test_what_stands_beside_the_conversations_is_there(released: Path) -> None:
