@@ -20,6 +20,10 @@ from kds.brain.workspace import Workspace
 PRECISION: Final = 0.9
 """The share of suggestions that are to be right: `activation.precision`."""
 
+VETOES: Final = ("refused", "about", "in_code")
+"""Signs with which nothing is said, however near an entry is: "don't deploy yet", "what does the
+deploy skill do?", "rename deploy() to release()"."""
+
 VECTORS: Final = "activation.npz"
 
 _FILE: Final = re.compile(r"(?<![\w/])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,5}\b")
@@ -131,7 +135,8 @@ class Activator:
         found = rank(library, prompt, self._decision.ranking)
         wanted = probability(found.signs, self._decision.wanted)
         best = library.entries[found.order[0]]
-        said = wanted >= self._bar and best.suggested and _suits(best, text)
+        vetoed = any(found.signs[name] for name in VETOES)
+        said = wanted >= self._bar and not vetoed and best.suggested and _suits(best, text)
         ranked = tuple(_probabilities(library, found, wanted))
         return Suggestion(ranked, best.name if said else None, found.signs, best if said else None)
 

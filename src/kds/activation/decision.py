@@ -27,7 +27,7 @@ SIGNS: Final = (
     *("name", "whole", "clause", "body", "terms", "body_terms", "covered", "characters", "length"),
     *("named", "excluded", "offer", "offer_terms", "reply", "earlier_terms"),
     *("words", "short", "acknowledges", "question", "asks", "negation", "trace"),
-    *("negated_name", "question_name", "about", "in_code", "history"),
+    *("refused", "question_name", "about", "in_code", "history"),
 )
 """What tells whether the best entry is wanted, in the order of the fitted weights."""
 
@@ -40,7 +40,8 @@ class Linear:
     """Standardised inputs times weights, plus a bias.
 
     ``hinges`` are knots in standard deviations: beyond each, an input has one more weight, so that
-    its effect may bend there.
+    its effect may bend there. Inputs further out than ``limit`` count as at it: a library of three
+    entries must not be judged by what lies outside of everything that was fitted.
     """
 
     mean: Sequence[float]
@@ -48,12 +49,15 @@ class Linear:
     weights: Sequence[float]
     bias: float = 0.0
     hinges: Sequence[float] = ()
+    limit: float = 0.0
 
     def __call__(self, rows: "Vector") -> "Vector":
         """Return one score a row."""
         import numpy as np
 
         standard = (rows - np.asarray(self.mean, "f4")) / np.asarray(self.scale, "f4")
+        if self.limit:
+            standard = np.clip(standard, -self.limit, self.limit)
         scores: Vector = bent(standard, self.hinges) @ np.asarray(self.weights, "f4") + self.bias
         return scores
 
@@ -148,7 +152,7 @@ def _signs(library: Library, prompt: Prompt, best: int) -> dict[str, float]:
         "asks": asks,
         "negation": negation,
         "trace": float(words().trace.search(prompt.text) is not None),
-        "negated_name": negation * named,
+        "refused": float(library.refused(prompt, best)),
         "question_name": question * named,
         "about": float(words().about.search(prompt.text) is not None),
         "in_code": library.in_code(prompt, best),

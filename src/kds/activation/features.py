@@ -54,6 +54,10 @@ PROMPT_READ: Final = 1500
 SHORT_WORDS: Final = 3
 """Up to so many content words, a prompt leans on the conversation."""
 
+REFUSED_WORDS: Final = 3
+"""Content words that a refusal reaches, within its clause."""
+
+_CLAUSE_END: Final = re.compile(r"[,.;:!?\n]|\b(?:but|and|until|before)\b")
 _CHARACTERS: Final = 4
 _WORD: Final = re.compile(r"[a-z0-9]+")
 _CAMEL: Final = re.compile(r"([a-z])([A-Z])")
@@ -80,6 +84,7 @@ class Words:
     question: re.Pattern[str]
     negation: re.Pattern[str]
     trace: re.Pattern[str]
+    refusal: re.Pattern[str]
     code: re.Pattern[str]
     about: re.Pattern[str]
 
@@ -191,6 +196,13 @@ class Prompt:
         return 1 / (1 + max(0, len(self.terms) - SHORT_WORDS) / 4)
 
     @cached_property
+    def refused_terms(self) -> frozenset[str]:
+        """The content words that follow upon a refusal: "deploy" in "don't deploy"."""
+        after = (self.text[found.end() :] for found in words().refusal.finditer(self.text))
+        clauses = (_CLAUSE_END.split(text, maxsplit=1)[0] for text in after)
+        return frozenset(term for clause in clauses for term in terms_of(clause)[:REFUSED_WORDS])
+
+    @cached_property
     def plain_terms(self) -> frozenset[str]:
         """The content words outside of code."""
         return frozenset(terms_of(words().code.sub(" ", self.text)))
@@ -296,6 +308,10 @@ class Library:
         """The share of the words of an entry's name that a prompt holds."""
         wanted = self.name_terms[row]
         return len(wanted & set(prompt.terms)) / len(wanted) if wanted else 0.0
+
+    def refused(self, prompt: Prompt, row: int) -> bool:
+        """Whether a prompt says that it does not want what an entry's name says."""
+        return not self.name_terms[row].isdisjoint(prompt.refused_terms)
 
     def in_code(self, prompt: Prompt, row: int) -> float:
         """The share of the words of an entry's name that a prompt holds in code alone."""

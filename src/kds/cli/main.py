@@ -32,6 +32,7 @@ GROUPS: Final[Sections] = {
     "Teach and test": {
         "prompts": ("prompts:prompts", "List, show, begin and check the prompt files."),
         "rules": ("prompts:rules", "List, begin and check the reference rules."),
+        "skills": ("skills:skills", "Skills and agents: which fits a prompt; list, check, test."),
         "learn": ("learn:learn", "Teach what you mean; list it, take it back."),
         "test": ("evaluate:test", "Run dialogue files as tests."),
         "eval": ("evaluate:evaluate", "Score the router on annotated data."),

@@ -32,7 +32,7 @@ from kds.query.service import QueryService
 from kds.router.prompts.library import PromptLibrary
 from kds.router.rewriting.writer import Mode
 from kds.service.desk import LOADING
-from kds.testing import chats, follow_ups, intents, retrieval, rewrites
+from kds.testing import chats, follow_ups, intents, retrieval, rewrites, skills
 from kds.testing.dialogues import read_dialogues
 from kds.testing.playing import PlayedDialogue, describe, play, score
 
@@ -330,6 +330,14 @@ def _question_error(one: follow_ups.Asked, shown: int) -> dict[str, object]:
     }
 
 
+def of_skills(asked: Asked) -> Report:
+    """Ask for each prompt of labelled libraries which entry it should activate, if any."""
+    with slow("reading libraries and asking for each prompt"):
+        judged = skills.read_libraries(asked.file)[: asked.limit]
+    wrong = [skills.failure(one) for one in judged if not one.passed]
+    return Report(skills.score_skills(judged), wrong)
+
+
 RUNNERS: Final[Mapping[str, Callable[[Asked], Report]]] = {
     "chats": of_chats,
     "dialogues": of_dialogues,
@@ -338,4 +346,5 @@ RUNNERS: Final[Mapping[str, Callable[[Asked], Report]]] = {
     "multi": of_multi,
     "retrieval": of_retrieval,
     "follow-ups": of_follow_ups,
+    "skills": of_skills,
 }

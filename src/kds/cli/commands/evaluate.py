@@ -25,10 +25,12 @@ from kds.cli.terminal import toned
 from kds.testing.dialogues import find_dialogue_files, read_dialogues
 from kds.testing.playing import PlayedDialogue, describe
 
-KINDS: Final = ("chats", "dialogues", "rewrites", "intents", "multi", "retrieval", "follow-ups")
+KINDS: Final = (
+    *("chats", "dialogues", "rewrites", "intents", "multi", "retrieval", "follow-ups", "skills"),
+)
 
 OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "errors": ("chats", "dialogues", "rewrites", "multi", "follow-ups"),
+    "errors": ("chats", "dialogues", "rewrites", "multi", "follow-ups", "skills"),
     "no_history": ("chats",),
     "rewriter": ("rewrites",),
     "train": ("intents",),

@@ -1,0 +1,123 @@
+"""`kds skills`: what a prompt can activate, what keeps it from being chosen, and its tests."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from kds.activation import Activator, Entry
+from kds.activation.checks import check_entries, listing_tokens
+from kds.brain.workspace import Workspace
+from kds.cli.command import asked_json, command, group, option
+from kds.cli.guard import TESTS_FAILED, complain
+from kds.cli.options import NamedPath, common_options, message_argument, read_message
+from kds.cli.output import print_json, print_line, print_table, say
+from kds.cli.progress import slow
+from kds.testing.skills import describe, failure, judge, read_cases
+
+NO_ENTRIES = "no skill, agent, command or prompt file"
+SHOWN_SIGNS = 8
+"""Pieces of evidence that `explain` prints, the largest first."""
+
+
+@group("kds skills list", "kds skills explain 'write the notes for 2.4'", "kds skills check")
+def skills() -> None:
+    """Skills, agents, commands and prompt files: which one fits a prompt, and why."""
+
+
+def _open(workspace: Workspace, client: str | None = None) -> Activator:
+    with slow("reading skills, agents and commands"):
+        activator = Activator.open(workspace, client=client)
+    for problem in activator.problems:
+        complain(problem)
+    return activator
+
+
+@command("kds skills list", "kds skills list --client claude --json", of=skills, name="list")
+@option(
+    "--client NAME", "Only what this assistant reads: claude, copilot, codex, gemini, opencode."
+)
+@common_options
+def list_(*, client: str | None, workspace: Workspace) -> None:
+    """List what the project and you have, where it lies, and what its listing costs a request."""
+    entries = _open(workspace, client).entries
+    tokens = listing_tokens(entries)
+    rows = [(one.client, one.kind, one.name, one.description[:80]) for one in entries]
+
+    def show() -> None:
+        print_table(("client", "kind", "name", "what it is for"), rows, none=NO_ENTRIES)
+        for name, count in tokens.items():
+            print_line(name, f"about {count:,} tokens of skills and agents in every request")
+
+    say({"entries": [_summary(one) for one in entries], "listing_tokens": tokens}, show)
+
+
+@command("kds skills explain 'write the notes for 2.4'", of=skills)
+@message_argument
+@common_options
+def explain(*, words: tuple[str, ...], workspace: Workspace) -> None:
+    """Say which entry fits PROMPT, how probable that is, and on what evidence."""
+    text = read_message(words)
+    told = _open(workspace).suggest(text)
+    signs = sorted(told.why.items(), key=lambda sign: -abs(sign[1]))[:SHOWN_SIGNS]
+
+    def show() -> None:
+        print_line("says", told.choice or "nothing")
+        for name, chance in told.ranked[:3]:
+            print_line(f"{chance:.2f}", name)
+        print_line("because", ", ".join(f"{name} {value:.2f}" for name, value in signs))
+
+    say({"choice": told.choice, "ranked": told.ranked, "why": dict(told.why)}, show)
+
+
+@command("kds skills check", "kds skills check --annotate", of=skills)
+@click.option("--annotate", is_flag=True, help="Print GitHub annotations, for CI.")
+@common_options
+def check(*, annotate: bool, workspace: Workspace) -> int:
+    """Find near-duplicates, descriptions that say too little or too much, and what is never found.
+
+    Exit code 1 when there is something to mend.
+    """
+    activator = _open(workspace)
+    with slow("comparing descriptions"):
+        found = check_entries(activator)
+    if asked_json():
+        print_json({"entries": len(activator.entries), "findings": [asdict(one) for one in found]})
+    for one in () if asked_json() else found:
+        if annotate:
+            click.echo(f"::warning file={one.where}::{one.message}; {one.hint}")
+        else:
+            click.echo(f"{one.where}: {one.message}\n  fix: {one.hint}")
+    if not asked_json():
+        click.echo(f"{len(activator.entries)} entries, {len(found)} to mend")
+    return TESTS_FAILED if found else 0
+
+
+@command("kds skills test tests/skills.yaml", of=skills)
+@click.argument("file", type=NamedPath(exists=True, dir_okay=False))
+@common_options
+def test(*, file: Path, workspace: Workspace) -> int:
+    """Run the cases of FILE: a YAML list of `prompt`, `expect` (a name or null) and `history`.
+
+    Exit code 1 when one fails.
+    """
+    activator = _open(workspace)
+    judged = judge(read_cases(file, (one.name for one in activator.entries)), activator)
+    failed = [one for one in judged if not one.passed]
+    text = "\n".join(
+        [*map(describe, failed), f"{len(judged) - len(failed)} passed, {len(failed)} failed"]
+    )
+    say({"passed": len(judged) - len(failed), "failed": list(map(failure, failed))}, text)
+    return TESTS_FAILED if failed else 0
+
+
+def _summary(entry: Entry) -> dict[str, object]:
+    return {
+        "client": entry.client,
+        "kind": entry.kind,
+        "name": entry.name,
+        "description": entry.description,
+        "path": str(entry.path) if entry.path else None,
+        "suggested": entry.suggested,
+        "paths": list(entry.paths),
+    }

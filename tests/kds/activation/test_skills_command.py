@@ -1,0 +1,89 @@
+"""`kds skills`: what there is, what fits, what to mend, and cases as tests."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kds.cli.main import app
+
+NOTES = (
+    "Write release notes from merged pull requests. Use when a version is about to be published."
+)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    root = tmp_path / "project"
+    (root / "kds-brain").mkdir(parents=True)
+    for name, text in {
+        "release-notes": NOTES,
+        "db-migration": "Create and check database migrations when a table or a column changes.",
+    }.items():
+        front = f"---\nname: {name}\ndescription: {text}\n---\nDo it.\n"
+        write(root / f".claude/skills/{name}/SKILL.md", front)
+    return root
+
+
+def kds(project: Path, *words: str) -> Result:
+    return CliRunner().invoke(app, ["skills", *words, "-w", str(project)], standalone_mode=False)
+
+
+def test_list_names_each_entry_with_its_client_and_the_cost_of_the_listing(project: Path) -> None:
+    told = json.loads(kds(project, "list", "--json").stdout)
+    assert [(one["client"], one["name"]) for one in told["entries"]] == [
+        ("claude", "db-migration"),
+        ("claude", "release-notes"),
+    ]
+    assert 30 < told["listing_tokens"]["claude"] < 80
+    assert kds(project, "list", "--client", "codex").stdout.startswith("no skill")
+
+
+def test_explain_says_what_fits_and_why(project: Path) -> None:
+    told = json.loads(kds(project, "explain", "write the release notes for 2.4", "--json").stdout)
+    assert told["choice"] == "release-notes"
+    assert told["ranked"][0][0] == "release-notes"
+    assert told["why"]["named"] == 1.0
+    assert "release-notes" in kds(project, "explain", "write the release notes").stdout
+
+
+def test_check_finds_near_duplicates_and_descriptions_that_say_little(project: Path) -> None:
+    assert kds(project, "check").return_value == 0
+    front = f"---\nname: notes\ndescription: {NOTES}\n---\nDo it.\n"
+    write(project / ".claude/skills/notes/SKILL.md", front)
+    write(project / ".claude/commands/ship.md", "Ship.\n")
+    ended = kds(project, "check", "--json")
+    found = {(one["kind"], tuple(one["entries"])) for one in json.loads(ended.stdout)["findings"]}
+    assert {("same", ("notes", "release-notes")), ("short", ("ship",))} <= found
+    assert ended.return_value == 1
+    assert "::warning file=" in kds(project, "check", "--annotate").stdout
+
+
+def test_cases_pass_or_say_what_was_said_instead(project: Path) -> None:
+    cases = project / "cases.yaml"
+    write(
+        cases,
+        "- {prompt: write the release notes for 2.4, expect: release-notes}\n"
+        "- {prompt: make it purple, expect: null}\n"
+        "- prompt: yes please\n  expect: [release-notes]\n"
+        "  history: [{user: tag 2.4, assistant: Tagged.}]\n",
+    )
+    ended = kds(project, "test", str(cases))
+    assert ended.return_value == 1
+    assert "cases.yaml:3" in ended.stdout
+    assert "expected release-notes, said nothing" in ended.stdout
+    assert ended.stdout.rstrip().endswith("2 passed, 1 failed")
+
+
+def test_a_case_that_names_no_entry_is_an_error_with_its_line(project: Path) -> None:
+    cases = project / "cases.yaml"
+    write(cases, "- {prompt: ship it, expect: null}\n- {prompt: ship it, expect: shp}\n")
+    error = kds(project, "test", str(cases)).exception
+    assert "cases.yaml:2: no skill, agent or command 'shp'" in str(error)
