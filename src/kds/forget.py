@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
@@ -188,9 +188,7 @@ def forget(workspace: Workspace, *, keep: Sequence[str] = (), clock: Clock = utc
 
 def backups(workspace: Workspace) -> tuple[Path, ...]:
     """The backups of a workspace, oldest first."""
-    folder = _backup_folder(workspace)
-    made = [*folder.glob("forgotten-*.zip"), *folder.glob("amnesia-*.zip")]
-    return tuple(sorted(made, key=lambda path: (path.stem.partition("-")[2], path.stem)))
+    return tuple(sorted(_backup_folder(workspace).glob("forgotten-*.zip")))
 
 
 def restore(workspace: Workspace, name: str | None = None, *, force: bool = False) -> Restored:
@@ -373,11 +371,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 def _checked(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
     """Name -> entry, once every byte was read. A project may bring a made-up archive along:
     raises StoreError unless it holds data of KDS only and fits on the disk."""
-    entries = {
-        info.filename.removeprefix("files/"): info  # earlier versions had a folder and a manifest
-        for info in archive.infolist()
-        if info.filename != "manifest.json"
-    }
+    entries = {info.filename: info for info in archive.infolist()}
     if strange := [name for name in entries if kind_of(name) is None]:
         raise StoreError(f"'{strange[0]!r}' in it is not data of KDS", where=str(path))
     size = sum(info.file_size for info in entries.values())
@@ -427,7 +421,9 @@ def _put_back(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bo
         try:
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, PRIVATE)
             with os.fdopen(descriptor, "wb") as out, archive.open(info) as content:
-                _copy(content, out)
+                shutil.copyfileobj(content, out)  # no more than the size that the entry names
+                out.flush()
+                os.fsync(out.fileno())
             for end in ("-wal", "-shm", "-journal") if path.name in _COUNTED else ():
                 remove_private(path.with_name(path.name + end))
             beside.replace(path)
@@ -436,9 +432,3 @@ def _put_back(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bo
         finally:
             beside.unlink(missing_ok=True)
     return True
-
-
-def _copy(content: IO[bytes], out: IO[bytes]) -> None:
-    shutil.copyfileobj(content, out)  # zipfile reads no more than the size that the entry names
-    out.flush()
-    os.fsync(out.fileno())

@@ -1,7 +1,6 @@
 """Forgetting: data is backed up, deleted, and can be restored."""
 
 import json
-import stat
 import subprocess
 import threading
 import zipfile
@@ -103,14 +102,6 @@ def test_a_survey_counts_every_kind_and_changes_nothing(place: Workspace) -> Non
     assert contents(place) == before
 
 
-def test_nothing_to_forget_makes_no_file(workspace: Path) -> None:
-    place = Workspace.find(workspace)
-    report = forget(place)
-    assert not report.forgotten.files
-    assert report.backup is None
-    assert list(place.brain.iterdir()) == []
-
-
 def test_what_is_forgotten_is_gone_from_every_file_and_the_rest_stays(place: Workspace) -> None:
     forget(place)
     assert not survey(place).files
@@ -120,20 +111,6 @@ def test_what_is_forgotten_is_gone_from_every_file_and_the_rest_stays(place: Wor
         contents(place)
     )
     assert (place.root / "app.py").read_text() == f"# {SECRET}\n"
-
-
-def test_the_backup_is_private_and_whole(place: Workspace) -> None:
-    before = contents(place)
-    report = forget(place)
-    assert report.backup is not None
-    assert stat.S_IMODE(report.backup.stat().st_mode) == 0o600
-    assert stat.S_IMODE(report.backup.parent.stat().st_mode) == 0o700
-    assert [path.name for path in report.backup.parent.iterdir()] == [report.backup.name]
-    with zipfile.ZipFile(report.backup) as archive:
-        kept = {name: archive.read(name) for name in archive.namelist()}
-    plain = {name for name in kept if not name.endswith(".db")}
-    assert {name: kept[name] for name in plain} == {name: before[name] for name in plain}
-    assert "memory.db" in kept
 
 
 def test_a_restore_puts_everything_back(place: Workspace) -> None:
@@ -196,12 +173,6 @@ def test_what_is_kept_keeps_every_byte(kept: str, place: Workspace) -> None:
         name: before[name] for name in mine if not name.endswith(("-wal", "-shm"))
     }
     assert {kind_of(name) for name in after} <= {kept, None}
-
-
-def test_an_unknown_kind_is_refused(place: Workspace) -> None:
-    with pytest.raises(ForgetError, match="unknown kind 'rules'"):
-        forget(place, keep=["rules"])
-    assert still_holding(place)
 
 
 def test_indexed_documents_go_and_come_back(place: Workspace) -> None:
@@ -284,16 +255,6 @@ def test_a_backup_that_would_fill_the_disk_is_refused(
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1 << 20))
     with pytest.raises(StoreError, match="too much for the disk"):
         restore(place, force=True)
-
-
-def test_a_backup_of_the_first_version_is_restored(place: Workspace) -> None:
-    brain = place.brain
-    learned = (brain / "learned.yaml").read_bytes()
-    (brain / "learned.yaml").unlink()
-    old = {"manifest.json": b"{}", "files/learned.yaml": learned}
-    archive(place, old).rename(brain / "backups" / "amnesia-20261101T090000Z.zip")
-    assert restore(place).files == ("learned.yaml",)
-    assert (brain / "learned.yaml").read_bytes() == learned
 
 
 def test_a_damaged_backup_is_refused_before_anything_is_touched(place: Workspace) -> None:
