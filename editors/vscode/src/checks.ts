@@ -1,8 +1,8 @@
-// What is wrong in prompt files, rules and dialogues, underlined: `kds` checks them as they are saved.
+// Checks of rules, prompts and dialogues, and the lenses above them.
 
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
-import { type Change, isWithin, type Kind, kindOf, kindsAt, onDisk, placeIn, Soon } from "./files.ts";
+import { type Change, isWithin, type Kind, kindOf, kindsAt, onDisk, placeIn, Soon, dialoguesIn } from "./files.ts";
 import type { Place } from "./place.ts";
 import { findProgram, run } from "./program.ts";
 import { guarded, type Window } from "./window.ts";
@@ -179,4 +179,30 @@ function asDiagnostics(found: readonly Finding[], place: Place): [vscode.Uri, vs
 function pathOf(one: Finding, place: Place): string {
   const { path } = placeIn(one.where);
   return isAbsolute(path) ? path : join(place.root, path);
+}
+
+const LANGUAGES = ["yaml", "json", "markdown", "prompt", "chatagent", "instructions"];
+
+export function registerLenses(): vscode.Disposable {
+  const selector = LANGUAGES.map((language) => ({ language, scheme: "file" }));
+  return vscode.languages.registerCodeLensProvider(selector, { provideCodeLenses: lensesOf });
+}
+
+function lensesOf(document: vscode.TextDocument): vscode.CodeLens[] {
+  const kind = kindOf(document.uri);
+  const { uri } = document;
+  if (kind === "dialogues") {
+    return dialoguesIn(document.getText()).map(({ id, line }) =>
+      lens(line, { title: "$(play) Run this test", command: "kds.runDialogue", arguments: [uri, id] }),
+    );
+  }
+  if (kind === undefined) return [];
+  const first = kind === "rules" ? "$(checklist) Check the rules and run their tests" : "$(checklist) Check the prompts";
+  const lenses = [lens(0, { title: first, command: "kds.check" })];
+  if (uri.path.endsWith(".md")) lenses.push(lens(0, { title: "$(comment-discussion) Ask @kds", command: "kds.ask" }));
+  return lenses;
+}
+
+function lens(line: number, command: vscode.Command): vscode.CodeLens {
+  return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
 }

@@ -3,16 +3,13 @@
 
 import * as vscode from "vscode";
 import { registerCommands } from "./actions.ts";
-import { registerChecks } from "./checks.ts";
-import { registerContextView } from "./contextview.ts";
+import { registerChecks, registerLenses } from "./checks.ts";
 import { registerDialogueTests } from "./dialoguetests.ts";
-import { registerLenses } from "./lenses.ts";
 import { registerMcp } from "./mcp.ts";
 import { registerParticipant } from "./participant.ts";
-import { registerSessions } from "./sessions.ts";
-import { registerStatus } from "./status.ts";
+import { registerContextView, registerSessions } from "./sessions.ts";
 import { registerTools } from "./tools.ts";
-import { registerWhy } from "./why.ts";
+import { registerStatus, registerWhy } from "./why.ts";
 import { Window } from "./window.ts";
 
 export function activate(context: vscode.ExtensionContext): void {

@@ -1,4 +1,4 @@
-// The remembered conversations of each folder: gone on with, renamed, written out, deleted.
+// The KDS view: the context of this window, and the remembered sessions.
 
 import { basename } from "node:path";
 import * as vscode from "vscode";
@@ -6,7 +6,7 @@ import type { Said } from "@kds/transit";
 import type { Place } from "./place.ts";
 import type { Service } from "./service.ts";
 import { guarded, type Window } from "./window.ts";
-import type { Session } from "./wire.ts";
+import type { Session, Entry } from "./wire.ts";
 
 interface Item {
   readonly place: Place;
@@ -109,4 +109,33 @@ async function remove(window: Window, { place, session }: Item): Promise<void> {
   await window.keepReading(session.id, undefined);
   if (session.id === window.conversation) await window.begin();
   window.refresh();
+}
+
+export function registerContextView(window: Window): vscode.Disposable {
+  const provider: vscode.TreeDataProvider<Entry> = {
+    onDidChangeTreeData: window.onDidChange,
+    getTreeItem: item,
+    getChildren: async (parent) => (parent ? [] : entries(window)),
+  };
+  return vscode.window.registerTreeDataProvider("kds.context", provider);
+}
+
+async function entries(window: Window): Promise<Entry[]> {
+  try {
+    const found = await window.service(window.last?.place ?? window.place).context(window.conversation, "peek");
+    const isAsleep = window.last !== undefined && found === undefined;
+    await vscode.commands.executeCommand("setContext", "kds.context.asleep", isAsleep);
+    return [...(found ?? [])].reverse();
+  } catch (error) {
+    window.log.warn(`the context cannot be shown: ${String(error)}`);
+    return [];
+  }
+}
+
+function item(entry: Entry): vscode.TreeItem {
+  const shown = new vscode.TreeItem(entry.user_message);
+  shown.description = [entry.intent, entry.context_ref].filter(Boolean).join(" · ");
+  shown.tooltip = `${new Date(entry.timestamp).toLocaleString()}: ${entry.user_message}`;
+  shown.iconPath = new vscode.ThemeIcon("comment");
+  return shown;
 }

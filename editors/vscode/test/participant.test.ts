@@ -139,12 +139,6 @@ describe("a message", () => {
     await say("Make it purple");
     expect(stream.buttons.at(-1)).toEqual({ command: "kds.correct", title: "Not what I meant", arguments: ["Make it purple", service.root] });
   });
-
-  it("keeps its reading to itself where the setting says so", async () => {
-    fake.settings = { showReading: false };
-    await say("Make it purple");
-    expect(stream.text).toBe("It is purple now.");
-  });
 });
 
 describe("a clarifying question", () => {

@@ -1,16 +1,15 @@
 // The parts that stand by themselves: places of files, findings, the panel, the socket, MCP.
 
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
 import { findingsIn } from "../src/checks.ts";
-import { dialoguesIn, kindOf, kindsAt, placeIn } from "../src/files.ts";
+import { dialoguesIn, kindOf, kindsAt } from "../src/files.ts";
 import { registerMcp } from "../src/mcp.ts";
 import { Places, rootOf } from "../src/place.ts";
-import { findProgram, runJson } from "../src/program.ts";
-import { escaped } from "../src/reading.ts";
+import { findProgram } from "../src/program.ts";
 import { exchange, NotThereError, socketOfUser } from "../src/socket.ts";
 import { whyPage } from "../src/why.ts";
 import type { Window } from "../src/window.ts";
@@ -96,24 +95,11 @@ describe("the program", () => {
     expect(await findProgram(place())).toBeUndefined();
   });
 
-  it("is not the one of another author's package", async () => {
-    rmSync(join(program(join(root, "bin")), "..", "kds-hook"));
-    process.env["PATH"] = join(root, "bin");
-    expect(await findProgram(place())).toBeUndefined();
-  });
-
   it("is never one that a folder brings along which is not trusted", async () => {
     program(join(root, ".venv", "bin"));
     process.env["PATH"] = `.venv/bin:${join(root, "none")}`;
     fake.trusted = false;
     expect(await findProgram(place())).toBeUndefined();
-  });
-
-  it("tells what it complains about", async () => {
-    program(join(root, ".venv", "bin"), `echo '{"error": {"message": "too short", "where": null, "hint": "say more"}}'; exit 2`);
-    await expect(runJson(place(), ["learn"])).rejects.toMatchObject({ message: "too short", hint: "say more" });
-    program(join(root, ".venv", "bin"), "echo 'kds: no' >&2; exit 70");
-    await expect(runJson(place(), ["learn"])).rejects.toThrow("kds: no");
   });
 
   it("serves MCP for every trusted folder, unless the setting says no", async () => {
@@ -150,12 +136,6 @@ describe("the socket", () => {
     expect(service.heard[0]?.workspace).toBe("/home/me/my%20shop");
     await service.close();
   });
-
-  it("is not waited for longer than asked", async () => {
-    const service = await new FakeService().listen();
-    await expect(exchange(service.socketPath, { method: "GET", path: "/x", workspace: service.root, timeoutMs: 0 })).rejects.toThrow("in time");
-    await service.close();
-  });
 });
 
 describe("files", () => {
@@ -164,11 +144,6 @@ describe("files", () => {
     expect(kinds.map((one) => kindOf(Uri.file(one) as unknown as vscode.Uri))).toEqual(["rules", "prompts", "prompts", "dialogues", "dialogues", undefined, undefined]);
     const folders = ["/p/kds-brain", "/p/kds-brain/rules", "/p/prompts", "/p/dialogues", "/p/node_modules/a/dialogues", "/p/src"];
     expect(folders.map((one) => [...kindsAt(Uri.file(one) as unknown as vscode.Uri)])).toEqual([[], ["rules"], ["prompts"], ["dialogues"], [], []]);
-  });
-
-  it("have the lines that KDS names", () => {
-    expect(placeIn("C:\\p\\a.yaml:12")).toEqual({ path: "C:\\p\\a.yaml", line: 11 });
-    expect(placeIn("a.yaml")).toEqual({ path: "a.yaml", line: 0 });
   });
 
   it("show where a dialogue begins, in every way of writing it", () => {
@@ -193,11 +168,6 @@ describe("findings", () => {
       ["c.md:2", "the example 'go' reaches PLAN", 1],
     ]);
   });
-
-  it("are read out of an error as well", () => {
-    const error = { message: "wrong", where: null, hint: null, problems: [{ where: "a.yaml:1", message: "no", hint: "" }] };
-    expect(findingsIn({ error } as never)).toHaveLength(1);
-  });
 });
 
 describe("the panel", () => {
@@ -208,9 +178,5 @@ describe("the panel", () => {
     expect(page).toContain("&lt;script&gt;");
     expect(page).toContain("<mark>it</mark>");
     expect(whyPage(undefined, "abc")).toContain("Nothing was said");
-  });
-
-  it("is not the only place where text of a user is kept from being Markdown", () => {
-    expect(escaped("[x](command:kds.say)\n# $(icon) <b>")).toBe("\\[x\\]\\(command\\:kds\\.say\\) \\# \\$\\(icon\\) \\<b\\>");
   });
 });
