@@ -29,7 +29,7 @@ from common import options, write_between
 from intent_peers import OOS, Pair, Peer, intent_peers
 
 from kds.api.measures import percentile, share
-from kds.api.workspace_parts import load_resolver
+from kds.api.parts import load_resolver
 from kds.brain.workspace import Workspace
 from kds.router.discourse.mentions import mentions_in
 from kds.router.references.resolver import Resolver

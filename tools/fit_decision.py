@@ -21,10 +21,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
 from kds.api.same_text import matches
-from kds.api.workspace_parts import Parts
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.router.references.decision import PRECISION, bar
 from kds.router.references.signs import Signs, edit_signs

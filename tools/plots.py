@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.api.measures import share
+from kds.api.parts import Parts
 from kds.api.routing import precision_of, rehearsed, workspace_at
-from kds.api.workspace_parts import Parts
 from kds.brain.config import LiveConfig
 from kds.brain.turn import Edit, Proposal, Turn
 from kds.router.intents.calibration import ReliabilityBin

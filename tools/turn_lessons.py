@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
+from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
-from kds.api.workspace_parts import Parts
 from kds.brain.turn import Turn
 from kds.router.classify import first_reading, place_of
 from kds.router.intents.lessons import lessons

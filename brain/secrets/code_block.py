@@ -8,32 +8,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_OPENING: Final = re.compile(
-    r"""^(?P<lead>[\s>]*|(?:[^`\n]|`[^`\n]+`)*?[\s:(])  # at the start of the line or after prose
-         (?P<fence>`{3,}|~{3,})[ \t]*
-         (?P<info>[^`\n]*)$""",
-    re.VERBOSE,
-)
+from kds.brain.secrets.value_tests import DATA
+
+_OPENING: Final = re.compile(DATA["code"]["opening"], re.VERBOSE)
 
 _INLINE: Final = re.compile(r"(?<!`)(?P<fence>`{1,3})(?!`)(?P<code>[^`\n]+)(?P=fence)(?!`)")
 
-_EXPRESSION: Final = re.compile(
-    r"""\s(?:[-+*/|&^%?:]?=|[=!]==?|[<>]=|&&|\|\||\?\?|<<|>>|\*)\s  # operators with blanks
-      | (?<!Ctrl)(?<!Cmd)(?<!Alt)(?<!Shift)(?<!ctrl)(?<!cmd)(?<!Option)\s\+\s
-      | \w(?:[=!]==?|&&|\|\|)[\w("'!]                 # ... and without
-      | =>\s*(?!\s|\w+\s*$) | \)\s*->\s*\w
-      | [;{]\s*$ | ;\s+\S
-      | \w\([^)\s]+ | \w\(\s*\S+[^)]*\)             # a call with arguments
-      | \{\s*["']?[\w-]+["']?\s*:                    # an object
-      | \w\[[^\]\s]+\]\s*(?:[.=(]|$)
-      | </[A-Za-z] | <[A-Za-z][\w.-]*\s+[\w:@-]+=     # markup
-      | ^\s*(?:def|async|function|await|return|throw|raise|yield|const|let|var)\s\S
-      | ^\s*import\s(?:\w+\.[\w.]+$|\w[\w.]*\sas\s|[\w*{].*\sfrom\s|["']) | ^\s*from\s\S+\simport\s
-      | ^\s*(?:SELECT\s.+\sFROM|INSERT\sINTO|UPDATE\s.+\sSET|DELETE\sFROM|ALTER\sTABLE
-          |CREATE\s(?:TABLE|INDEX)|DROP\sTABLE)\s
-    """,
-    re.VERBOSE,
-)
+_EXPRESSION: Final = re.compile(DATA["code"]["expression"], re.VERBOSE)
 """A statement or an expression. Names, paths, flags and words of a command have none of it."""
 
 _LONGEST_NAME: Final = 200
@@ -45,31 +26,7 @@ _LANGUAGE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+#.-]{0,15}")
 _PLAIN_RUN: Final = 3
 """Code without a fence counts from this many lines on: fewer may be a list or a quotation."""
 
-_CODE_LINE: Final = re.compile(
-    r"""^\s*(?:
-        (?:async\ )?def\s\w+\(.*          # Python
-      | class\s\w+.*[:{]$
-      | from\s[\w.]+\simport\s.+
-      | import\s[\w.{}*,\s'"@/-]+;?$
-      | (?:if|elif|while|with|for|try|except|else|finally)\b.*:$
-      | return\b.*[\w)\]}'"]$
-      | @\w[\w.]*(?:\(.*\))?$
-      | (?:export\s)?(?:default\s)?(?:async\s)?function\b.*[({].*
-      | (?:const|let|var)\s[\w{}\[\],\s]+=.*
-      | (?:public|private|protected|static|final)\s.*[;{(]$
-      | (?:if|for|while|switch|catch)\s?\(.*\)\s?\{?.*
-      | \#(?:include|define|ifdef|ifndef|endif)\b.*
-      | (?:SELECT|INSERT\sINTO|UPDATE|DELETE\sFROM|CREATE\sTABLE|ALTER\sTABLE)\s.*
-      | </?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>.*  # markup
-      | [\w.\[\]'"$]+(?:\s?:\s?[\w\[\], |]+)?\s?[-+*/|&]?=\s?\S.*   # an assignment
-      | [\w.]+\(.*\);?$                      # a call alone on its line
-      | [^-*\d\s].*[;{]$
-      | [\])}]+[;,)]*(?:\s?else\s?\{)?$
-      | File\s".+",\sline\s\d+.*             # stack frames
-      | at\s[\w.$<>/]+\s?\(.+:\d+(?::\d+)?\)$
-      )\s*$""",
-    re.VERBOSE,
-)
+_CODE_LINE: Final = re.compile(DATA["code"]["line"], re.VERBOSE)
 
 _BULLET: Final = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)])\s")
 

@@ -4,11 +4,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 
+from kds.api.parts import LearnedParts, Parts, RewriterSource
 from kds.api.records import Records
-from kds.api.rewriters import RewriterSource
 from kds.api.routing import Router, precision_of, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
-from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.context.conversations import Contexts

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import kds.agents
+from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver
 from kds.api.rehearsal import RehearsalJournal
-from kds.api.rewriters import RewriterSource
 from kds.api.rule_tests import RuleOutcome, run_rule_tests
-from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.context.conversations import Contexts

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Final
 
-from kds.api.workspace_parts import Parts
+from kds.api.parts import Parts
 from kds.brain.errors import KdsError
 from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import StepRecord, Turn, Utterance

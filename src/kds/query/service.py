@@ -10,8 +10,7 @@ from time import perf_counter
 from typing import Final, Self
 
 from kds.api.measures import percentile
-from kds.api.rewriters import RewriterSource
-from kds.api.workspace_parts import LearnedParts, Parts
+from kds.api.parts import LearnedParts, Parts, RewriterSource
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, StoreError

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from starlette.responses import Response
 
-from kds.api.settings_keys import (
+from kds.api.settings_edit import (
     KEYS,
     is_set,
     meanings,

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.rewriters import RewriterSource
+from kds.api.parts import Parts, RewriterSource
 from kds.api.routing import Router
 from kds.api.turn_log import TURN
-from kds.api.workspace_parts import Parts
 from kds.brain.clock import utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.memory.memory import ConversationMemory

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kds.agents.agent import Agent
 from kds.agents.quotation import CITATION_CHARS, cited, quoted
-from kds.api.workspace_parts import Parts
+from kds.api.parts import Parts
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace

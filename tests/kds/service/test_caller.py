@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.workspace_parts import SPACY_MODEL as ROUTERS_SPACY_MODEL
+from kds.api.parts import SPACY_MODEL as ROUTERS_SPACY_MODEL
 from kds.brain.config import LiveConfig
 from kds.brain.environment import SPACY_MODEL, routing_variables
 from kds.brain.settings import SettingsError

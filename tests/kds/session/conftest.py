@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kds
-from kds.api.workspace_parts import Parts
+from kds.api.parts import Parts
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.values import Message
 

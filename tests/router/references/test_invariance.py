@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
-from kds.api.workspace_parts import Parts
 from kds.brain.turn import Turn, Utterance
 from kds.router.decide import make_decide
 from kds.router.expand import make_expand

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
-from kds.api.workspace_parts import Parts
 from kds.brain.turn import Utterance
 
 TABLES: dict[str, dict[str, Any]] = {

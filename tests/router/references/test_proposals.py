@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock, RehearsalJournal
 from kds.api.routing import Router, workspace_at
-from kds.api.workspace_parts import Parts
 from kds.testing.dialogues import Dialogue, read_dialogues
 from kds.testing.playing import play
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
-from kds.api.workspace_parts import Parts
 from kds.brain.turn import Utterance
 from kds.router.references.resolver import Resolver, apply_edits
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from pydantic import SecretStr
 
-from kds.api.settings_keys import KEYS, place_of, set_setting, shown, unset_setting, value_of
+from kds.api.settings_edit import KEYS, place_of, set_setting, shown, unset_setting, value_of
 from kds.brain.environment import Place
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace

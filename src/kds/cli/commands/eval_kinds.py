@@ -11,10 +11,9 @@ from typing import Final, cast
 import kds
 from kds.api.embeddings import embed_waiting, load_embedder
 from kds.api.measures import rounded
+from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver
 from kds.api.rehearsal import MinuteClock
-from kds.api.rewriters import RewriterSource
-from kds.api.settings_lines import write_values
-from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
+from kds.api.settings_edit import write_values
 from kds.brain.config import LiveConfig
 from kds.brain.discovery import BRAIN
 from kds.brain.documents.store import DocumentPlace

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.api.settings_lines import with_values, write_values
+from kds.api.settings_edit import with_values, write_values
 from kds.brain.errors import ConfigError, KdsError
 
 VALUES = {"rerank_alpha": 0.2, "rerank_beta": 0.65}
