@@ -31,7 +31,7 @@ ROW: Final = 0.55
 """The first cell of a row: the row is about it."""
 
 LONGEST_TERM: Final = 8
-"""Words. Of longer ones nobody asks what they mean."""
+"""Words. Longer phrases are not terms."""
 
 _QUOTES: Final = "\"“”„‟«»'‘’`"
 _OPEN: Final = r"(?:[*_`\"“„«‘']|\\\"){1,8}+"

@@ -17,7 +17,7 @@ from kds.brain.store.engine import Connection
 from kds.brain.store.tenancy import Area, Tenancy
 
 DOCUMENTS: Final = Area("kds_documents", 0x4B445344)
-"""With a lock of its own: who adds a long document keeps nobody from talking."""
+"""With a lock of its own: indexing a long document does not block chats."""
 
 INDEX_NAMES: Final = ", words, size"
 

@@ -218,7 +218,7 @@ class DocumentPlace(Place[Documents]):
         return DOCUMENT_FILES
 
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> Documents:
-        from kds.brain.documents.postgres_documents import PostgresDocuments  # for who has a server
+        from kds.brain.documents.postgres_documents import PostgresDocuments  # takes psycopg along
 
         return PostgresDocuments.of(shared, clock=clock, count_tokens=count)
 

@@ -197,7 +197,7 @@ class DocumentTable(PassageStore):
             return tuple(map(_document_of, rows))
 
     def current_paths(self) -> dict[str, bool]:
-        """Return the paths of all documents; false where this KDS would read the file anew."""
+        """Return the paths of all documents; false where this KDS would read the file again."""
         with self.database.read() as connection:
             rows = connection.execute("SELECT path, reader FROM document")
             return {path: reader == READER for path, reader in rows}

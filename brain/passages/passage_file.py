@@ -278,7 +278,7 @@ class PassageFile(TextSearch, PassageStore):
 
     @cached_property
     def _vectors(self) -> "VectorSearch":
-        from kds.brain.passages.vectors import VectorSearch  # numpy, for who has vectors
+        from kds.brain.passages.vectors import VectorSearch  # takes numpy along
 
         return VectorSearch(self.database)
 
@@ -287,7 +287,7 @@ class PassageFile(TextSearch, PassageStore):
         return health.check(self.database)
 
     def rebuild(self) -> Check:
-        """Make the search index anew, queue what has no vector, and examine everything."""
+        """Rebuild the search index, queue what has no vector, and examine everything."""
         with self.database.write() as connection:
             health.remake_indexes(connection, self.kind.indexes)
             backfill(connection)

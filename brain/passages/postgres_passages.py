@@ -445,7 +445,7 @@ class PostgresPassages(PostgresSearch, PostgresVectors, PassageStore):
         return Check(tuple(problems))
 
     def rebuild(self) -> Check:
-        """Index every passage anew, queue what has no vector, and examine everything."""
+        """Index every passage again, queue what has no vector, and examine everything."""
         with self.database.write() as connection:
             numbers = connection.execute(f"SELECT num FROM {self.holders} ORDER BY num").fetchall()
             for (number,) in numbers:

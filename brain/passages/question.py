@@ -19,7 +19,7 @@ LONG_QUERY: Final = 4_000
 """Characters that are read of a question: no question is longer, a paste may be."""
 
 _LONG_NAME: Final = 5
-"""Words that may be one name when nothing else says so: "get user name by id"."""
+"""Words that may be one name without a sign of one: "get user name by id"."""
 
 _TIME_QUESTION: Final = re.compile(
     r"^\W*(?:(?:and|but|hey|ok|so|then|well)\W+)*when\b"

@@ -96,7 +96,7 @@ class PassageStore(EmbeddingQueue, ABC):
 
     @abstractmethod
     def rebuild(self) -> Check:
-        """Make the search index anew, queue what has no vector, and examine everything."""
+        """Rebuild the search index, queue what has no vector, and examine everything."""
 
     @abstractmethod
     def close(self) -> None:

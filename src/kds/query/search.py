@@ -157,7 +157,7 @@ class PatientEmbedder:
 
 
 class EmbedderSlot:
-    """Holds the model that the settings name, once somebody has loaded it."""
+    """Holds the model that the settings name, once it is loaded."""
 
     def __init__(self, wanted: Callable[[], str | None]) -> None:
         self._wanted = wanted

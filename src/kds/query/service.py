@@ -280,7 +280,7 @@ class QueryService:
         return cls(LearnedParts(parts, LiveConfig(workspace)).now, clock=clock)
 
     def use(self, parts: Parts, *, rewriter: FindRewriter | None = None) -> None:
-        """Go on with rules and prompts that were read anew."""
+        """Use rules and prompts that were reloaded."""
         find = rewriter or RewriterSource(
             LiveConfig(parts.workspace), parts.library, parts.resolver
         )

@@ -51,7 +51,7 @@ class Recollection:
     documents: tuple[str, ...] = ()
     """Paths of what the last question was answered from, the best first."""
     about: tuple[str, ...] = ()
-    """Documents that somebody said the session is about."""
+    """Documents that the session was said to be about."""
 
 
 class QuestionCount:

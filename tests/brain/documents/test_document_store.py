@@ -61,12 +61,12 @@ def test_what_is_gone_leaves_no_bytes(
 
 
 def test_a_damaged_file_is_set_aside_and_never_overwritten(store_path: Path) -> None:
-    store_path.write_bytes(b"this is no database" * 1000)
+    store_path.write_bytes(b"not a database" * 1000)
     with DocumentStore(store_path) as store:
         assert "the document store was damaged" in store.warnings[0]
         assert store.documents() == ()
     [kept] = store_path.parent.glob("documents.db.bad-*")
-    assert kept.read_bytes().startswith(b"this is no database")
+    assert kept.read_bytes().startswith(b"not a database")
 
 
 def test_the_conversation_memory_is_not_taken_for_documents(store_path: Path) -> None:
