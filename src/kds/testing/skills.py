@@ -35,7 +35,7 @@ _Cases = RootModel[Annotated[list[_Case], Field(min_length=1)]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A prompt, what came before it, and the names that are right; none: nothing may be said."""
+    """A prompt, the conversation before it, and the names that are right; none: say nothing."""
 
     prompt: str
     expected: tuple[str, ...]
