@@ -41,7 +41,7 @@ CROWDED: Final[dict[str, int]] = {
     "router/language": 19,
     "router/references": 21,
     "src/kds/cli/commands": 16,
-    "src/kds/service": 21,
+    "src/kds/service": 19,
 }
 """Modules of the folders that still have more; a number may only shrink."""
 
@@ -52,7 +52,7 @@ SLICED: Final[dict[str, int]] = {
     "router/references": 1,
     "router/rewriting": 2,
     "src/kds/activation": 1,
-    "src/kds/service": 2,
+    "src/kds/query": 1,
 }
 """Slices that folders still have; a number may only shrink."""
 

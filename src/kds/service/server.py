@@ -19,10 +19,9 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
 from kds.service.errors import describe_fault
-from kds.service.http_app import make_app
 from kds.service.installed import Installation
 from kds.service.jobs import EmbeddingQueue, Reloader, catch_up
-from kds.service.layers import AsgiApp, Attendance, Attended, BodyLimit
+from kds.service.layers import AsgiApp, Attendance, Attended, BodyLimit, CurrentInstallation
 from kds.service.lifecycle import Instance, ended_by_signals, expire_later, woken_by_signals
 from kds.service.listening import (
     HttpAddress,
@@ -33,7 +32,7 @@ from kds.service.listening import (
     bind_http,
 )
 from kds.service.operation import WorkspaceDoor
-from kds.service.replaced import CurrentInstallation
+from kds.service.routes import make_app
 from kds.service.security import HttpDoor, open_token
 from kds.service.service_client import ServiceAddress
 from kds.service.team_door import Passes, TeamDoor, Tell, tell_nobody

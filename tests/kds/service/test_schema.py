@@ -12,9 +12,9 @@ from schemathesis import GenerationMode
 from starlette.testclient import TestClient
 
 from kds.brain.workspace import Workspace
-from kds.service.http_app import make_app
 from kds.service.layers import AsgiApp
 from kds.service.operation import WorkspaceDoor
+from kds.service.routes import make_app
 from kds.service.worker import Worker
 from kds.service.workspaces import Workspaces
 

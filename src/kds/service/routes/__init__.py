@@ -1,1 +1,41 @@
-"""The operations of the HTTP side, one module a subject."""
+"""The FastAPI application of the service; /openapi.json describes it.
+
+There is no /docs: the page would load its scripts from a content network, and KDS talks to
+nobody. Routing runs on threads; the event loop only reads and writes.
+"""
+
+from typing import Final
+
+from fastapi import FastAPI
+
+from kds.brain.installation import kds_version
+from kds.service.errors import add_error_handlers
+from kds.service.routes import hook, memory, query, sessions, turns
+from kds.service.telemetry import Vitals
+from kds.service.workspaces import Workspaces
+
+DESCRIPTION: Final = """\
+Routes developer chat of one machine's user: resolves what a message refers to, finds its intent,
+and picks the agent's prompt; answers questions about documents and remembered conversations.
+The header `Kds-Workspace` names the project that a request is about. Over the unix socket no token
+is asked for; over loopback TCP every request needs `Authorization: Bearer`.
+"""
+
+
+def make_app(workspaces: Workspaces, vitals: Vitals | None = None) -> FastAPI:
+    """Build the application over workspaces, which the caller closes."""
+    app = FastAPI(
+        title="KDS service",
+        version=kds_version(),
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.workspaces = workspaces
+    app.state.vitals = vitals or Vitals()
+    app.state.doubles = hook.Doubles()
+    app.state.site = None
+    add_error_handlers(app)
+    for room in (turns, hook, query, sessions, memory):
+        app.include_router(room.router)
+    return app
