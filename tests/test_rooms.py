@@ -52,7 +52,6 @@ SLICED: Final[dict[str, int]] = {
     "router/references": 1,
     "router/rewriting": 2,
     "src/kds/activation": 1,
-    "src/kds/query": 1,
 }
 """Slices that folders still have; a number may only shrink."""
 
