@@ -6,6 +6,7 @@ accepts it, and what does not reach the promise stays as it was typed and is lis
 The weights are a readable file, fitted by `make decision` (tools/fit_decision.py).
 """
 
+import hashlib
 import json
 import math
 import re
@@ -108,6 +109,12 @@ def read_decider(text: str) -> Decider:
         return Decider(signs, float(found["bias"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"no weights of a decision: {error}") from error
+
+
+def digest(fitted: Mapping[str, object]) -> str:
+    """The digest of what the fitting wrote: it differs where a file was edited by hand."""
+    told = {name: value for name, value in fitted.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def is_destructive(message: str) -> bool:

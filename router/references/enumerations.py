@@ -36,7 +36,9 @@ def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
             end = i + 3 if behind[:1] == ["the"] else i + 2
         text = f" {'or' if said == 'either' else 'and'} ".join(definite(part) for part in pair)
         span = (word.start, scene.words[end - 1].end)
-        yield replaced(scene, rule, span, f"{word.text.lower()} {text}", bare_text(text))
+        found = replaced(scene, rule, span, f"{word.text.lower()} {text}", bare_text(text))
+        sole = said == "both" and scene.is_commanded(i) and len(pair) == 2
+        yield replace(found, references=(replace(found.references[0], sole=sole),))
 
 
 def _of_two(scene: Scene, i: int) -> str:

@@ -283,7 +283,12 @@ class Resolver:
         found = self._found(scene, rules)
         if len(message) > ANALYSED_CHARS:
             found = [f for f in found if not f.whole]
-        edits = [replace(e, end=len(message)) if f.whole else e for f in found for e in f.edits]
+        read, given = len(analysis.text), len(message)
+        edits = [
+            replace(e, end=given) if f.whole and (e.start, e.end) == (0, read) else e
+            for f in found
+            for e in f.edits
+        ]
         return Resolution(
             references=tuple(r for f in found for r in f.references),
             edits=tuple(edits),

@@ -143,10 +143,13 @@ class Scene:
 
     def is_sole(self, i: int, choice: "Choice") -> bool:
         """Whether a command changes the antecedent at word ``i``, and nothing else competed."""
+        return self.is_commanded(i) and self.is_alone(choice)
+
+    def is_commanded(self, i: int) -> bool:
+        """Whether word ``i`` stands in a command, or in a condition of one."""
         clause = self.analysis.clauses[self.analysis.clause_of(i)]
         beside = self.analysis.clauses if clause.subordinate else (clause,)
-        commanded = any(mood_of(self.analysis, one) == "imperative" for one in beside)
-        return commanded and self.is_alone(choice)
+        return any(mood_of(self.analysis, one) == "imperative" for one in beside)
 
     def is_alone(self, choice: "Choice") -> bool:
         """Whether the antecedent was named lately, and nothing else competed or came up since."""

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from kds.brain.turn import ContextEntry, Edit, Reference, Turn, Utterance
 from kds.router.decide import make_decide
 from kds.router.references.decision import (
+    WEIGHTS,
     Decider,
     Sign,
     bar,
     ceiling,
+    digest,
     is_destructive,
     read_decider,
     shipped_decider,
@@ -130,11 +132,15 @@ def test_a_reply_that_adds_nothing_changes_no_sign_of_what_the_user_named() -> N
 
 
 def test_the_weights_that_ship_say_what_they_were_chosen_by() -> None:
-    from kds.router.references.decision import WEIGHTS
-
     figures = json.loads(WEIGHTS.read_text())["figures"]
     assert {"chats", "dialogues"} <= set(figures)
     assert figures["chats"]["written"] <= figures["chats"]["proposed"]
+
+
+def test_the_weights_that_ship_are_those_that_were_fitted() -> None:
+    """`make decision` writes the file and its digest; nobody edits it by hand."""
+    shipped = json.loads(WEIGHTS.read_text())
+    assert shipped["digest"] == digest(shipped)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"signs": {"a": 1}, "bias": 0}'])
