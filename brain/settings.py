@@ -181,6 +181,15 @@ class HookSettings(_Section):
     """``line``: a hint at most, and only when KDS is sure; ``agent``: the agent's prompt too."""
 
 
+class ActivationSettings(_Section):
+    """Which skill, agent, command or prompt file is named beside a prompt."""
+
+    enabled: bool = True
+    """Whether the hook names the one that fits, once a session, when it is sure."""
+    precision: float = Field(default=0.9, ge=0, le=1, allow_inf_nan=False)
+    """Share of the names that are to be right, up to 0.95; above, nothing is named."""
+
+
 class ReferenceSettings(_Section):
     """What is written out of what a message refers to."""
 
@@ -216,6 +225,7 @@ class Settings(_Section):
     recall: RecallOptions = RecallOptions()
     conversation: ConversationSettings = ConversationSettings()
     hook: HookSettings = HookSettings()
+    activation: ActivationSettings = ActivationSettings()
     references: ReferenceSettings = ReferenceSettings()
     rewriting: RewritingSettings = RewritingSettings()
     learning: LearningSettings = LearningSettings()

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Final
 
 from kds.activation.decision import Decision, Ranking, fitted, probability, rank
-from kds.activation.discovery import Found, discover, stamp_of
+from kds.activation.discovery import Found, discover, reads, stamp_of
 from kds.activation.entries import Entry, entries_from
 from kds.activation.features import Encodes, Library, Prompt
 from kds.activation.vectors import StoredVectors
@@ -89,7 +89,7 @@ class Activator:
     ) -> "Activator":  # fmt: skip
         """Return an activator for what a workspace and its user have, which follows changes.
 
-        ``client`` leaves out what another assistant alone reads. The vectors of the entries are
+        ``client`` leaves out what that assistant cannot use. The vectors of the entries are
         kept in the workspace's cache, where there is a workspace folder.
         """
         if not isinstance(workspace, Workspace):
@@ -98,7 +98,7 @@ class Activator:
 
         def read() -> Found:
             found = discover(project, user)
-            kept = tuple(entry for entry in found.entries if _is_for(entry, client))
+            kept = tuple(entry for entry in found.entries if client is None or reads(client, entry))
             return Found(kept, found.problems, found.stamp)
 
         def changed() -> Found | None:
@@ -152,10 +152,6 @@ class Activator:
         if isinstance(encoder, StoredVectors):
             encoder.keep()
         return library
-
-
-def _is_for(entry: Entry, client: str | None) -> bool:
-    return client is None or entry.client in {client, "agents", "kds"}
 
 
 def _suits(entry: Entry, text: str) -> bool:

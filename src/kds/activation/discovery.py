@@ -7,7 +7,7 @@ and Copilot CLI; for Codex, Gemini CLI and opencode their npm packages.
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -80,6 +80,25 @@ PLACES: Final[tuple[Place, ...]] = (
     *_skills("agents", ("project", ".agents/skills"), ("home", ".agents/skills")),
     Place("kds", "prompt", "project", "prompts", "**/*.md"),
 )
+
+
+READS: Final[Mapping[str, tuple[str, ...]]] = {
+    "claude": ("claude",),
+    "copilot": ("copilot", "agents", "claude"),
+    "codex": ("codex", "agents"),
+    "gemini": ("gemini", "agents"),
+    "opencode": ("opencode", "agents", "claude"),
+    "cursor": ("agents", "claude"),
+    "kds": ("kds",),
+}
+"""A client -> whose skills it reads. Agents, commands and prompts it reads of its own alone."""
+
+
+def reads(client: str, entry: Entry) -> bool:
+    """Whether an assistant can use ``entry``."""
+    if entry.kind == "skill":
+        return entry.client in READS.get(client, (client,))
+    return entry.client == client
 
 
 @dataclass(frozen=True, slots=True)

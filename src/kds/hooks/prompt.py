@@ -10,6 +10,7 @@ EVENTS = {
 """The clients' names for the events that KDS knows, in lower case."""
 
 OWN_LINE = 'KDS: "'
+OWN_LINES = (OWN_LINE, "KDS: the ")
 """How every line begins that KDS adds to a conversation (`kds.hooks.reply`)."""
 
 MEMORY_NOTE = "#memory"
@@ -48,7 +49,7 @@ def is_for_routing(prompt: str) -> bool:
     [False, True]
     """
     text = prompt.lstrip("\ufeff \t\r\n")
-    if not text or text.startswith(("!", MEMORY_NOTE, OWN_LINE, *NOT_TYPED)):
+    if not text or text.startswith(("!", MEMORY_NOTE, *OWN_LINES, *NOT_TYPED)):
         return False
     if text[0] == "/":
         return _is_path(text.split(None, 1)[0])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kds.activation.entries import Entry
 from kds.brain.errors import KdsError
 from kds.brain.message import one_line, well_formed
 from kds.brain.settings import HookMode
@@ -86,6 +87,8 @@ class HookCall:
     """Whether `kds doctor` asks: the prompt is routed and not remembered."""
     planning: bool = field(default=False, repr=False)
     """Whether the client is in its plan mode, which has rules of its own."""
+    client: str = field(default="claude", repr=False, compare=False)
+    """The client, as far as its spelling tells."""
 
     @property
     def for_routing(self) -> bool:
@@ -115,7 +118,8 @@ def read_hook(raw: bytes) -> HookCall:
     session, probe = _text(data, *_SESSIONS), data.get(PROBE) is True
     transcript, planning = _text(data, *_TRANSCRIPTS), data.get(_MODE) == "plan"
     folder = _text(data, "cwd")
-    return HookCall(prompt or "", folder, session, event, transcript, probe, planning)
+    client = _client(data)
+    return HookCall(prompt or "", folder, session, event, transcript, probe, planning, client)
 
 
 def goes_on(message: str) -> bool:
@@ -130,14 +134,17 @@ def goes_on(message: str) -> bool:
 
 
 def hook_output(
-    turn: Turn, *, mode: HookMode = "line", planning: bool = False
+    turn: Turn, *, mode: HookMode = "line", planning: bool = False, fits: str | None = None
 ) -> dict[str, object] | None:
     """Return the JSON that the hook prints for ``turn``; None when there is nothing to say.
 
+    ``fits`` is the line on the skill that the prompt calls for (`activation_line`).
+
     Copilot CLI reads the outer key, Claude Code the inner one and ignores the other.
     """
-    text = hook_text(turn, mode=mode, planning=planning)
-    if text is None:
+    said = hook_text(turn, mode=mode, planning=planning)
+    text = "\n".join(line for line in (fits, said) if line)
+    if not text:
         return None
     return {
         "additionalContext": text,
@@ -177,6 +184,32 @@ def hook_hint(turn: Turn) -> str | None:
     return f"{OWN_LINE}{together}." if hints else None
 
 
+def activation_line(entry: Entry, client: str) -> str:
+    """Return the line that names the entry a prompt calls for, as ``client`` invokes it.
+
+    >>> activation_line(Entry("release-notes"), "claude")
+    'KDS: the skill "release-notes" fits this (use it with the Skill tool).'
+    >>> activation_line(Entry("tester", "agent"), "copilot")
+    'KDS: the agent "tester" fits this (hand the work to it).'
+    """
+    how = {
+        "skill": " (use it with the Skill tool)" if client == "claude" else "",
+        "agent": " (hand the work to it)",
+        "command": f" (/{entry.name})",
+        "prompt": f" (/{entry.name})",
+    }[entry.kind]
+    return f'KDS: the {entry.kind} "{entry.name}" fits this{how}.'
+
+
+def is_for_activation(call: HookCall) -> bool:
+    """Whether an entry may be named beside a prompt: not while planning, nor of a pasted trace."""
+    return (
+        not call.planning
+        and len(call.prompt) <= PROMPT_LIMIT
+        and _TRACE.search(call.prompt) is None
+    )
+
+
 def agent_prompt(prompt: str) -> str:
     """``prompt`` without what the client has: the user's message, and rules of its own."""
     kept: list[str] = []
@@ -191,6 +224,20 @@ def agent_prompt(prompt: str) -> str:
         if not left_out:
             kept.append(line)
     return "\n".join(kept).strip()
+
+
+def _client(data: dict[str, Any]) -> str:
+    """Who wrote the input: each client spells it in its own way (docs/hook.md)."""
+    event = str(data.get("hook_event_name") or "").lower()
+    if event == "beforeagent":
+        return "gemini"
+    if event == "beforesubmitprompt":
+        return "cursor"
+    if "turn_id" in data:
+        return "codex"
+    if data.get("client") == "opencode":
+        return "opencode"
+    return "copilot" if "sessionId" in data else "claude"
 
 
 def _event(data: dict[str, Any]) -> str:

@@ -34,6 +34,7 @@ def make_app(workspaces: Workspaces, vitals: Vitals | None = None) -> FastAPI:
     app.state.workspaces = workspaces
     app.state.vitals = vitals or Vitals()
     app.state.doubles = hook.Doubles()
+    app.state.suggestions = hook.Suggestions()
     app.state.site = None
     add_error_handlers(app)
     for room in (turns, hook, query, sessions, memory):

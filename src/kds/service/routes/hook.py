@@ -1,5 +1,6 @@
 """The prompt hook of an assistant: `POST /hook`."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from contextlib import suppress
@@ -9,15 +10,24 @@ from fastapi import APIRouter, Request
 from pydantic import ConfigDict
 from starlette.responses import JSONResponse, Response
 
+from kds.activation import Activator
 from kds.brain.errors import ConfigError
 from kds.brain.settings import Settings, load_settings
 from kds.brain.workspace import Workspace
-from kds.hooks.reply import HookCall, goes_on, hook_output, read_hook
+from kds.hooks.reply import (
+    HookCall,
+    activation_line,
+    goes_on,
+    hook_output,
+    is_for_activation,
+    read_hook,
+)
 from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
 from kds.service.models import EXAMPLES, MESSAGE_LIMIT, Reply
 from kds.service.operation import Served, documented
 from kds.service.service_client import hung_path
+from kds.service.workspaces import ServedWorkspace
 
 HOOK_INPUT: Final[dict[str, Any]] = {
     "requestBody": {
@@ -70,6 +80,47 @@ class Doubles:
         return before is not None and before[0] == said and now_s - before[1] < self.WITHIN_S
 
 
+class Suggestions:
+    """The activators of the open workspaces, and what was named in which session.
+
+    An activator reads the library when it is first asked for, on the thread that looks after
+    sessions; until then nothing is named.
+    """
+
+    KEPT: Final = 16
+    """Workspaces and clients whose libraries are kept."""
+    SESSIONS: Final = 256
+
+    def __init__(self) -> None:
+        self._opening: OrderedDict[tuple[str, str, float], asyncio.Task[Activator]] = OrderedDict()
+        self._named: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
+
+    def activator(self, served: ServedWorkspace, client: str, precision: float) -> Activator | None:
+        """Return the activator once it is read; None before, and when it cannot be."""
+        key = (served.root, client, precision)
+        if key not in self._opening:
+            self._opening[key] = asyncio.create_task(
+                served.archivist.run(
+                    lambda: Activator.open(served.workspace, client=client, precision=precision)
+                )
+            )
+        self._opening.move_to_end(key)
+        while len(self._opening) > self.KEPT:
+            self._opening.popitem(last=False)
+        task = self._opening[key]
+        return task.result() if task.done() and task.exception() is None else None
+
+    def is_new(self, root: str, session: str, name: str) -> bool:
+        """Whether ``name`` was not named in this session yet; from now on it was."""
+        named = self._named.setdefault((root, session), set())
+        self._named.move_to_end((root, session))
+        while len(self._named) > self.SESSIONS:
+            self._named.popitem(last=False)
+        new = name not in named
+        named.add(name)
+        return new
+
+
 router = APIRouter()
 
 
@@ -103,11 +154,31 @@ async def hook(request: Request, served: Served) -> Response:
             rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
         )
     )
+    fits = await _fits(request.app.state.suggestions, served, call, chosen)
     with suppress(OSError):
         hung_path(served.workspace).unlink()
     mode = "agent" if call.probe else chosen.hook.mode  # `kds doctor` waits for some answer
-    output = hook_output(turn, mode=mode, planning=call.planning)
+    output = hook_output(turn, mode=mode, planning=call.planning, fits=fits)
     return Response(status_code=204) if output is None else JSONResponse(output)
+
+
+async def _fits(
+    suggestions: Suggestions, served: ServedWorkspace, call: HookCall, settings: Settings
+) -> str | None:
+    """The line on the entry that the prompt calls for; None where none does for certain."""
+    chosen = settings.activation
+    if served.person or not chosen.enabled or call.probe or not is_for_activation(call):
+        return None
+    activator = suggestions.activator(served, call.client, chosen.precision)
+    if activator is None:
+        return None
+    history = read_transcript(call.transcript, prompt=call.prompt) if call.transcript else ()
+    told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
+    if told.entry is None or not suggestions.is_new(
+        served.root, call.session or "", told.entry.name
+    ):
+        return None
+    return activation_line(told.entry, call.client)
 
 
 def _settings(workspace: Workspace) -> Settings:

@@ -1,0 +1,76 @@
+"""The hook names the skill that a prompt calls for: once a session, when it is sure."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from .conftest import running_for_user, socket_client, wait_until
+
+NOTES = (
+    "Write release notes from merged pull requests. Use when a version is about to be published."
+)
+PROMPT = "write the release notes for version 2.4"
+LINE = 'KDS: the skill "release-notes" fits this (use it with the Skill tool).'
+
+
+@pytest.fixture
+def client(new_workspace: Callable[[], Path]) -> Iterator[httpx.Client]:
+    root = new_workspace()
+    for place in (".claude/skills", ".codex/skills"):
+        path = root / place / "release-notes/SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nname: release-notes\ndescription: {NOTES}\n---\nDo it.\n")
+    with running_for_user(root), socket_client(root) as client:
+        sessions = map(str, count())  # the library is read while prompts go on without it
+        wait_until(lambda: said(client, PROMPT, session=next(sessions)))
+        yield client
+
+
+def said(client: httpx.Client, prompt: str, session: str = "s", **more: Any) -> str:
+    reply = client.post("/hook", json={"session_id": session, "prompt": prompt, **more})
+    assert reply.status_code in {200, 204}, reply.text
+    return str(reply.json()["additionalContext"]) if reply.status_code == 200 else ""
+
+
+def test_the_skill_is_named_once_a_session(client: httpx.Client) -> None:
+    assert said(client, PROMPT) == LINE
+    assert said(client, f"{PROMPT}, please") == ""
+    assert said(client, PROMPT, session="another") == LINE
+
+
+def test_it_is_worded_for_the_client(client: httpx.Client) -> None:
+    sessions = map(str, count())
+    told = wait_until(lambda: said(client, PROMPT, session=next(sessions), turn_id="1"))
+    assert told == 'KDS: the skill "release-notes" fits this.'
+
+
+@pytest.mark.parametrize(
+    ("prompt", "more"),
+    [
+        ("don't write the release notes yet", {}),
+        ("what does the release-notes skill do?", {}),
+        ("make the button purple", {}),
+        ("/release-notes 2.4", {}),
+        (PROMPT, {"permission_mode": "plan"}),
+        (f"{PROMPT}\nTraceback (most recent call last):\n  ValueError: no tag", {}),
+    ],
+)
+def test_nothing_is_named_where_it_is_not_wanted(
+    client: httpx.Client, prompt: str, more: dict[str, Any]
+) -> None:
+    assert said(client, prompt, session=prompt, **more) == ""
+
+
+def test_a_setting_switches_it_off(new_workspace: Callable[[], Path]) -> None:
+    root = new_workspace()
+    (root / "kds-brain").mkdir(exist_ok=True)
+    (root / "kds-brain/settings.yaml").write_text("activation: {enabled: false}\n")
+    path = root / ".claude/skills/release-notes/SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\nname: release-notes\ndescription: {NOTES}\n---\nDo it.\n")
+    with running_for_user(root), socket_client(root) as client:
+        assert [said(client, PROMPT, session=str(number)) for number in range(3)] == [""] * 3
