@@ -115,7 +115,10 @@ def test_a_long_run_of_what_begins_like_secrets_is_read_to_its_end_once(begins: 
 
 @pytest.mark.parametrize(
     "repeated",
-    ["eyJa-", "sk-", "password ", "pw=", "pass=", "curl -u a:", "PuTTY-User-Key-File-2:", "is as the pass "],
+    [
+        *("eyJa-", "sk-", "password ", "pw=", "pass="),
+        *("curl -u a:", "PuTTY-User-Key-File-2:", "is as the pass "),
+    ],
 )
 def test_the_effort_grows_with_the_length_of_a_text(repeated: str) -> None:
     with bounded("the redaction", cpu_s=20):
