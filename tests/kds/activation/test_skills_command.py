@@ -44,6 +44,7 @@ def test_list_names_each_entry_with_its_client_and_the_cost_of_the_listing(proje
     ]
     assert 30 < told["listing_tokens"]["claude"] < 80
     assert kds(project, "list", "--client", "codex").stdout.startswith("no skill")
+    assert "unknown client 'clod'" in str(kds(project, "list", "--client", "clod").exception)
 
 
 def test_explain_says_what_fits_and_why(project: Path) -> None:

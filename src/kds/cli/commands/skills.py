@@ -7,9 +7,10 @@ import click
 
 from kds.activation import Activator, Entry
 from kds.activation.checks import check_entries, listing_tokens
+from kds.activation.discovery import READS, discover, reads
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, group, option
-from kds.cli.guard import TESTS_FAILED, complain
+from kds.cli.guard import TESTS_FAILED, Refusal, complain
 from kds.cli.options import NamedPath, common_options, message_argument, read_message
 from kds.cli.output import print_json, print_line, print_table, say
 from kds.cli.progress import slow
@@ -25,9 +26,9 @@ def skills() -> None:
     """Skills, agents, commands and prompt files: which one fits a prompt, and why."""
 
 
-def _open(workspace: Workspace, client: str | None = None) -> Activator:
+def _open(workspace: Workspace) -> Activator:
     with slow("reading skills, agents and commands"):
-        activator = Activator.open(workspace, client=client)
+        activator = Activator.open(workspace)
     for problem in activator.problems:
         complain(problem)
     return activator
@@ -40,7 +41,12 @@ def _open(workspace: Workspace, client: str | None = None) -> Activator:
 @common_options
 def list_(*, client: str | None, workspace: Workspace) -> None:
     """List what the project and you have, where it lies, and what its listing costs a request."""
-    entries = _open(workspace, client).entries
+    if client not in (None, *READS):
+        raise Refusal(f"unknown client '{client}'", f"one of {', '.join(READS)}")
+    found = discover(workspace.root, Path.home())
+    for problem in found.problems:
+        complain(problem)
+    entries = [one for one in found.entries if client is None or reads(client, one)]
     tokens = listing_tokens(entries)
     rows = [(one.client, one.kind, one.name, one.description[:80]) for one in entries]
 
