@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -22,8 +22,9 @@ from kds.cli.options import (
 )
 from kds.cli.output import fields, print_table, say, write_json_lines
 from kds.cli.terminal import toned
-from kds.testing.dialogues import find_dialogue_files, read_dialogues
-from kds.testing.playing import PlayedDialogue, describe
+
+if TYPE_CHECKING:  # a wrong option loads no models of files
+    from kds.testing.playing import PlayedDialogue
 
 KINDS: Final = (
     *("chats", "dialogues", "rewrites", "intents", "multi", "retrieval", "follow-ups", "skills"),
@@ -60,6 +61,8 @@ OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 @common_options
 def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> int:
     """Play the dialogues of files or folders; exit code 1 when a turn goes wrong."""
+    from kds.testing.dialogues import find_dialogue_files, read_dialogues
+
     dialogues = [one for file in find_dialogue_files(paths) for one in read_dialogues(file)]
     library = kds.PromptLibrary.load(workspace.prompts_dir)
     if problems := tuple(_unknown_intents(dialogues, library)):
@@ -78,7 +81,9 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
     return TESTS_FAILED if failed else 0
 
 
-def _told(failed: Sequence[PlayedDialogue], *, of: int) -> str:
+def _told(failed: "Sequence[PlayedDialogue]", *, of: int) -> str:
+    from kds.testing.playing import describe
+
     counts = f"{of - len(failed)} passed, {len(failed)} failed"
     texts = [f"{describe(one)}\n\n" for one in failed]
     return "".join(texts) + toned(counts, "problem" if failed else "ok")

@@ -17,7 +17,6 @@ import click
 from kds.brain.clock import moment, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.files import read_private
-from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, group, option
 from kds.cli.guard import Refusal, complain_about
@@ -40,6 +39,7 @@ from kds.service.service_client import (
 if TYPE_CHECKING:  # a second and a half of imports, which a wrong option does not pay
     from starlette.datastructures import State
 
+    from kds.brain.settings import ServiceSettings
     from kds.service.listening import Site
 
 
@@ -77,7 +77,7 @@ def service() -> None:
 @common_options
 def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     """Start the service in the background, unless it runs already."""
-    settings = load_settings(workspace).service
+    settings = _settings(workspace)
     idle = settings.idle_minutes if idle_minutes is None else idle_minutes
     if auto and not (settings.enabled and settings.auto):
         if workspace.brain.is_dir():
@@ -111,7 +111,7 @@ def hand_over(*, workspace: Workspace) -> None:
     It is held in memory alone: the service redacts what it writes down.
     """
     given = json.loads(sys.stdin.buffer.read(hook_start.HANDED_LIMIT))
-    settings = load_settings(workspace).service
+    settings = _settings(workspace)
     if settings.enabled and settings.auto:
         background.hand_over(workspace, given)
 
@@ -229,7 +229,7 @@ def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
     machine only; from elsewhere forward the port (`ssh -L`).
     """
     with slow("waiting for the service to load"):
-        background.start(workspace, idle_minutes=load_settings(workspace).service.idle_minutes)
+        background.start(workspace, idle_minutes=_settings(workspace).idle_minutes)
     client = reach(workspace)
     if client is None:
         raise KdsError("the service went away", hint="try again, or see `kds service status`")
@@ -378,3 +378,9 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
     # server. A file that is being written is complete, before or after (private_file.py).
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     serve_stdio(server)
+
+
+def _settings(workspace: Workspace) -> "ServiceSettings":
+    from kds.brain.settings import load_settings
+
+    return load_settings(workspace).service
