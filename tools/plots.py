@@ -26,7 +26,7 @@ from kds.api.parts import Parts
 from kds.api.routing import precision_of, rehearsed, workspace_at
 from kds.brain.config import LiveConfig
 from kds.brain.turn import Edit, Proposal, Turn
-from kds.router.intents.calibration import ReliabilityBin
+from kds.router.intents.linear import ReliabilityBin
 from kds.router.references.decision import bar
 from kds.router.references.resolver import apply_edits
 from kds.testing.chats import JudgedEdit, PlayedChatTurn, judge_edits, play_with, read_chats

@@ -18,9 +18,11 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
 from kds.brain.turn import Turn
 from kds.router.classify import first_reading, place_of
-from kds.router.intents.lessons import lessons
+from kds.router.intents.examples import examples_of
+from kds.router.intents.features import WIDTH, Place
+from kds.router.intents.linear import Linear
 from kds.router.intents.model import IntentModel
-from kds.router.intents.turn_signs import Place
+from kds.router.intents.model_cache import shipped_rows
 from kds.router.intents.verdict import IntentVerdict
 from kds.testing.chats import play_with, read_chats
 from kds.testing.dialogues import read_dialogues
@@ -81,11 +83,16 @@ def _dialogue_lessons(path: Path, parts: Parts) -> Iterator[Lesson]:
 
 def _example_lessons(parts: Parts, random: np.random.Generator) -> Iterator[Lesson]:
     """The prompts' examples, each read by a model that was not taught it."""
-    examples, rules = lessons(parts.library.prompts())
+    examples, rules = examples_of(parts.library.prompts())
     fold = random.integers(0, EXAMPLE_FOLDS, len(examples))
+    shipped = shipped_rows()
+    blank = replace(
+        shipped,
+        learned=replace(shipped.learned, linear=Linear.zeros(WIDTH, len(shipped.learned.labels))),
+    )
     for held in range(EXAMPLE_FOLDS):
         taught = [pair for pair, at in zip(examples, fold, strict=True) if at != held]
-        model = IntentModel.fit_examples(taught, rules)
+        model = IntentModel.fit_examples(taught, rules, base=blank)
         for number in np.flatnonzero(fold == held).tolist():
             text, label = examples[number]
             verdict = model.score(text)

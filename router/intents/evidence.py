@@ -6,14 +6,15 @@ tried on the message as it is. Exact patterns must be all of the message.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.router.prompts.promptfile import ContextShift, IntentPattern, PromptFile
+from kds.router.prompts.promptfile import ContextShift, IntentPattern, PromptFile, When
 
 _COURTESY: Final = (
     r"(?:if (?:possible|you (?:can|could|don['’]?t mind|(?:have|get|find) (?:time|an? \w+))"
@@ -50,6 +51,9 @@ _ASKED_FOR: Final = re.compile(
     re.IGNORECASE,
 )
 """How a request is put as a question that includes the asker: "can we", "why don't we"."""
+
+LENT_FOR: Final = 30
+"""Examples of an added intent that patterns are tried on."""
 
 _TAIL: Final = re.compile(r"[\s,]+(?:please|pls|plz|thanks|thank you|thx)[\s.!?]*$", re.IGNORECASE)
 
@@ -166,6 +170,32 @@ def readings(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reading for reading in (text, core, bare) if reading))
 
 
+def lend_patterns(
+    rules: Sequence[IntentRules], examples: Iterable[tuple[str, str]], added: Collection[str]
+) -> tuple[IntentRules, ...]:
+    """The rules, where patterns that match examples of an ``added`` intent count for it as well.
+
+    "Any command" speaks for the intent that has this pattern; as soon as somebody adds an agent for
+    some commands, it speaks for that one too: by the share of its examples that it matches.
+    """
+    texts = {intent: [text for text, label in examples if label == intent] for intent in added}
+    book = RuleBook(rules)
+    lent: dict[str, list[IntentPattern]] = {}
+    for intent, own in texts.items():
+        found = [book.find([text]) for text in own[:LENT_FOR]]
+        fired = Counter(pattern for one in found for finding in one for pattern in finding.fired)
+        lent[intent] = [
+            replace(pattern, weight=pattern.weight * count / len(found))
+            for pattern, count in fired.items()
+            if not pattern.exact and pattern not in _patterns_of(rules, intent)
+        ]
+    return tuple(replace(one, patterns=(*one.patterns, *lent.get(one.intent, ()))) for one in rules)
+
+
+def _patterns_of(rules: Sequence[IntentRules], intent: str) -> tuple[IntentPattern, ...]:
+    return next((one.patterns for one in rules if one.intent == intent), ())
+
+
 def order_rules(labels: Sequence[str], rules: Sequence[IntentRules]) -> tuple[IntentRules, ...]:
     """One set of rules for each label; empty where there is none."""
     by_intent = {rule.intent: rule for rule in rules}
@@ -242,3 +272,59 @@ def _matches(pattern: IntentPattern, forms: list[tuple[str, ...]], notes: list[s
 
 def _on_all_readings(pattern: IntentPattern) -> bool:
     return pattern.exact or pattern.source.startswith("^")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Where in the conversation a message stands.
+
+    ``previous_intent`` is that of the message before; ``has_reference`` says that the message
+    points back to something, ``has_pointer`` that it does so with a word ("it");
+    ``has_attachment`` that an image came with it.
+    """
+
+    previous_intent: str | None = None
+    has_session: bool = False
+    has_reference: bool = False
+    has_pointer: bool = False
+    has_attachment: bool = False
+
+
+NO_SITUATION: Final = Situation()
+
+_ADDING: Final = re.compile(r"(?:add|include|insert|attach|put|give|introduce)\b", re.IGNORECASE)
+_QUESTION: Final = re.compile(
+    r"\?\s*$|^(?:what|how|why|where|who|whom|whose|when|which|is|are|does|do|did|can|could|should"
+    r"|would|will|and|or|but|so|same|for|in|on|under|with|if)\b",
+    re.IGNORECASE,
+)
+_SIGNS: Final[Mapping[When, Callable[[Situation, str], bool]]] = {
+    "first": lambda at, _: at.previous_intent is None and not at.has_session,
+    "question": lambda _, message: _QUESTION.search(without_lead_in(message)) is not None,
+    "reference": lambda at, _: at.has_reference,
+    # "add a retry to it" changes what is there; "add a retry" may be something new
+    "addition": lambda at, message: (
+        at.has_pointer and _ADDING.match(without_lead_in(message)) is not None
+    ),
+    "image": lambda at, _: at.has_attachment,
+}
+
+
+def context_shifts(
+    situation: Situation, message: str, rules: Iterable[IntentRules]
+) -> Mapping[str, float]:
+    """What the conversation says about each intent, in log odds; the others stay as they are.
+
+    Set by hand, under `context` of the prompt file of each intent, since examples stand alone.
+    """
+    shifts: dict[str, float] = {}
+    for one in rules:
+        told = [
+            shift.shift
+            for shift in one.context
+            if not (shift.after and situation.previous_intent not in shift.after)
+            and _SIGNS[shift.when](situation, message)
+        ]
+        if told:
+            shifts[one.intent] = sum(told)
+    return shifts

@@ -4,8 +4,7 @@ The model of the packaged prompts ships with them. That of a workspace's own pro
 top of it at the first message, and kept in the workspace.
 
 One `.npz` file of plain arrays and a JSON header (no pickle), named by a hash of everything the
-fit depends on. A file that cannot be read, or that came with the project, is set aside as `.bad`,
-and the model is fitted anew.
+fit depends on. A file that cannot be read, or that came with the project, counts as not there.
 """
 
 import hashlib
@@ -21,31 +20,28 @@ from typing import Any, Final
 
 import numpy as np
 
+from kds.brain.encoder import shared_encoder
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import make_private_folder, read_trusted, replace_trusted
-from kds.router.intents.calibration import Calibrator
-from kds.router.intents.certainty import Mix
-from kds.router.intents.evidence import IntentRules, RuleBook, order_rules
-from kds.router.intents.features import Block, FeatureSpace
-from kds.router.intents.lessons import fingerprints, lessons, lessons_key
-from kds.router.intents.model import IntentModel, Learned
-from kds.router.intents.nearest import ExampleIndex
-from kds.router.intents.terms import KINDS
-from kds.router.intents.training import FitReport
+from kds.router.intents.evidence import IntentRules, RuleBook, lend_patterns, order_rules
+from kds.router.intents.examples import examples_key, examples_of, fingerprints
+from kds.router.intents.features import WIDTH, WORD_PLACES, readable, vectors
+from kds.router.intents.linear import Calibrator, Linear, Matrix
+from kds.router.intents.model import IntentModel, Learned, Taught
+from kds.router.intents.training import FitReport, Mix
 from kds.router.prompts.promptfile import PromptFile
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """Raise it when features, training or this file change: older caches are then not used."""
 
 SHIPPED: Final = Path(__file__).parent.parent / "fitted" / "intents.npz"
 """The model of the packaged prompts, part of the package."""
 
+ROWS: Final = "example_rows.npz"
+"""Beside it: the features of their examples, to fit others on top of them."""
+
 KEPT: Final = 3
 """Cache files that stay: a user who tries two branches of prompts should not wait each time."""
-
-LIBRARIES: Final = ("kds-router", "numpy", "scikit-learn", "regex")
-_TERM_END: Final = "\n"
-"""Terms hold no line ends: the analyzers split at white space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +60,16 @@ def open_model(
 
     A cache that cannot be read or written costs time, not the answer: it ends in a warning.
     """
-    examples, rules = lessons(prompts)
+    examples, rules = _lessons(prompts)
     warnings: list[str] = []
     learned, path = _shipped_for(examples), None
     if learned is None and cache_dir is not None:
         path = _path(cache_dir, examples, rules)
-        learned = _load(path, warnings, may_write=may_write)
+        learned = _load(path, warnings)
     if learned is not None:
         book = RuleBook(order_rules(learned.labels, rules))
         return OpenedModel(IntentModel(learned, book), fitted=False, warnings=tuple(warnings))
-    model = IntentModel.fit_examples(examples, rules, base=shipped_model())
+    model = IntentModel.fit_examples(examples, rules, base=shipped_rows())
     if path is not None and may_write:
         _store(model.learned, path, warnings)
     return OpenedModel(model, fitted=True, warnings=tuple(warnings))
@@ -81,10 +77,22 @@ def open_model(
 
 def needs_fit(prompts: Sequence[PromptFile], cache_dir: Path) -> bool:
     """Whether opening the model of these prompts would have to fit it first."""
-    examples, rules = lessons(prompts)
+    examples, rules = examples_of(prompts)
     return (
         _shipped_for(examples) is None and read_trusted(_path(cache_dir, examples, rules)) is None
     )
+
+
+def _lessons(
+    prompts: Sequence[PromptFile],
+) -> tuple[list[tuple[str, str]], tuple[IntentRules, ...]]:
+    examples, rules = examples_of(prompts)
+    shipped = shipped_model()
+    known = {rule.intent for rule in rules} if shipped is None else {*shipped.labels}
+    added = {rule.intent for rule in rules} - known
+    if added and {label for _, label in examples} & known:
+        rules = lend_patterns(rules, examples, sorted(added))
+    return examples, rules
 
 
 @lru_cache(maxsize=1)
@@ -99,22 +107,48 @@ def shipped_model() -> Learned | None:
         return None
     except ValueError as error:
         raise KdsError(
-            "the model that ships with KDS is damaged", where=str(SHIPPED), hint="install KDS anew"
+            "the model that ships with KDS is damaged", where=str(SHIPPED), hint="reinstall KDS"
         ) from error
 
 
 def ship_model(prompts: Sequence[PromptFile], path: Path = SHIPPED) -> None:
     """Fit the model of ``prompts`` from nothing, and write it where it ships from."""
-    content = dump(IntentModel.fit(prompts).learned, compressed=True)
+    learned = IntentModel.fit(prompts).learned
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(content)
+    path.write_bytes(dump(learned, compressed=True))
+    rows = vectors([readable(text) for text, _ in examples_of(prompts)[0]])
+    words = rows[:, :WORD_PLACES]
+    np.savez_compressed(
+        path.with_name(ROWS),
+        key=np.array(learned.key),
+        places=np.flatnonzero(words).astype(np.uint32),
+        words=words[words != 0].astype(np.float16),
+        meanings=rows[:, WORD_PLACES:].astype(np.float16),
+    )
     shipped_model.cache_clear()
+
+
+def shipped_rows() -> Taught | None:
+    """The shipped model with what it was fitted on; None where they do not belong together."""
+    learned = shipped_model()
+    if learned is None:
+        return None
+    with np.load(SHIPPED.with_name(ROWS), allow_pickle=False) as found:
+        if str(found["key"]) != learned.key:
+            return None
+        rows: Matrix = np.zeros((len(learned.taught), WIDTH), dtype=np.float32)
+        words = np.zeros((len(rows), WORD_PLACES), dtype=np.float32)
+        np.put(words, found["places"], found["words"])
+        rows[:, :WORD_PLACES] = words
+        if shared_encoder().available:
+            rows[:, WORD_PLACES:] = found["meanings"]
+    return Taught(learned, rows)
 
 
 def _shipped_for(examples: Sequence[tuple[str, str]]) -> Learned | None:
     """The shipped numbers, if they were learned from these very examples.
 
-    Patterns may differ: they are not part of the text head, and weigh what they weighed.
+    Patterns may differ: they are no part of the linear model, and weigh what they weighed.
     """
     shipped = shipped_model()
     same = shipped is not None and np.array_equal(shipped.taught, fingerprints(examples))
@@ -124,47 +158,39 @@ def _shipped_for(examples: Sequence[tuple[str, str]]) -> Learned | None:
 def _path(
     cache_dir: Path, examples: Sequence[tuple[str, str]], rules: Sequence[IntentRules]
 ) -> Path:
-    return cache_dir / f"intents-{cache_key(examples, rules)}.npz"
-
-
-def cache_key(examples: Sequence[tuple[str, str]], rules: Sequence[IntentRules]) -> str:
-    """A hash of all that a fit depends on: what it learns from, and on top of what by what."""
-    libraries = {name: version(name) for name in LIBRARIES}
+    libraries = {name: version(name) for name in ("kds-router", "numpy", "regex")}
     shipped = shipped_model()
-    inputs = [FORMAT, libraries, shipped and shipped.key, lessons_key(examples, rules)]
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:24]
+    inputs = [
+        FORMAT, libraries, shared_encoder().available, shipped and shipped.key,
+        examples_key(examples, rules),
+    ]  # fmt: skip
+    digest = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:24]
+    return cache_dir / f"intents-{digest}.npz"
 
 
 def dump(learned: Learned, *, compressed: bool = False) -> bytes:
-    """The learned numbers as the bytes of an `.npz` file.
-
-    ``compressed`` it has two fifths of the size, and takes 15 ms more to read.
-    """
-    blocks = learned.space.blocks
+    """The learned numbers as the bytes of an `.npz` file; ``compressed`` ones in half precision."""
+    precision = np.float16 if compressed else np.float32
+    models = {"calibrator": learned.calibrator, "scope": learned.scope}
+    calibrators = {name: model for name, model in models.items() if model is not None}
     header = {
         "format": FORMAT,
         "labels": learned.labels,
         "mix": asdict(learned.mix),
         "report": asdict(learned.report),
-        "examples": learned.examples.count,
         "key": learned.key,
-        "calibrators": {name: model.bias for name, model in _calibrators(learned).items()},
-        "terms": {block.kind: _TERM_END.join(block.vocabulary) for block in blocks},
+        "calibrators": {name: model.bias for name, model in calibrators.items()},
     }
     arrays: dict[str, Any] = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-        "weights": learned.weights,
-        "bias": learned.bias,
-        "starts": learned.examples.starts,
-        "rows": learned.examples.rows,
-        "values": learned.examples.values,
-        "label_starts": learned.examples.label_starts,
+        "weights": learned.linear.weights.astype(precision),
+        "bias": learned.linear.bias,
+        "means": learned.means.astype(precision),
         "taught": learned.taught,
     }
-    arrays |= {f"idf_{block.kind}": block.idf for block in blocks}
     arrays |= {
         f"{name}_signs": np.stack([model.mean, model.scale, model.weights])
-        for name, model in _calibrators(learned).items()
+        for name, model in calibrators.items()
     }
     buffer = io.BytesIO()
     (np.savez_compressed if compressed else np.savez)(buffer, **arrays)
@@ -176,35 +202,20 @@ def undump(data: bytes) -> Learned:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
-        header = json.loads(found["header"].tobytes())
-        return _learned(header, found)
+        return _learned(json.loads(found["header"].tobytes()), found)
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, OSError, EOFError) as error:
         raise ValueError(f"not a model cache: {error}") from error
 
 
-def _calibrators(learned: Learned) -> Mapping[str, Calibrator]:
-    models = {"calibrator": learned.calibrator, "scope": learned.scope}
-    return {name: model for name, model in models.items() if model is not None}
-
-
 def _learned(header: Mapping[str, Any], found: Mapping[str, "np.ndarray[Any, Any]"]) -> Learned:
-    blocks = tuple(_block(kind, header["terms"][kind], found[f"idf_{kind}"]) for kind in KINDS)
-    calibrators = {
-        name: _calibrator(found[f"{name}_signs"], bias)
-        for name, bias in header["calibrators"].items()
-    }
+    calibrators = {}
+    for name, bias in header["calibrators"].items():
+        mean, scale, weights = found[f"{name}_signs"]
+        calibrators[name] = Calibrator(mean, scale, weights, bias)
     learned = Learned(
         labels=tuple(header["labels"]),
-        space=FeatureSpace(blocks),
-        weights=found["weights"],
-        bias=found["bias"],
-        examples=ExampleIndex(
-            found["starts"],
-            found["rows"],
-            found["values"],
-            found["label_starts"],
-            header["examples"],
-        ),
+        linear=Linear(found["weights"].astype(np.float32), found["bias"]),
+        means=found["means"].astype(np.float32),
         mix=Mix(**header["mix"]),
         calibrator=calibrators["calibrator"],
         scope=calibrators.get("scope"),
@@ -212,49 +223,22 @@ def _learned(header: Mapping[str, Any], found: Mapping[str, "np.ndarray[Any, Any
         taught=found["taught"],
         key=header["key"],
     )
-    width = len(learned.labels)
-    shapes = [
-        (learned.weights.shape, (learned.space.size, width)),
-        (learned.examples.starts.shape, (learned.space.size + 1,)),
-        (learned.examples.label_starts.shape, (width,)),
-        *((block.idf.shape, (len(block.vocabulary),)) for block in blocks),
-    ]
-    if header["format"] != FORMAT or any(shape != wanted for shape, wanted in shapes):
+    shape = (WIDTH, len(learned.labels))
+    if header["format"] != FORMAT or {learned.linear.weights.shape, learned.means.shape} != {shape}:
         raise ValueError("not a model cache of this version, or not a whole one")
     return learned
 
 
-def _calibrator(signs: "np.ndarray[Any, Any]", bias: float) -> Calibrator:
-    mean, scale, weights = signs
-    return Calibrator(mean, scale, weights, bias)
-
-
-def _block(kind: str, joined: str, idf: "np.ndarray[Any, Any]") -> Block:
-    terms = joined.split(_TERM_END) if joined else []
-    return Block(kind, {term: index for index, term in enumerate(terms)}, idf)
-
-
-def _load(path: Path, warnings: list[str], *, may_write: bool) -> Learned | None:
+def _load(path: Path, warnings: list[str]) -> Learned | None:
     try:
         data = read_trusted(path)
+        if data is None and path.exists():
+            raise ValueError("not a model cache that KDS wrote here")
+        return None if data is None else undump(data)
     except StoreError as error:
         warnings.append(f"{path}: the model cache cannot be read ({error.message}); fitted anew")
-        return None
-    if data is None and not path.exists():
-        return None
-    try:
-        if data is None:
-            raise ValueError("not a model cache that KDS wrote here")
-        return undump(data)
     except (ValueError, RecursionError) as error:
-        fate = "set aside, fitted anew" if may_write else "fitted anew"
-        warnings.append(f"{path}: {error}; {fate}")
-    if not may_write:
-        return None
-    try:
-        path.replace(path.with_suffix(".bad"))
-    except OSError as error:
-        warnings.append(f"{path}: cannot be set aside ({error.strerror})")
+        warnings.append(f"{path}: {error}; fitted anew")
     return None
 
 
@@ -263,17 +247,12 @@ def _store(learned: Learned, path: Path, warnings: list[str]) -> None:
         path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         make_private_folder(path.parent)
         replace_trusted(path, dump(learned))
-        _forget_older(path)
+        others = [file for file in path.parent.glob("intents-*.npz") if file != path]
+        others.sort(key=lambda file: file.stat().st_mtime, reverse=True)
+        for file in others[KEPT - 1 :]:
+            file.unlink(missing_ok=True)
     except (OSError, StoreError) as error:
         reason = error.message if isinstance(error, StoreError) else error.strerror
         warnings.append(
             f"{path}: the model cannot be kept ({reason}); next time it is fitted again"
         )
-
-
-def _forget_older(path: Path) -> None:
-    """Keep the files of the last few prompt sets only."""
-    others = [file for file in path.parent.glob("intents-*.npz") if file != path]
-    others.sort(key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in others[KEPT - 1 :]:
-        file.unlink(missing_ok=True)

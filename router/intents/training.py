@@ -1,50 +1,71 @@
-"""Fitting: the text head, its mix with the rules, the calibrator, the model of scope.
+"""Fitting: the linear model over examples, its mix with the patterns, and both calibrators.
 
-Folds are cut by position and every solver is seeded: the same examples give the same numbers.
+Folds are cut by position and nothing is drawn: the same examples give the same numbers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.router.intents.calibration import Calibrator, expected_calibration_error
-from kds.router.intents.certainty import Mix, Readings, best_in_scope, certainty_signs, scope_signs
-from kds.router.intents.features import FeatureSpace, Vector
-from kds.router.intents.text_head import ExampleMatrix
+from kds.router.intents.linear import (
+    Calibrator,
+    Linear,
+    expected_calibration_error,
+    log_softmax,
+    log_sum,
+)
 
 Floats = NDArray[np.float64]
+Matrix = NDArray[np.float32]
 Ints = NDArray[np.int64]
-RuleScores = Callable[[Ints], Floats]
-"""Rule scores of examples, given by their numbers: a row for each, a column for each label."""
+PatternScores = Callable[[Ints], Floats]
+"""Scores of the patterns for examples, given by number: a row each, a column for each label."""
 
 FOLDS: Final = 5
-SHARPNESS_GRID: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 16.0)
-RULE_WEIGHT_GRID: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)
+SHARPNESS_GRID: Final = (0.5, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0)
+PATTERN_GRID: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)
 
-ENOUGH: Final = 1000
-"""Unseen messages that suffice for mix and calibrator: folds beyond only cost time (error of the
-confidence on CLINC150 with 10 examples an intent: 0.017, with 1500 of them 0.015)."""
+UNTRIED: Final = 3.0
+"""Weight of patterns that match no example: about what those of the packaged prompts have."""
 
-ENOUGH_FOR_SCOPE: Final = 2500
-"""The same for the scope, which needs more turns: with 1000 it finds 65 % there, with 1500 70 %."""
-
-MOST_AT_ONCE: Final = 3000
-"""Messages read in one turn at most: comparing them with all examples takes its time."""
-
-NEAR: Final = 0.5
-"""Share of the examples, on either side, that two sets must have in common for one model to be
-fitted on top of the other: then most of what the calibrator saw still holds."""
+ENOUGH: Final = 2500
+"""Unseen messages that suffice for mix, calibrator and scope: folds beyond only cost time."""
 
 LEAST_INTENTS: Final = 4
 """With fewer, leaving one out leaves too little to learn what "none of these" looks like."""
 
 TRUSTED_NONE: Final = 5.0
-"""So many real messages of none of the intents count as much as all those of left-out intents.
-Area under the curve on CLINC150, with 10 and 100 of them: 0.938 and 0.966 at 30 messages, 0.941
-and 0.972 at 10, 0.941 and 0.974 at 5."""
+"""So many real messages of none of the intents count as much as all those of left-out intents."""
+
+LEAST: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """log p = log softmax(sharpness * text score) + pattern_weight * pattern score, normalised."""
+
+    sharpness: float
+    pattern_weight: float
+
+    def log_p(self, scores: Floats, patterns: Floats) -> Floats:
+        """Log probabilities of the labels."""
+        return log_softmax(log_softmax(self.sharpness * scores) + self.pattern_weight * patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What messages look like to the model: a row each, a column for each label.
+
+    ``likeness`` is the cosine to the mean example of a label.
+    """
+
+    scores: Floats
+    likeness: Floats
+    patterns: Floats
+    words: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,149 +79,225 @@ class FitReport:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What training leaves. ``weights`` has a row for each term, a column for each label."""
+    """What training leaves."""
 
-    weights: Floats
-    bias: Floats
+    linear: Linear
+    means: Matrix
     mix: Mix
     calibrator: Calibrator
     scope: Calibrator | None
     report: FitReport
 
 
-def train(
-    vectors: Sequence[Vector],
+def fit_linear(
+    rows: Matrix,
     labels: Ints,
-    rule_scores: RuleScores | None,
+    width: int,
     *,
-    space: FeatureSpace,
+    start: Linear | None = None,
+    offsets: Floats | None = None,
+) -> Linear:
+    """Fit on all rows; a label with few examples is not drowned by one with many."""
+    counts = np.bincount(labels, minlength=width)
+    share = np.sqrt(counts[counts > 0].mean() / np.maximum(counts, 1))
+    begin = Linear.zeros(rows.shape[1], width) if start is None else start
+    return Linear.fit(rows, labels, share[labels], start=begin, offsets=offsets)
+
+
+def mean_examples(rows: Matrix, labels: Ints, width: int) -> Matrix:
+    """The mean example of each label, of unit length; a column each, zero without examples."""
+    sums = np.stack([rows[labels == label].sum(axis=0) for label in range(width)], axis=1)
+    return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=0), 1e-9), dtype=np.float32)
+
+
+def read(linear: Linear, means: Matrix, rows: Matrix, patterns: Floats, words: Floats) -> Readings:
+    """Read messages by a fitted model."""
+    lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None]
+    return Readings(linear.scores(rows), np.asarray(rows @ means / lengths, dtype=np.float64),
+                    patterns, np.log1p(words))  # fmt: skip
+
+
+def train(
+    rows: Matrix,
+    labels: Ints,
+    words: Floats,
+    pattern_scores: PatternScores | None,
     none: int | None,
 ) -> Fit:
-    """Fit everything on ``vectors``. ``none`` is the number of the none-of-these label.
+    """Fit everything. ``none`` is the number of the none-of-these label."""
+    width = int(labels.max()) + 1
+    folds = list(_read_folds(rows, labels, words, pattern_scores, none))
+    held = np.concatenate([one for one, _, _ in folds])
+    strange = np.concatenate([one for _, one, _ in folds])
+    readings = _joined([found for _, _, found in folds])
+    known = np.flatnonzero(~strange)
+    familiar, truth = _rows(readings, known), labels[held[known]]
+    mix = _choose_mix(familiar, truth)
+    calibrator, report = _calibrate(familiar, mix, truth, none)
+    scope = None
+    if strange.any():
+        kinds = np.where(strange, 1, np.where(labels[held] == none, 2, 0))
+        signs = scope_signs(readings, mix.sharpness, none)
+        scope = Calibrator.fit(signs, kinds == 0, _scope_counts(kinds))
+    linear, means = fit_linear(rows, labels, width), mean_examples(rows, labels, width)
+    return Fit(linear, means, mix, calibrator, scope, report)
 
-    Every label from 0 to the last has at least one example.
+
+def _read_folds(
+    rows: Matrix,
+    labels: Ints,
+    words: Floats,
+    pattern_scores: PatternScores | None,
+    none: int | None,
+) -> Iterator[tuple[Ints, NDArray[np.bool_], Readings]]:
+    """Examples as a model reads them that has not seen them, until there are ENOUGH.
+
+    In each fold a tenth of the intents is left out altogether: their examples are strangers there.
     """
-    matrix = ExampleMatrix.build(vectors, labels, space)
+    width, done = int(labels.max()) + 1, 0
     fold_of = _folds(labels)
-    rows, readings = _read_folds(matrix, fold_of, rule_scores)
-    mix = _choose_mix(readings, labels[rows])
-    log_p = mix.log_p(readings.margins, readings.rule_scores)
-    calibrator, error = _calibrate(readings, log_p, labels[rows], fold_of[rows], none)
-    report = FitReport(
-        text_accuracy=float((readings.margins.argmax(axis=1) == labels[rows]).mean()),
-        accuracy=float((log_p.argmax(axis=1) == labels[rows]).mean()),
-        calibration_error=error,
+    real = np.setdiff1d(np.unique(labels), [] if none is None else [none])
+    for fold in range(FOLDS):
+        left_out = real[fold :: 2 * FOLDS] if len(real) >= LEAST_INTENTS else real[:0]
+        strange = np.isin(labels, left_out)
+        held = np.flatnonzero((fold_of == fold) | strange)
+        seen = np.flatnonzero((fold_of != fold) & ~strange)
+        if done >= ENOUGH or not len(held) or not len(seen):
+            continue
+        done += len(held)
+        linear = fit_linear(rows[seen], labels[seen], width)
+        linear = _without(linear, np.setdiff1d(np.arange(width), labels[seen]))
+        means = mean_examples(rows[seen], labels[seen], width)
+        scores = np.zeros((len(held), width)) if pattern_scores is None else pattern_scores(held)
+        yield held, strange[held], read(linear, means, rows[held], scores, words[held])
+
+
+def certainty_signs(readings: Readings, log_p: Floats, winner: Ints, none: int | None) -> Floats:
+    """What the calibrator looks at; a column each."""
+    there = np.arange(len(winner))
+    others = readings.patterns.copy()
+    others[there, winner] = 0.0
+    return np.stack(
+        [
+            *_lead(log_p, winner),
+            readings.likeness.max(axis=1),
+            readings.likeness[there, winner],
+            (readings.scores.argmax(axis=1) == winner).astype(np.float64),
+            readings.patterns[there, winner],
+            others.max(axis=1),
+            readings.words,
+            _none_lead(readings.scores, none),
+        ],
+        axis=1,
     )
-    scope = _fit_scope(matrix, fold_of, mix.sharpness, none)
-    weights, bias = matrix.fit(np.arange(len(labels)))
-    return Fit(weights, bias, mix, calibrator, scope, report)
 
 
-def is_near(base: NDArray[np.uint64], taught: NDArray[np.uint64]) -> bool:
-    """Whether two sets of examples, as their fingerprints, are alike enough: see NEAR."""
-    shared = len(np.intersect1d(base, taught, assume_unique=True))
-    return shared >= NEAR * max(len(base), len(taught))
+def scope_signs(readings: Readings, sharpness: float, none: int | None) -> Floats:
+    """What tells messages of the intents from others, by text alone."""
+    scores = readings.scores
+    winner = best_in_scope(scores, none)
+    there = np.arange(len(winner))
+    real = _masked(readings.likeness, none)
+    return np.stack(
+        [
+            *_lead(log_softmax(sharpness * scores), winner),
+            np.clip(scores[there, winner] - np.median(scores, axis=1), -30.0, 30.0),
+            _none_lead(scores, none),
+            real.max(axis=1),
+            real[there, winner],
+            readings.words,
+            np.clip(log_sum(_masked(scores, none)), -30.0, 30.0),
+        ],
+        axis=1,
+    )
+
+
+def best_in_scope(log_p: Floats, none: int | None) -> Ints:
+    """The likeliest label of each row, the none-of-these label left aside."""
+    return np.asarray(_masked(log_p, none).argmax(axis=1))
+
+
+def _lead(log_p: Floats, winner: Ints) -> tuple[Floats, Floats]:
+    """Log odds of the winner, and its distance to the runner-up."""
+    there = np.arange(len(winner))
+    top = log_p[there, winner]
+    others = log_p.copy()
+    others[there, winner] = -np.inf
+    odds = top - np.log(np.maximum(-np.expm1(top), LEAST))
+    return np.clip(odds, -12.0, 12.0), np.clip(top - others.max(axis=1), -12.0, 12.0)
+
+
+def _masked(scores: Floats, none: int | None) -> Floats:
+    if none is None:
+        return scores
+    real = scores.copy()
+    real[:, none] = -np.inf
+    return real
+
+
+def _none_lead(scores: Floats, none: int | None) -> Floats:
+    if none is None:
+        return np.zeros(len(scores))
+    lead = scores[:, none] - _masked(scores, none).max(axis=1)
+    return np.asarray(np.clip(lead, -12.0, 12.0))
+
+
+def _without(linear: Linear, absent: Ints) -> Linear:
+    bias = linear.bias.copy()
+    bias[absent] = -50.0
+    return Linear(linear.weights, bias)
 
 
 def _folds(labels: Ints) -> Ints:
     """The n-th example of a label goes to fold n modulo FOLDS, so neighbours are kept apart."""
     folds = np.zeros(len(labels), dtype=np.int64)
     for label in np.unique(labels):
-        rows = np.flatnonzero(labels == label)
-        folds[rows] = np.arange(len(rows)) % FOLDS
+        found = np.flatnonzero(labels == label)
+        folds[found] = np.arange(len(found)) % FOLDS
     return folds
 
 
-def _read_folds(
-    matrix: ExampleMatrix, fold_of: Ints, rule_scores: RuleScores | None
-) -> tuple[Ints, Readings]:
-    """Examples, each read by a head that has not seen it; as many folds as give ENOUGH."""
-    rows: list[Ints] = []
-    read: list[Readings] = []
-    for fold in range(FOLDS):
-        seen, held = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        if not len(held) or not len(seen) or sum(map(len, rows)) >= ENOUGH:
-            continue
-        held = _thin(held)
-        rows.append(held)
-        scores = None if rule_scores is None else rule_scores(held)
-        read.append(matrix.read(seen, held, scores))
-    return np.concatenate(rows), _join(read)
+def _rows(found: Readings, at: Ints) -> Readings:
+    return Readings(found.scores[at], found.likeness[at], found.patterns[at], found.words[at])
 
 
-def _thin(rows: Ints) -> Ints:
-    return rows[:: -(-len(rows) // MOST_AT_ONCE)]
-
-
-def _join(read: Sequence[Readings]) -> Readings:
-    return Readings(
-        margins=np.concatenate([one.margins for one in read]),
-        rule_scores=np.concatenate([one.rule_scores for one in read]),
-        likeness=np.concatenate([one.likeness for one in read]),
-        unknown=np.concatenate([one.unknown for one in read]),
-        covered=np.concatenate([one.covered for one in read]),
-        terms=np.concatenate([one.terms for one in read]),
-    )
+def _joined(parts: list[Readings]) -> Readings:
+    columns = ("scores", "likeness", "patterns", "words")
+    return Readings(*(np.concatenate([getattr(one, name) for one in parts]) for name in columns))
 
 
 def _choose_mix(readings: Readings, labels: Ints) -> Mix:
     """The mix that finds the unseen examples least surprising."""
-    rows = np.arange(len(labels))
-    rule_weights = RULE_WEIGHT_GRID if readings.rule_scores.any() else (0.0,)
-    best = (np.inf, Mix(1.0, 0.0))
-    for sharpness in SHARPNESS_GRID:
-        for rule_weight in rule_weights:
-            mix = Mix(sharpness, rule_weight)
-            log_p = mix.log_p(readings.margins, readings.rule_scores)
-            loss = -float(log_p[rows, labels].mean())
-            if loss < best[0]:
-                best = (loss, mix)
-    return best[1]
+    there = np.arange(len(labels))
+    weights = PATTERN_GRID if readings.patterns.any() else (UNTRIED,)
+    mixes = [Mix(sharpness, weight) for sharpness in SHARPNESS_GRID for weight in weights]
+
+    def likelihood(mix: Mix) -> float:
+        return float(mix.log_p(readings.scores, readings.patterns)[there, labels].mean())
+
+    return max(mixes, key=likelihood)
 
 
 def _calibrate(
-    readings: Readings, log_p: Floats, labels: Ints, fold_of: Ints, none: int | None
-) -> tuple[Calibrator, float]:
+    readings: Readings, mix: Mix, labels: Ints, none: int | None
+) -> tuple[Calibrator, FitReport]:
     """The calibrator, and its error on messages left out of its own fit too."""
+    log_p = mix.log_p(readings.scores, readings.patterns)
     winner = best_in_scope(log_p, none)
-    signs = certainty_signs(readings, log_p, winner, none)
-    right = winner == labels
-    parts = fold_of if len(np.unique(fold_of)) > 1 else np.arange(len(labels)) % FOLDS
+    signs, right = certainty_signs(readings, log_p, winner, none), winner == labels
+    part = np.arange(len(labels)) % FOLDS
     confidence = np.zeros(len(labels))
-    for part in np.unique(parts):
-        held = parts == part
-        if not held.all():
-            confidence[held] = Calibrator.fit(signs[~held], right[~held]).probabilities(signs[held])
-    error = expected_calibration_error(confidence.tolist(), right.tolist())
-    return Calibrator.fit(signs, right), error
+    for held in (part == one for one in range(min(FOLDS, len(labels)))):
+        confidence[held] = Calibrator.fit(signs[~held], right[~held]).probabilities(signs[held])
+    report = FitReport(
+        text_accuracy=float((readings.scores.argmax(axis=1) == labels).mean()),
+        accuracy=float((log_p.argmax(axis=1) == labels).mean()),
+        calibration_error=expected_calibration_error(confidence.tolist(), right.tolist()),
+    )
+    return Calibrator.fit(signs, right), report
 
 
-def _fit_scope(
-    matrix: ExampleMatrix, fold_of: Ints, sharpness: float, none: int | None
-) -> Calibrator | None:
-    """Learn what a message of no intent looks like: from intents left out in turn, and from
-    the examples of none of these, where there are some. None: there are too few intents.
-    """
-    labels = matrix.labels
-    real = np.setdiff1d(np.unique(labels), [] if none is None else [none])
-    if len(real) < LEAST_INTENTS:
-        return None
-    signs: list[Floats] = []
-    kinds: list[Ints] = []  # 0 in scope, 1 left out, 2 none of these
-    for turn in range(FOLDS):
-        left_out = np.isin(labels, real[turn::FOLDS])
-        held = _thin(np.flatnonzero(left_out | (fold_of == turn)))
-        seen = np.flatnonzero(~left_out & (fold_of != turn))
-        if not left_out.any() or sum(map(len, kinds)) >= ENOUGH_FOR_SCOPE:
-            continue
-        signs.append(scope_signs(matrix.read(seen, held, None), sharpness, none))
-        unfit = np.zeros(len(held), dtype=bool) if none is None else labels[held] == none
-        kinds.append(np.where(left_out[held], 1, np.where(unfit, 2, 0)))
-    kind = np.concatenate(kinds)
-    return Calibrator.fit(np.concatenate(signs), kind == 0, _scope_weights(kind))
-
-
-def _scope_weights(kind: Ints) -> Floats:
+def _scope_counts(kind: Ints) -> Floats:
     """In and out of scope count the same; see TRUSTED_NONE for the two sorts of the latter."""
     counts = np.bincount(kind, minlength=3).astype(np.float64)
     trust = counts[2] / (counts[2] + TRUSTED_NONE)

@@ -24,7 +24,7 @@ from kds.brain.secrets.redaction import storable
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.teaching import Learning
-from kds.router.intents.terms import stem
+from kds.router.intents.features import stem
 from kds.router.prompts.library import PromptLibrary
 
 logger = logging.getLogger(__name__)

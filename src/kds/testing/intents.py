@@ -18,8 +18,8 @@ import numpy as np
 from kds.api.measures import mean, rounded, share
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import UNKNOWN, Turn
-from kds.router.intents.calibration import ReliabilityBin, expected_calibration_error, reliability
-from kds.router.intents.context_evidence import Situation
+from kds.router.intents.evidence import Situation
+from kds.router.intents.linear import ReliabilityBin, expected_calibration_error, reliability
 from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
 from kds.router.intents.verdict import IntentVerdict

@@ -19,7 +19,7 @@ from kds.brain.memory.metrics import EMBEDDING, RECALL
 from kds.brain.memory.records import Metric
 from kds.brain.memory.window import SUMMARY, WINDOW
 from kds.query.session import SessionHits, session_hits
-from kds.router.intents.calibration import ReliabilityBin, reliability
+from kds.router.intents.linear import ReliabilityBin, reliability
 
 HOURLY: Final = timedelta(days=2)
 """Up to this span figures are counted by the hour, beyond it by the day."""

@@ -17,9 +17,9 @@ from kds.brain.workspace import Workspace
 from kds.learning.teaching import known_in
 from kds.router.classify import make_classify
 from kds.router.intents.evidence import RuleBook
-from kds.router.intents.lessons import lessons
+from kds.router.intents.examples import examples_of
+from kds.router.intents.features import stems
 from kds.router.intents.model_cache import open_model
-from kds.router.intents.terms import stems
 from kds.router.intents.turn_model import turn_model_for
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
@@ -156,7 +156,7 @@ def _same(examples: Sequence[_Example]) -> Iterator[LintFinding]:
 def _greedy_or_silent(
     agents: Sequence[PromptFile], examples: Sequence[_Example], tell: Progress
 ) -> Iterator[LintFinding]:
-    _, rules = lessons(agents)
+    _, rules = examples_of(agents)
     book = RuleBook(rules)
     fired: dict[int, Counter[str]] = {}
     for row, example in enumerate(examples):

@@ -11,7 +11,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from kds.router.intents.calibration import ReliabilityBin
+from kds.router.intents.linear import ReliabilityBin
 
 WIDE: Final = 960
 TALL: Final = 220

@@ -83,7 +83,7 @@ def test_the_user_is_right_whatever_ships(
 def test_what_else_changes_is_told_with_the_nearest_first(place: Workspace) -> None:
     done = teach(place, "run the tests", "PLAN")
     assert done.changes[0] == Change("Run the tests", "TEST", "PLAN")
-    assert all((one.intent, one.becomes) == ("TEST", "PLAN") for one in done.changes)
+    assert {one.becomes for one in done.changes} == {"PLAN"}
     assert teach(place, "ship it", "COMMIT").changes == (Change("ship it", "EXECUTE", "COMMIT"),)
 
 

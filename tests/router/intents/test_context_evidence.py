@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.router.intents.context_evidence import Situation, context_shifts
-from kds.router.intents.evidence import IntentRules, RuleBook
+from kds.router.intents.evidence import IntentRules, RuleBook, Situation, context_shifts
 from kds.router.prompts.promptfile import ContextShift
 
 DANCE = IntentRules(
@@ -67,6 +66,6 @@ def test_no_module_decides_by_the_name_of_an_intent() -> None:
         if compared.search(line)
     ]
     assert found == [
-        'src/kds/session/course.py: AMNESIA: Final = "AMNESIA"',
+        'src/kds/session/planning.py: AMNESIA: Final = "AMNESIA"',
         'brain/turn.py: UNKNOWN: Final = "UNKNOWN"',
     ]

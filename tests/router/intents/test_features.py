@@ -3,75 +3,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kds.router.intents import features
 from kds.router.intents.features import (
-    MANY_TEXTS,
+    KIND_WEIGHTS,
     MAX_CHARS,
-    RARITY_POWER,
-    Block,
-    FeatureSpace,
+    MAX_PAIRED,
+    TURN_PLACES,
+    WIDTH,
+    WORD_PLACES,
+    Place,
     readable,
+    stems,
+    terms,
+    turn_signs,
+    turn_vector,
+    vectors,
 )
-from kds.router.intents.terms import KINDS, MAX_PAIRED, pieces, stems, terms
 
-TEXTS = (
-    "I want to add a search bar",
-    "Make it purple",
-    "make it purple, make it purple!",
-    "Run the tests & commit   the changes?",
-    "Ça marche? naïve café \u2014 日本語のテキスト",
-    "a",
-    "rename get_user() to fetch_user() in api/users.py",
-)
-UNSEEN = ("Make the tests purple", "zzz qqq", "run\tit\n\nnow", "", "a a a a")
+PLACE = Place(3, "EXECUTE", answered=True)
 
 
-@pytest.mark.parametrize("kind", ["words", "pieces"])
-def test_features_equal_those_of_scikit_learn(kind: str) -> None:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    if kind == "words":
-        theirs = TfidfVectorizer(analyzer=stems, sublinear_tf=True)
-    else:
-        theirs = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
-    theirs.fit(TEXTS)
-    theirs.idf_ = theirs.idf_**RARITY_POWER
-    ours = Block.fit(kind, [terms(text)[kind] for text in TEXTS])
-    assert ours.vocabulary == theirs.vocabulary_
-    for text in (*TEXTS, *UNSEEN):
-        ids, values, _ = ours.vectors([terms(text)[kind]])
-        dense = np.zeros(len(ours.vocabulary))
-        dense[ids] = values
-        np.testing.assert_allclose(dense, theirs.transform([text]).toarray()[0], atol=1e-9)
+@pytest.mark.parametrize("text", ["Make it purple", "", "?", "日本語のテキスト", "x" * 5000])
+def test_any_text_has_words_of_unit_length_and_a_meaning(text: str) -> None:
+    (row,) = vectors([text])
+    assert row.shape == (WIDTH,)
+    words, meaning = row[:WORD_PLACES], row[WORD_PLACES:]
+    assert np.linalg.norm(words) == pytest.approx(1.0, abs=1e-5)
+    assert np.linalg.norm(meaning) == pytest.approx(features.ENCODER_WEIGHT, abs=1e-4)
 
 
-@given(st.text(max_size=200))
-def test_any_text_has_a_vector_of_length_one_or_less(text: str) -> None:
-    vector = FeatureSpace.fit(list(map(terms, TEXTS))).vector(text)
-    length = float(np.sqrt(vector.values @ vector.values))
-    assert np.isfinite(length)
-    assert length <= 1.0 + 1e-9
-    assert 0.0 <= vector.unknown <= 1.0
-    assert 0.0 <= vector.covered <= 1.0
-    assert len(set(vector.ids.tolist())) == len(vector.ids)
-
-
-def test_a_text_that_was_learned_has_a_vector_of_length_one() -> None:
-    vector = FeatureSpace.fit(list(map(terms, TEXTS))).vector("I want to add a search bar")
-    assert float(vector.values @ vector.values) == pytest.approx(1.0)
-
-
-def test_unknown_counts_the_words_that_no_example_has() -> None:
-    space = FeatureSpace.fit(list(map(terms, TEXTS)))
-    assert space.vector("make it purple").unknown == 0.0
-    assert space.vector("quux it purple").unknown == pytest.approx(1 / 3)
-    assert space.vector("").unknown == 1.0
-
-
-def test_a_rare_unknown_word_weighs_more_than_a_common_known_one() -> None:
-    space = FeatureSpace.fit(list(map(terms, TEXTS)))
-    assert space.vector("make it purple").covered == 1.0
-    assert space.vector("make quux").covered < 0.5
-    assert space.vector("").covered == 0.0
+def test_without_an_encoder_the_words_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = vectors(["run the tests"])
+    monkeypatch.setattr(type(features.shared_encoder()), "available", False)
+    alone = vectors(["run the tests"])
+    assert np.array_equal(alone[:, :WORD_PLACES], whole[:, :WORD_PLACES])
+    assert not alone[:, WORD_PLACES:].any()
 
 
 def test_short_forms_are_written_out_and_numbers_are_alike() -> None:
@@ -88,18 +54,11 @@ def test_pairs_do_not_grow_with_the_text_for_ever() -> None:
     assert len(terms(text)["pairs"]) == MAX_PAIRED * (MAX_PAIRED - 1) // 2
 
 
-def test_with_many_texts_terms_that_only_one_has_are_left_out_but_for_words() -> None:
-    counts = [{"word": 1, f"only{number}": 1} for number in range(MANY_TEXTS)]
-    assert len(Block.fit("pairs", counts).vocabulary) == 1
-    assert len(Block.fit("words", counts).vocabulary) == MANY_TEXTS + 1
-
-
 @given(st.text(max_size=100))
 def test_every_kind_of_term_is_counted(text: str) -> None:
     found = terms(text)
-    assert tuple(found) == KINDS
+    assert tuple(found) == tuple(KIND_WEIGHTS)
     assert all(count >= 1 for counts in found.values() for count in counts.values())
-    assert found["pieces"].keys() == set(pieces(text))
 
 
 def test_a_long_text_is_read_at_its_start_and_its_end() -> None:
@@ -111,5 +70,27 @@ def test_a_long_text_is_read_at_its_start_and_its_end() -> None:
 
 
 def test_code_blocks_are_left_out_unless_they_are_all_there_is() -> None:
-    assert "class" not in readable("fix this\n```python\nclass A: ...\n```")
-    assert "class" in readable("```python\nclass A: ...\n```")
+    assert "secret" not in readable("fix this ```secret()``` now")
+    assert readable("```only()```") == "```only()```"
+
+
+def test_signs_tell_where_a_message_stands() -> None:
+    assert "previous PLAN" in turn_signs("ok", Place(1, "PLAN"))
+    assert "trace" in turn_signs("Traceback (most recent call last):", PLACE)
+    assert "file" in turn_signs("look at @src/app.py", PLACE)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["ERR! code ELIFECYCLE", "error TS2345: no", "error[E0382]: borrow of moved value", "panic: x"],
+)
+def test_an_error_with_its_code_is_a_trace(message: str) -> None:
+    assert "trace" in turn_signs(message, PLACE)
+
+
+@given(st.text(max_size=300), st.integers(0, 50), st.sampled_from([None, "PLAN", "X"]))
+def test_any_message_has_a_turn_vector(message: str, earlier: int, previous: str | None) -> None:
+    ids, values = turn_vector(message, Place(earlier, previous))
+    assert np.isfinite(values).all()
+    assert len(ids) == len(set(ids.tolist()))
+    assert not len(ids) or int(ids.max()) < TURN_PLACES

@@ -2,6 +2,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -10,9 +11,16 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import KdsError
 from kds.router.intents import model_cache
-from kds.router.intents.lessons import lessons, lessons_key
+from kds.router.intents.examples import examples_key, examples_of
 from kds.router.intents.model import IntentModel
-from kds.router.intents.model_cache import KEPT, cache_key, dump, open_model, shipped_model, undump
+from kds.router.intents.model_cache import (
+    KEPT,
+    dump,
+    open_model,
+    shipped_model,
+    shipped_rows,
+    undump,
+)
 from kds.router.pattern import Pattern
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import IntentPattern, PromptFile
@@ -43,7 +51,7 @@ def test_what_was_stored_routes_as_what_was_fitted(
 
 def test_two_fits_give_the_same_bytes(few: tuple[PromptFile, ...], small: IntentModel) -> None:
     again = IntentModel.fit(few)
-    assert np.array_equal(again.learned.weights, small.learned.weights)
+    assert np.array_equal(again.learned.linear.weights, small.learned.linear.weights)
     assert again.learned.calibrator.weights.tolist() == small.learned.calibrator.weights.tolist()
     assert again.learned.mix == small.learned.mix
 
@@ -56,7 +64,7 @@ def test_the_file_is_for_its_owner_alone(few: tuple[PromptFile, ...], tmp_path: 
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a zip", b"PK\x03\x04 torn"])
-def test_a_damaged_file_is_set_aside_and_the_model_fitted_anew(
+def test_a_file_that_kds_did_not_write_here_is_replaced(
     few: tuple[PromptFile, ...], tmp_path: Path, damage: bytes
 ) -> None:
     open_model(few, tmp_path)
@@ -64,18 +72,9 @@ def test_a_damaged_file_is_set_aside_and_the_model_fitted_anew(
     file.write_bytes(damage)
     opened = open_model(few, tmp_path)
     assert opened.fitted
-    assert "set aside" in opened.warnings[0]
-    assert file.with_suffix(".bad").read_bytes() == damage
-    assert not open_model(few, tmp_path).fitted
-
-
-def test_a_model_that_somebody_else_fitted_is_not_believed(
-    few: tuple[PromptFile, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    open_model(few, tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another home"))
-    assert open_model(few, tmp_path).warnings[0].endswith("set aside, fitted anew")
-    assert open_model(few, tmp_path).warnings == ()
+    assert opened.warnings[0].endswith("not a model cache that KDS wrote here; fitted anew")
+    again = open_model(few, tmp_path)
+    assert (again.fitted, again.warnings) == (False, ())
 
 
 @given(share=st.floats(0.0, 1.0, exclude_max=True))
@@ -103,13 +102,16 @@ def test_a_folder_that_cannot_be_written_costs_only_time(
     assert any("cannot be kept" in warning for warning in opened.warnings)
 
 
-def test_the_key_changes_with_examples_and_patterns(few: tuple[PromptFile, ...]) -> None:
-    key = cache_key(*lessons(few))
-    assert key == cache_key(*lessons(tuple(reversed(few))))
+def test_other_examples_or_patterns_are_another_model(
+    few: tuple[PromptFile, ...], tmp_path: Path
+) -> None:
+    open_model(few, tmp_path)
+    assert not open_model(tuple(reversed(few)), tmp_path).fitted
     more = (replace(few[0], examples=(*few[0].examples, "one more")), *few[1:])
     other_weight = replace(few[0].patterns[0], weight=0.123)
     heavier = (replace(few[0], patterns=(other_weight, *few[0].patterns[1:])), *few[1:])
-    assert len({key, cache_key(*lessons(more)), cache_key(*lessons(heavier))}) == 3
+    assert open_model(more, tmp_path).fitted
+    assert open_model(heavier, tmp_path).fitted
 
 
 def test_only_the_last_few_models_are_kept(few: tuple[PromptFile, ...], tmp_path: Path) -> None:
@@ -122,16 +124,15 @@ def test_only_the_last_few_models_are_kept(few: tuple[PromptFile, ...], tmp_path
 def test_the_model_that_ships_is_that_of_the_packaged_prompts(library: PromptLibrary) -> None:
     shipped = shipped_model()
     assert shipped is not None
-    assert shipped.key == lessons_key(*lessons(library.prompts())), "run `make model`"
+    assert shipped.key == examples_key(*examples_of(library.prompts())), "run `make model`"
 
 
-def test_the_model_that_ships_can_be_made_again(library: PromptLibrary) -> None:
-    opened = open_model(library.prompts())
-    assert not opened.fitted
-    made = IntentModel.fit(library.agents())
-    for message in MESSAGES:
-        again, ours = made.score(message), opened.model.score(message)
-        assert (again.intent, again.confidence) == (ours.intent, pytest.approx(ours.confidence))
+def test_the_model_that_ships_has_the_rows_that_it_was_fitted_on() -> None:
+    found = shipped_rows()
+    assert found is not None
+    assert len(found.rows) == len(found.learned.taught)
+    labels = found.learned.linear.scores(found.rows[:50]).argmax(axis=1)
+    assert len(set(labels.tolist())) == 1  # the examples of the first intent
 
 
 def test_other_patterns_need_no_other_model(library: PromptLibrary) -> None:
@@ -164,16 +165,57 @@ def test_own_examples_are_learned_on_top_of_the_model_that_ships(
     assert all(packaged_model.score(message).intent == intent for message, intent in told.items())
 
 
-def test_a_new_intent_is_learned_on_top_of_the_model_that_ships(library: PromptLibrary) -> None:
+DEPLOYS = (
+    "deploy this to production",
+    "ship the build to the staging server",
+    "push the release live",
+    "deploy the api to the cluster",
+    "publish the new version to prod",
+    "put the app on the test environment",
+)
+
+
+@pytest.fixture(scope="module")
+def deploying(library: PromptLibrary) -> IntentModel:
+    """The packaged agents and one with six examples."""
     agents = library.agents()
-    brew = replace(
+    deployer = replace(
         next(one for one in agents if one.intent == "METRICS"),
-        intent="BREW",
+        intent="DEPLOY",
+        description="Deploy the app to staging or production",
         patterns=(),
         needs=(),
-        examples=tuple(f"brew {what}" for what in ("a coffee", "some tea", "coffee for two")),
+        context=(),
+        examples=DEPLOYS,
     )
-    assert open_model([*agents, brew]).model.score("brew a pot of coffee").intent == "BREW"
+    return open_model([*agents, deployer]).model
+
+
+@pytest.mark.parametrize(
+    ("message", "intent"),
+    [
+        ("roll it out to staging first", "DEPLOY"),
+        ("can you get this onto prod", "DEPLOY"),
+        ("deploy", "DEPLOY"),
+        ("commit and push it", "COMMIT"),
+        ("run the tests", "TEST"),
+        ("make the button purple", "EXECUTE"),
+        ("deploying fails with exit 1", "DEBUG"),
+        ("Will it rain tomorrow?", "UNKNOWN"),
+    ],
+)
+def test_an_added_intent_is_known_to_the_whole_model(
+    deploying: IntentModel, message: str, intent: str
+) -> None:
+    assert deploying.score(message).intent == intent
+
+
+def test_an_intent_is_added_within_half_a_second(library: PromptLibrary) -> None:
+    examples, rules = examples_of(library.prompts())
+    base = shipped_rows()
+    begun = process_time()
+    IntentModel.fit_examples([*examples, *((text, "DEPLOY") for text in DEPLOYS)], rules, base=base)
+    assert process_time() - begun < 3.0  # 0.3 s of CPU on one thread
 
 
 def test_what_has_little_to_do_with_the_packaged_prompts_is_fitted_from_nothing(
@@ -193,19 +235,17 @@ def test_a_damaged_model_of_the_package_is_named(
     shipped_model.cache_clear()
 
 
-def test_neither_a_shipped_nor_a_cached_model_needs_scikit_learn(
-    few: tuple[PromptFile, ...], tmp_path: Path
-) -> None:
-    open_model(few, tmp_path)
+def test_neither_fitting_nor_routing_needs_scipy(tmp_path: Path) -> None:
     code = (
-        "import sys; from dataclasses import replace; from pathlib import Path\n"
+        "import sys; sys.modules |= {'scipy': None, 'sklearn': None}\n"
+        "from dataclasses import replace; from pathlib import Path\n"
         "from kds.router.prompts.library import PromptLibrary\n"
         "from kds.router.intents.model_cache import open_model\n"
         "agents = PromptLibrary.load().agents()\n"
         "few = [replace(one, examples=one.examples[:6]) for one in agents]\n"
         f"opened = [open_model(agents), open_model(few, Path({str(tmp_path)!r}))]\n"
         "assert all(one.model.score('commit this').intent == 'COMMIT' for one in opened)\n"
-        "print([one.fitted for one in opened], 'sklearn' in sys.modules, 'scipy' in sys.modules)"
+        "print([one.fitted for one in opened])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert done.stdout.strip() == "[False, False] False False", done.stderr
+    assert done.stdout.strip() == "[False, True]", done.stderr

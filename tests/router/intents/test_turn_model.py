@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import UNKNOWN
+from kds.router.intents.features import Place
 from kds.router.intents.turn_model import (
     TurnModel,
     dump_turn_model,
@@ -18,7 +19,6 @@ from kds.router.intents.turn_model import (
     shipped_turn_model,
     turn_model_for,
 )
-from kds.router.intents.turn_signs import DIMENSION, Place, turn_signs, turn_vector
 from kds.router.intents.verdict import IntentVerdict
 
 PLACE = Place(3, "EXECUTE", answered=True)
@@ -45,17 +45,18 @@ def test_the_look_of_a_message_speaks_for_an_intent(turns: TurnModel) -> None:
 
 def test_the_head_is_the_mean_of_what_both_models_say() -> None:
     by_itself, among_all = [2.0, -2.0], [0.0, 0.0]
-    assert head_shares(np.array(by_itself + among_all)) == pytest.approx([0.731, 0.269], abs=0.001)
-    assert head_shares(np.array(among_all + by_itself)) == pytest.approx([0.881, 0.119], abs=0.001)
+    for scores, share in ((by_itself + among_all, 0.731), (among_all + by_itself, 0.881)):
+        found = head_shares(np.array(scores), 2)
+        assert found == pytest.approx([share, 1 - share], abs=0.001)
 
 
 def test_what_one_model_rules_out_the_other_may_still_want() -> None:
-    assert head_shares(np.array([9.0, 9.0, 0.0, 90.0]))[0] > 0.4
+    assert head_shares(np.array([9.0, 9.0, 0.0, 90.0]), 2)[0] > 0.4
 
 
 @given(st.lists(st.floats(-50, 50), min_size=4, max_size=4))
 def test_every_score_is_a_probability(scores: list[float]) -> None:
-    found = head_shares(np.array(scores))
+    found = head_shares(np.array(scores), 2)
     assert ((found > 0) & (found < 1)).all()
 
 
@@ -108,32 +109,3 @@ def test_what_is_written_is_read_again(turns: TurnModel) -> None:
 def test_a_damaged_file_is_not_a_model(content: bytes) -> None:
     with pytest.raises((ValueError, OSError)):
         load_turn_model(content)
-
-
-def test_signs_tell_where_a_message_stands() -> None:
-    assert "previous PLAN" in turn_signs("ok", Place(1, "PLAN"))
-    assert "trace" in turn_signs("Traceback (most recent call last):", PLACE)
-    assert "file" in turn_signs("look at @src/app.py", PLACE)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "error CS0246: no such type",
-        "ERROR 1045 (28000): denied",
-        "npm ERR! code 1",
-        "[ERROR] no goal",
-    ],
-)
-def test_an_error_with_its_code_is_a_trace(message: str) -> None:
-    assert "trace" in turn_signs(message, PLACE)
-    assert "trace" not in turn_signs("show the error page in red", PLACE)
-
-
-@given(st.text(max_size=3000), st.integers(0, 50), st.sampled_from([None, "ASK"]))
-def test_any_message_has_a_vector(message: str, earlier: int, previous: str | None) -> None:
-    ids, values = turn_vector(message, Place(earlier, previous))
-    assert len(ids) == len(values) == len(set(ids.tolist()))
-    assert (np.diff(ids) > 0).all()
-    assert ids.max() < DIMENSION
-    assert np.isfinite(values).all()

@@ -1,6 +1,7 @@
-"""What an intent model is fitted on, and what tells two such sets apart."""
+"""The examples that models are fitted on, and messages that are an example to the letter."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -11,16 +12,20 @@ from numpy.typing import NDArray
 
 from kds.brain.learning.phrases import phrase_key
 from kds.router.english import words
-from kds.router.intents.evidence import IntentRules
+from kds.router.intents.evidence import IntentRules, bare_request, readings
+from kds.router.intents.features import readable
 from kds.router.prompts.promptfile import PromptFile
 
+Pairs = Iterable[tuple[str, str]]
+
 _QUESTIONS: Final = words("requests", "questions") | words("closed_class", "modals")
+_WORDS: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?|\?|[^\w\s,;:.!()\"]")
 
 
-def lessons(
+def examples_of(
     prompts: Sequence[PromptFile],
 ) -> tuple[list[tuple[str, str]], tuple[IntentRules, ...]]:
-    """The examples and the rules that a model of these prompts is fitted on.
+    """The examples and the rules of these prompts.
 
     The description of an agent counts as one example of its intent.
     """
@@ -33,27 +38,13 @@ def lessons(
     return examples, tuple(IntentRules.of(prompt) for prompt in agents)
 
 
-def fingerprints(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
-    """What tells pairs of text and label apart, 64 bits each, in rising order without repeats."""
+def fingerprints(examples: Pairs) -> NDArray[np.uint64]:
+    """What tells pairs of text and label apart, 64 bits each, in the order of ``examples``."""
     return _fingerprints(tuple(examples))
 
 
 @lru_cache(maxsize=4)  # a process opens the same prompts again and again
 def _fingerprints(examples: tuple[tuple[str, str], ...]) -> NDArray[np.uint64]:
-    found = np.unique(_digests(examples))
-    found.flags.writeable = False
-    return found
-
-
-def taught_labels(text: str, labels: Sequence[str], taught: NDArray[np.uint64]) -> tuple[str, ...]:
-    """The labels that have ``text`` among their examples; ``taught`` are fingerprints in order."""
-    wanted = _digests([(text, label) for label in labels])
-    nearest = taught[np.searchsorted(taught, wanted).clip(max=len(taught) - 1)]
-    found = nearest == wanted
-    return tuple(label for label, known in zip(labels, found.tolist(), strict=True) if known)
-
-
-def _digests(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
     found = (
         blake2b(
             f"{label}\0{_spelling(text)}".encode("utf-8", "surrogatepass"), digest_size=8
@@ -61,6 +52,14 @@ def _digests(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
         for text, label in examples
     )
     return np.frombuffer(b"".join(found), dtype="<u8")
+
+
+def labels_of_example(
+    text: str, labels: Sequence[str], taught: NDArray[np.uint64]
+) -> tuple[str, ...]:
+    """The labels that have ``text`` among their examples; ``taught`` are their fingerprints."""
+    known = np.isin(fingerprints([(text, label) for label in labels]), taught)
+    return tuple(label for label, is_known in zip(labels, known.tolist(), strict=True) if is_known)
 
 
 def _spelling(text: str) -> str:
@@ -74,7 +73,25 @@ def _spelling(text: str) -> str:
     return key.rstrip("? ") or key if asks else key
 
 
-def lessons_key(examples: Iterable[tuple[str, str]], rules: Iterable[IntentRules]) -> str:
+def own_key(text: str) -> str:
+    """What the spellings of somebody's own example share: case and signs do not count.
+
+    >>> own_key("Hmm, it covers the footer!"), own_key("is it green?")
+    ('hmm it covers the footer', 'is it green ?')
+    """
+    return " ".join(_WORDS.findall(phrase_key(text)))
+
+
+def own_keys(message: str) -> list[str]:
+    """The keys of the examples that a message may be, as it is spelt or asked for.
+
+    "Can you ship it?" and "ok, let's ship it" are the example "ship it".
+    """
+    asked_for = readings(readable(bare_request(message)))
+    return [own_key(message), *(own_key(form).rstrip(" ?") for form in asked_for)]
+
+
+def examples_key(examples: Pairs, rules: Iterable[IntentRules]) -> str:
     """A hash of all that a model learns from: examples and patterns."""
     patterns = [
         (rule.intent, kind, pattern.source, pattern.weight, pattern.exact)

@@ -3,7 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.router.intents.calibration import Calibrator, expected_calibration_error, reliability
+from kds.router.intents import linear
+from kds.router.intents.linear import (
+    COST,
+    Calibrator,
+    Linear,
+    expected_calibration_error,
+    log_softmax,
+    reliability,
+)
 
 
 def sample(size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -25,23 +33,37 @@ def test_it_learns_which_sign_matters() -> None:
     assert calibrator.weights[0] > 5 * np.abs(calibrator.weights[1:]).max()
 
 
-def test_one_and_many_are_told_the_same() -> None:
-    signs, right = sample(300, seed=3)
-    calibrator = Calibrator.fit(signs, right)
-    many = calibrator.probabilities(signs[:5])
-    assert [calibrator.probability(row) for row in signs[:5]] == pytest.approx(many.tolist())
+def test_a_softmax_regression_equals_that_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "TOLERANCE", 1e-9)
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(120, 6)).astype(np.float32)
+    labels = (rows[:, :3] + random.normal(size=(120, 3))).argmax(axis=1)
+    counts = random.uniform(0.5, 2.0, 120)
+    ours = Linear.fit(rows, labels, counts, start=Linear.zeros(6, 3))
+    theirs = linear_model.LogisticRegression(C=COST).fit(rows, labels, sample_weight=counts)
+    expected = theirs.predict_log_proba(rows)
+    assert log_softmax(ours.scores(rows)) == pytest.approx(expected, abs=0.01)
+
+
+def test_anchored_weights_move_as_little_as_an_example_takes() -> None:
+    start = Linear(np.eye(3, dtype=np.float32) * 4, np.zeros(3))
+    rows, labels = np.array([[1, 0, 0]], dtype=np.float32), np.array([1])
+    moved = Linear.fit(rows, labels, np.ones(1), start=start, anchored=True)
+    assert moved.scores(rows).argmax() == 1
+    assert np.abs(moved.weights - start.weights)[1:].max() < 1e-3
 
 
 def test_all_answers_right_is_not_a_reason_for_certainty() -> None:
     signs, _ = sample(40, seed=4)
     calibrator = Calibrator.fit(signs, np.ones(40, dtype=bool))
-    assert 0.8 < calibrator.probability(signs[0]) < 1.0
+    assert 0.8 < float(calibrator.probabilities(signs[:1])[0]) < 1.0
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3))
 def test_far_off_signs_still_give_a_probability(signs: list[float]) -> None:
     calibrator = Calibrator.fit(*sample(200, seed=5))
-    assert 0.0 <= calibrator.probability(signs) <= 1.0
+    assert 0.0 <= float(calibrator.probabilities(np.array(signs))) <= 1.0
 
 
 def test_the_error_is_the_distance_of_confidence_and_truth() -> None:
