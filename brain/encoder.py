@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
+NAME: Final = "shipped"
+"""Under which its vectors are stored; other weights need another name."""
+
 FOLDER: Final = Path(__file__).parent / "minilm"
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"

@@ -318,7 +318,7 @@ def recall(
         found = store.search_words(words, within, limit=CANDIDATES, weights=COLUMN_WEIGHTS)
         definers = [one for concept in asked.concepts for one in concept.definers]
     with log.stage("meaning"):
-        vector = embed_question(embedder, request.query, log)
+        vector = embed_question(store, embedder, request.query, log)
         dense = search_vectors(store, vector, within, log, limit=NEAREST)
     with log.stage("judging"):
         near = [hit.chunk_id for hit in dense.hits]
@@ -362,6 +362,7 @@ def rank(
         {hit.chunk_id: hit.score for hit in dense.hits if hit.chunk_id in places},
         weights=WEIGHTS,
         dense_floor=dense.floor,
+        least=dense.least,
     )
     favoured = request.preferred or _named(request)
     found = []

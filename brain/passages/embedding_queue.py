@@ -65,6 +65,28 @@ class EmbeddingQueue:
         with self.database.read() as connection:
             return read_models(connection)
 
+    def has_vectors(self, name: str) -> bool:
+        """Return whether passages have vectors of a model; a question needs none otherwise."""
+        with self.database.read() as connection:
+            return (
+                connection.execute(
+                    "SELECT 1 FROM embedding_model WHERE name = ? AND dimensions IS NOT NULL",
+                    (name,),
+                ).fetchone()
+                is not None
+            )
+
+    def awaits(self, name: str) -> bool:
+        """Return whether passages wait for a model, or the store has not heard of it."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT wanted FROM embedding_model WHERE name = ?", (name,)
+            ).fetchone()
+            if row is None:
+                return True
+            query = "SELECT 1 FROM embed_job WHERE next_at IS NOT NULL LIMIT 1"
+            return bool(row[0]) and connection.execute(query).fetchone() is not None
+
     def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
         """Claim up to ``limit`` passages that are due; no other process gets them for a while."""
         now = self.database.clock()

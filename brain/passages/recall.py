@@ -15,18 +15,22 @@ from datetime import datetime
 from time import perf_counter
 from typing import ClassVar, Final
 
+from kds.brain.encoder import NAME as SHIPPED
 from kds.brain.errors import StoreError
 from kds.brain.passages.question import Question, Term, read_question
 from kds.brain.passages.rerank import (
     DEFAULT,
+    LEAST_COSINE,
     LENGTH,
     NEIGHBOURS,
+    PROMPT,
     Fused,
     Reranked,
     Weights,
     fuse,
     rarity,
     rerank,
+    weights_for,
     window,
 )
 from kds.brain.passages.store import Embedder, MessageSearch, PassageStore
@@ -204,7 +208,7 @@ def recall(
     log = Log()
     question = read_question(query, now=now)
     by_meaning = settings.hybrid and settings.weights.alpha > 0.0
-    vector = embed_question(embedder if by_meaning else None, question.text, log)
+    vector = embed_question(store, embedder if by_meaning else None, question.text, log)
     search = _Search(store, question, settings, vector, scope.document, log)
     hits = search.run(scope.session_id, limit=limit)
     widened = scope.session_id is not None and len(hits) < min(settings.few, limit)
@@ -269,8 +273,11 @@ class _Search:
                 {one: result.score for one, result in judged.items()},
                 {hit.chunk_id: hit.score for hit in code},
                 cosines,
-                weights=self.settings.weights,
+                weights=weights_for(
+                    self.settings.weights, (one.tokens for one in passages.values())
+                ),
                 dense_floor=dense.floor,
+                least=dense.least,
             )
             return self._hits(fused, passages, judged, cosines, limit)
 
@@ -292,7 +299,8 @@ class _Search:
                 continue
             bias = self._bias(known[one])
             why = tuple(_reasons(fused[one], judged.get(one), cosines.get(one), bias))
-            hits.append(Hit(known[one], fused[one].score * bias, fused[one], False, why))
+            score = fused[one].score * bias * self._prior(known[one])
+            hits.append(Hit(known[one], score, fused[one], False, why))
         hits.sort(key=lambda hit: -hit.score)
         return hits[:limit] if self.settings.chunking else self._whole(hits, limit)
 
@@ -319,6 +327,10 @@ class _Search:
         about = set((passage.document or "").splitlines())
         preferred = not about.isdisjoint((self.document or "").splitlines())
         return self.settings.document_bias if preferred else 1.0
+
+    def _prior(self, passage: Passage) -> float:
+        prompt = passage.role == "user" and passage.speaker is None
+        return PROMPT if prompt and self.vector is not None else 1.0
 
     def summaries(self, session: str | None) -> tuple[tuple[Summary, float], ...]:
         """Summaries speak for their own conversation only. Those with its words come first."""
@@ -424,11 +436,20 @@ class DenseHits:
 
     hits: tuple[Scored, ...] = ()
     floor: float | None = None
+    least: float = -1.0
+    """The cosine of passages that nothing but their vector found."""
 
 
-def embed_question(embedder: Embedder | None, text: str, log: Log) -> Vector | None:
-    """Ask the model for the vector of a question; None, and a note, when that fails."""
+def embed_question(
+    store: PassageStore, embedder: Embedder | None, text: str, log: Log
+) -> Vector | None:
+    """Ask the model for the vector of a question; None, and a note, when that fails.
+
+    The shipped one is not loaded for a store without its vectors.
+    """
     if embedder is None or not text.strip():
+        return None
+    if embedder.name == SHIPPED and not store.has_vectors(SHIPPED):
         return None
     started = perf_counter()
     values: tuple[float, ...] = ()
@@ -462,4 +483,8 @@ def search_vectors(
         return DenseHits()
     if not hits:
         log.note(f"no vectors of '{vector.model}' here yet; words only")
-    return DenseHits(hits, floor=hits[-1].score if len(hits) >= limit else None)
+    return DenseHits(
+        hits,
+        floor=hits[-1].score if len(hits) >= limit else None,
+        least=LEAST_COSINE if vector.model == SHIPPED else -1.0,
+    )

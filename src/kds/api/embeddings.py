@@ -1,7 +1,8 @@
-"""Embedding models by name: ``module:Class`` of the user's own, or one that KDS knows.
+"""Embedding models by name: the encoder that ships with KDS, ``module:Class``, or "minilm".
 
-The class is an ``Embeddings`` of langchain-core, or anything of that shape; made without
-arguments, so that its own settings (environment variables) hold.
+Without a setting it is the shipped encoder. A class is an ``Embeddings`` of langchain-core, or
+anything of that shape; it is made without arguments, so that its own settings (environment
+variables) hold.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any, Final
 
+from kds.brain.encoder import NAME, EncoderError, shared_encoder
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.installation import load_extra
 from kds.brain.memory.memory_store import MemoryStore
@@ -20,6 +22,9 @@ from kds.brain.passages.store import Embedder
 
 BATCH: Final = 64
 """Texts that are embedded at once: a second or two on one core for a MiniLM-class model."""
+
+OFF: Final = "off"
+"""Words only."""
 
 Teller = Callable[[str, int, int], None]
 """Is told what is done, how much of it, and of how much."""
@@ -62,7 +67,35 @@ class MiniLm:
         return self.embed_documents([text])[0]
 
 
-KNOWN: Final[Mapping[str, Callable[[], object]]] = {"minilm": MiniLm}
+class Shipped:
+    """The encoder that ships with KDS, loaded at the first text."""
+
+    def __init__(self) -> None:
+        if not shared_encoder().available:
+            raise EncoderError(
+                "the shipped embedding model needs onnxruntime and tokenizers",
+                hint="pip install onnxruntime tokenizers, or set recall.embeddings to off",
+            )
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector of length one a text."""
+        return [list(map(float, vector)) for vector in shared_encoder().encode(texts)]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        return self.embed_documents([text])[0]
+
+
+KNOWN: Final[Mapping[str, Callable[[], object]]] = {NAME: Shipped, "minilm": MiniLm}
+
+
+def model_name(setting: str | None) -> str | None:
+    """Return the model that a setting names; None where it is off.
+
+    >>> model_name(None), model_name("off"), model_name("minilm")
+    ('shipped', None, 'minilm')
+    """
+    return None if setting == OFF else setting or NAME
 
 
 def load_embedder(name: str) -> Embedder:

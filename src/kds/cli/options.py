@@ -102,7 +102,8 @@ context_option = click.option(
 
 embeddings_option = option(
     "--embeddings MODULE:CLASS",
-    "Embedding model of yours.  [default: `embeddings` in the settings, else none]",
+    "Embedding model: one of yours, shipped, minilm or off.  [default: that of the settings, else "
+    "shipped]",
 )
 
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
@@ -230,10 +231,10 @@ def changing(place: "Place[S]") -> Iterator[S]:
 
 
 def chosen_embedder(name: str | None, workspace: Workspace) -> "Embedder | None":
-    """Load the model that was named, else the one of the settings, if any."""
-    from kds.api.embeddings import load_embedder
+    """Load the model that was named, else that of the settings; None where it is off."""
+    from kds.api.embeddings import load_embedder, model_name
 
-    name = name or kds.load_settings(workspace).recall.embeddings
+    name = model_name(name or kds.load_settings(workspace).recall.embeddings)
     return load_embedder(name) if name else None
 
 

@@ -7,7 +7,7 @@ import threading
 from dataclasses import replace
 from typing import Final
 
-from kds.api.embeddings import load_embedder
+from kds.api.embeddings import load_embedder, model_name
 from kds.api.session_names import NOTHING, find_session, session_page
 from kds.api.turn_log import TurnLog
 from kds.brain.clock import utc_now
@@ -138,7 +138,7 @@ class Workplace:
             chosen = find_session(store, session) if session else None
             if store is None:
                 return None, {}, ()
-            embedder = self._embedder(options.embeddings)
+            embedder = self._embedder(model_name(options.embeddings))
             found = recall(
                 store,
                 query,

@@ -9,6 +9,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Final, Self
 
+from kds.api.embeddings import model_name
 from kds.api.measures import percentile
 from kds.api.parts import LearnedParts, Parts, RewriterSource
 from kds.brain.clock import Clock, utc_now
@@ -264,7 +265,7 @@ class QueryService:
         )
         self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
         self.library = Library(parts.workspace, environ=environ)
-        self.embedder = EmbedderSlot(lambda: self._settings().recall.embeddings)
+        self.embedder = EmbedderSlot(lambda: model_name(self._settings().recall.embeddings))
         self._models = Models()
         self.speakers = Speakers()
         """What waits for models, off the threads that others need."""

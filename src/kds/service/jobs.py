@@ -5,8 +5,8 @@ send no events. A change is decided by a fingerprint, so KDS's own writes beside
 editor's temporary files cause no reload. In a service that people share it is taken at each
 message, too: an edit in a shared folder reaches all services at once.
 
-Embedding happens only where a model is configured (`recall.embeddings`): in small batches, after
-a pause, since a model of this process keeps the interpreter busy and a hook must not wait for it.
+Embedding happens unless `recall.embeddings` is off: in small batches, after a pause, since a model
+of this process keeps the interpreter busy and a hook must not wait for it.
 """
 
 import asyncio
@@ -218,7 +218,6 @@ def _stores(served: ServedWorkspace) -> Iterator[embedding_queue.EmbeddingQueue]
 
 def _waits(store: embedding_queue.EmbeddingQueue, name: str) -> bool:
     """Whether anything waits that is still tried, or the store has not heard of the model."""
-    known = [model for model in store.models() if model.name == name]
-    if not known or any(model.waiting > model.failed for model in known):
+    if store.awaits(name):
         return True
     return isinstance(store, MemoryStore) and bool(store.summaries_without(name))

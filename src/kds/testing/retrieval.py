@@ -206,7 +206,7 @@ def retrieve(
         store,
         query.query,
         scope=Scope(session_id=query.conversation),
-        limit=pool or 2 * DEPTH,
+        limit=pool or 4 * DEPTH,
         settings=settings,
         embedder=embedder,
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kds.brain.encoder import Encoder
 from kds.brain.memory.memory_store import MemoryPlace, SqliteStore
 from kds.brain.memory.records import Session
 from kds.brain.workspace import Workspace
@@ -89,7 +90,7 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
         (["import", "nowhere.json"], "nowhere.json", "check the file"),
         (["cleanup", "--older-than", "soon"], "invalid duration", "36h, 30d or 2w"),
         (["cleanup"], "--older-than", "see kds memory cleanup --help"),
-        (["check", "--backfill"], "no embedding model", "--embeddings"),
+        (["check", "--backfill", "--embeddings", "off"], "is off", "--embeddings shipped"),
         (["check", "--backfill", "--embeddings", "nowhere:Model"], "nowhere", "install it"),
         (["check", "--backfill", "--embeddings", "json:loads"], "json:loads", ""),
         (["check", "--off"], "--off is for vectors", "add --backfill"),
@@ -208,6 +209,27 @@ def test_backfill_makes_vectors_that_search_then_uses(memory: Run, embeddings: s
     found = data(memory("search", "port", "--embeddings", embeddings, "--json"))
     assert found["counts"]["dense"] > 0
     assert found["hits"][0]["scores"]["dense"] is not None
+
+
+def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone(
+    memory: Run,
+) -> None:
+    asked = ("search", "display theme for working at night", "--json")
+    assert data(memory(*asked))["counts"].get("dense", 0) == 0  # no vectors yet: words alone
+    assert data(memory("check", "--backfill", "--json"))["models"][0]["name"] == "shipped"
+    assert "dark mode" in data(memory(*asked))["hits"][0]["text"]
+    assert data(memory("search", "xylophone qqqq", "--json"))["hits"] == []
+    assert data(memory(*asked, "--embeddings", "off"))["counts"]["dense"] == 0
+
+
+def test_words_are_searched_where_the_shipped_encoder_cannot_run(
+    memory: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Encoder, "available", False)
+    found = memory("search", "port")
+    assert "Staging uses port 8443." in found.out
+    assert found.err.count("searching by words alone") == 1
+    assert "fix: pip install onnxruntime" in found.err
 
 
 def test_backfill_goes_on_after_an_outage(

@@ -54,6 +54,19 @@ def test_what_waits_is_embedded_while_nobody_asks(served: ServedWorkspace) -> No
     assert lines == []
 
 
+def test_without_a_setting_the_shipped_encoder_embeds_and_off_leaves_it_out(
+    served: ServedWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_EMBEDDINGS", "off")
+    EmbeddingQueue(served, lambda: 60.0, print).look()
+    assert vectors(served) == 0
+    monkeypatch.delenv("RAG_EMBEDDINGS")
+    EmbeddingQueue(served, lambda: 60.0, print).look()
+    store = served.memory_if_any()
+    assert store is not None
+    assert [(one.name, one.vectors) for one in store.models()] == [("shipped", 12)]
+
+
 def test_nothing_is_embedded_while_somebody_asks(served: ServedWorkspace) -> None:
     EmbeddingQueue(served, lambda: 0.0, print).look()
     assert served.embedding.embedded == 0

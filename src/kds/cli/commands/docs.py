@@ -18,7 +18,6 @@ from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_a
 from kds.cli.options import (
     NamedPath,
     changing,
-    chosen_embedder,
     common_options,
     embeddings_option,
     looking,
@@ -69,10 +68,10 @@ def add(
 ) -> int:  # fmt: skip
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
-    Files that have not changed since are skipped. With an embedding model in the settings, the
-    vectors for search by meaning are made too.
+    Files that have not changed since are skipped. The vectors for search by meaning are made
+    too, unless `recall.embeddings` is off.
     """
-    embedder = chosen_embedder(embeddings, workspace)
+    embedder = search_embedder(embeddings, workspace)
     with changing(DocumentPlace.of(workspace)) as store:
         with reported("reading documents") as tell:
             choice = Choice(globs, excludes)

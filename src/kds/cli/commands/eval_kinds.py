@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, cast
 
 import kds
-from kds.api.embeddings import embed_waiting, load_embedder
+from kds.api.embeddings import embed_waiting, load_embedder, model_name
 from kds.api.measures import rounded
 from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver
 from kds.api.rehearsal import MinuteClock
@@ -248,8 +248,10 @@ def of_retrieval(asked: Asked) -> Report:
     if asked.write and not asked.tune:
         raise Refusal("--write has nothing to write", "add --tune")
     data = retrieval.read_retrieval(asked.file)
-    embedder = load_embedder(asked.embeddings) if asked.embeddings else None
-    settings = recall_settings(kds.load_settings(asked.workspace).recall)
+    options = kds.load_settings(asked.workspace).recall
+    named = model_name(asked.embeddings or options.embeddings)
+    embedder = load_embedder(named) if named else None
+    settings = recall_settings(options)
     pool = retrieval.POOL if asked.tune else None
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kds-retrieval-")))

@@ -123,7 +123,7 @@ def search(
 ) -> None:  # fmt: skip
     """Find what was said about QUERY, in the words and names of it, and by meaning.
 
-    By meaning only with an embedding model; `kds memory check --backfill` makes the vectors.
+    The service makes the vectors for that, and `kds memory check --backfill`.
     """
     query = " ".join(words)
     if not query.strip():
@@ -521,7 +521,7 @@ def check(
         raise Refusal("--off and --embeddings exclude each other", "give one of them")
     embedder = None if off or not backfill else chosen_embedder(embeddings, workspace)
     if backfill and not off and embedder is None:
-        raise Refusal("no embedding model is configured", "name one: --embeddings MODULE:CLASS")
+        raise Refusal("the embedding model is off", "name one: --embeddings shipped")
     place, given, held, embedded = MemoryPlace.of(workspace), False, NO_DOCUMENTS, 0
     gone: list[str] = []
     models: Iterable[EmbeddingModel] = ()

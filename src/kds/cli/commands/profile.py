@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import click
 
-from kds.api.embeddings import load_embedder
+from kds.api.embeddings import load_embedder, model_name
 from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.records import Consent, ConsentEvent, Profile
 from kds.brain.settings import load_settings
@@ -138,7 +138,7 @@ def _saved(
         if isinstance(one, tuple)
     }
     saved = store.profile.save(replace(before, **{**change, **lists, "preferences": merged}))
-    if model := load_settings(workspace).recall.embeddings:
+    if model := model_name(load_settings(workspace).recall.embeddings):
         try:
             store.profile.embed(load_embedder(model))
         except Exception as error:  # noqa: BLE001  # the user's model may raise anything

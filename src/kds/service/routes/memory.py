@@ -10,6 +10,7 @@ from fastapi.encoders import jsonable_encoder
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
+from kds.api.embeddings import model_name
 from kds.brain.clock import utc_now
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.profile import PURPOSE_LIMIT
@@ -226,7 +227,7 @@ def _stats(served: ServedWorkspace, waiting: int) -> dict[str, Any]:
     store = served.memory_if_any()
     held = store.stats() if store else None
     models = [asdict(one) for one in held.models] if held else []
-    model = served.memory.config.settings.recall.embeddings
+    model = model_name(served.memory.config.settings.recall.embeddings)
     return {
         "memory": {
             **_numbers(held, STORED),
