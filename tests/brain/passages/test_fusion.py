@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.passages.rerank import Weights, WeightsError, fuse
+from kds.brain.passages.rerank import DEFAULT, LONG, Weights, WeightsError, fuse, weights_for
 
 Scores = dict[int, float]
 SCORES = st.dictionaries(st.integers(0, 30), st.floats(-1, 20), max_size=12)
@@ -31,6 +31,18 @@ def test_where_all_have_vectors_the_others_count_as_the_last_one_found() -> None
 def test_neighbours_lend_a_vector_some_of_their_likeness() -> None:
     found = fuse({}, {}, {5: 0.5, 6: 0.5, 20: 0.5}, weights=PLAIN)
     assert found[6].score > found[5].score > found[20].score
+
+
+def test_what_only_a_vector_found_needs_a_cosine() -> None:
+    found = fuse({1: 4.0}, {}, {1: 0.1, 5: 0.29, 9: 0.3}, weights=PLAIN, least=0.3)
+    assert found.keys() == {1, 9}
+
+
+def test_meaning_counts_more_in_longer_passages_unless_the_user_chose() -> None:
+    alphas = [weights_for(DEFAULT, [tokens]).alpha for tokens in (30, 60, 80, 300)]
+    assert alphas == sorted(alphas)
+    assert (alphas[0], alphas[-1]) == (DEFAULT.alpha, LONG.alpha)
+    assert weights_for(PLAIN, [300]) == PLAIN
 
 
 @pytest.mark.parametrize("values", [(-0.1, 0.5, 0.5), (0.5, 0, 0), (1, float("inf"), 0)])

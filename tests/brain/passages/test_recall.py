@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recall import Recall, RecallSettings, recall
+from kds.brain.passages.rerank import PROMPT
 from kds.brain.passages.values import Role, Scope
 
 CODE = '```python\ndef parse_rows(path):\n    """Read the rows."""\n    return load(path)\n```'
@@ -130,6 +131,20 @@ def test_a_model_finds_what_shares_no_word(talk: SqliteStore) -> None:
     assert "2" in _ids(found)[:2]
     assert found.counts["dense"] > 0
     assert "embedding" in found.timings_ms
+
+
+def test_with_meaning_a_prompt_to_an_assistant_counts_less_than_what_people_say(
+    store: SqliteStore,
+) -> None:
+    for session, speaker in (("assistant", None), ("people", "Ann")):
+        store.create_session(session_id=session)
+        store.append(session, "user", "the dentist port", speaker=speaker)
+    _embed(store, Meaning())
+    for session, worth in (("assistant", PROMPT), ("people", 1.0)):
+        scope = Scope(session)
+        hit = recall(store, "tooth port", scope=scope, settings=ALONE, embedder=Meaning()).hits[0]
+        assert hit.score == pytest.approx(worth * hit.parts.score)
+        assert recall(store, "tooth port", scope=scope, settings=ALONE).hits[0].score == 1.0
 
 
 @pytest.mark.parametrize(
