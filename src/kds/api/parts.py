@@ -172,7 +172,7 @@ class LearnedParts:
         """
         with self._lock:
             config = self._live.current(marks=marks)
-            if config is not self._config and (marks or config.database is None):
+            if config is not self._config and (marks is not None or config.database is None):
                 try:
                     known = known_in(config, self._base.library)
                     self.now = self._base if known == Known() else laid_over(self._base, known)
