@@ -41,7 +41,7 @@ def test_the_readme_tells_how_often_intents_are_right_and_acted_on() -> None:
 
 
 def test_the_readme_tells_what_typed_talks_cost() -> None:
-    """One message in a hundred, where only one side is known, and as many right ones."""
+    """Where only one side is known, more messages are changed for the worse than put right."""
     decided = _figures("decision.json")["figures"]["own talks"]
     right = decided["written and right"]
     wrong = decided["written"] - right
@@ -51,6 +51,8 @@ def test_the_readme_tells_what_typed_talks_cost() -> None:
         for line in path.read_text().splitlines()
     ]
     one_sided = sum(len(turns) for turns in chats if not any(turn["assistant"] for turn in turns))
-    assert 0.005 <= wrong / one_sided <= 0.015
-    assert right >= wrong
-    assert "one message in a\nhundred is changed for the worse" in (ROOT / "README.md").read_text()
+    told = (
+        f"{wrong / one_sided:.1%} of the messages are changed for the worse and"
+        f" {right / one_sided:.1%} put right"
+    )
+    assert told.replace("%", " %") in (ROOT / "README.md").read_text()
