@@ -42,8 +42,8 @@ FEW_WORDS: Final = 12
 """A short message without a known reply is mostly what its words say."""
 
 STANDS: Final = 0.75
-"""Without it 96 instead of 97 % of the tidy dialogues are right, among those that are not the
-mission's "Use toggle switch, not button", and .891 instead of .886 of the real turns acted on."""
+"""The confidence from which on a verdict outweighs the join. Without it 96 % of the tidy dialogues are
+right (97 % with it) and .891 of the real turns acted on (.886 with it)."""
 
 LEAST_SHARE: Final = 1e-4
 """The least share of a label among all that counts: one model alone must not rule it out."""

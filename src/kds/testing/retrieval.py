@@ -111,11 +111,14 @@ class Conversation(Loose):
 
 
 class RetrievalQuery(Loose):
-    """A question about one conversation, and the ids of the messages that answer it."""
+    """A question about one conversation, and the ids of the messages that answer it.
+
+    Without such a message it is left out of the figures: they are shares of what there is to find.
+    """
 
     conversation: _Name
     query: str = Field(min_length=1)
-    relevant: Annotated[list[_Name], BeforeValidator(listed)] = Field(min_length=1)
+    relevant: Annotated[list[_Name], BeforeValidator(listed)]
     category: Annotated[str | None, BeforeValidator(_text)] = None
 
 
@@ -139,7 +142,11 @@ def read_retrieval(path: Path) -> RetrievalSet:
     hint = "name each once, and only what is there"
     if problems := [Problem(document.where(), said, hint) for said in _misnamed(found)]:
         raise ExampleFileError(shown(problems, path))
-    return found
+    answered = [query for query in found.queries if query.relevant]
+    if not answered:
+        hint = "name the messages that answer, in 'relevant'"
+        raise ExampleFileError([Problem(str(path), "no query has an answer", hint)])
+    return found.model_copy(update={"queries": answered})
 
 
 def _misnamed(file: RetrievalSet) -> Iterator[str]:

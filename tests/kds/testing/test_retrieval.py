@@ -49,9 +49,16 @@ def test_a_file_is_read_with_times_where_it_has_none(tmp_path: Path) -> None:
     assert len(read_retrieval(tmp_path / "r.json").queries) == 1
 
 
+def test_a_query_without_an_answer_is_left_out_of_the_figures(tmp_path: Path) -> None:
+    queries = (QUERY, QUERY | {"query": "What never came up?", "relevant": []})
+    data = read_retrieval(_written(tmp_path / "r.json", MESSAGES, queries))
+    assert [query.query for query in data.queries] == ["Who?"]
+
+
 @pytest.mark.parametrize(
     ("messages", "queries", "problem"),
     [
+        (MESSAGES, (QUERY | {"relevant": []},), "no query has an answer"),
         ([{"id": "m1", "content": 3}], (QUERY,), f"'content' {IN_MESSAGES}"),
         ([{"content": "x"}], (QUERY,), f"key 'id' {IN_MESSAGES}"),
         ([], (QUERY,), "'messages' (in conversations, item 1) must have at least 1"),
