@@ -42,8 +42,8 @@ FEW_WORDS: Final = 12
 """A short message without a known reply is mostly what its words say."""
 
 STANDS: Final = 0.75
-"""The confidence from which on a verdict outweighs the join: 97 % of the tidy dialogues are right with
-it and 96 % without, .886 and .891 of the real turns acted on."""
+"""The confidence from which on a verdict outweighs the join: with it 97 % of the tidy dialogues
+are right, without it 96 %; of the real turns acted on .886 and .891."""
 
 LEAST_SHARE: Final = 1e-4
 """The least share of a label among all that counts: one model alone must not rule it out."""
