@@ -29,7 +29,7 @@ REWRITES = (
     {"history": HISTORY, "query": "Run the tests", "rewrite": ["Run the tests"]},
 )
 MULTI = (
-    {"text": "Fix the login bug and run the tests", "intents": ["EXECUTE", "TEST"]},
+    {"text": "Rename the login page and run the tests", "intents": ["EXECUTE", "TEST"]},
     {"text": "I want to add a FAB button", "intents": ["PLAN"]},
     {"text": "Commit my changes", "intents": ["METRICS"]},
 )

@@ -53,7 +53,7 @@ def test_learning_off_is_said_and_nothing_is_taught(
         (
             "Run the tests",
             "PLAN",
-            "messages like 'run the tests in parallel' read as PLAN, not TEST",
+            "messages like 'rerun the tests' read as PLAN, not TEST",
         ),
     ],
 )
