@@ -22,6 +22,9 @@ function agent(name: string, intent: string, ask: string, handoffs: string[]): A
 
 export const TURN = turn as Turn;
 
+/** A runtime folder without a service. */
+const NOWHERE = mkdtempSync(join(tmpdir(), "kds-nowhere-"));
+
 interface Heard {
   readonly method: string;
   readonly path: string;
@@ -81,8 +84,10 @@ export class FakeService {
     return this.heard.filter((one) => one.path.startsWith(path));
   }
 
+  /** Gone: nothing answers until the next one listens, least of all the user's own service. */
   async close(): Promise<void> {
     await new Promise((resolve) => this.#server?.close(resolve));
     rmSync(this.root, { recursive: true, force: true });
+    process.env["XDG_RUNTIME_DIR"] = NOWHERE;
   }
 }
