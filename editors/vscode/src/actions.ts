@@ -58,6 +58,7 @@ async function inTerminal(window: Window, title: string, args: readonly string[]
   await vscode.tasks.executeTask(task);
 }
 
+/** One address a look, so that an editor never shows an older one beside the question. */
 const previews = new Map<string, string>();
 
 /** Show what `kds init` would write, and write it after a yes. */
@@ -69,8 +70,9 @@ async function init(window: Window): Promise<void> {
   if (clients === undefined || clients.length === 0) return;
   const args = ["init", "-w", place.root, ...clients.flatMap((client) => ["--client", client])];
   const planned = await run(place, [...args, "--dry-run"]);
-  previews.set("/kds-init.diff", planned.stdout || planned.stderr);
-  await vscode.window.showTextDocument(vscode.Uri.parse("kds-preview:/kds-init.diff"));
+  const preview = `/kds-init-${previews.size + 1}.diff`;
+  previews.set(preview, planned.stdout || planned.stderr);
+  await vscode.window.showTextDocument(vscode.Uri.parse(`kds-preview:${preview}`));
   if (planned.code !== 0) return;
   const yes = await vscode.window.showInformationMessage("KDS: write these files? kds init --undo takes them back.", "Write");
   if (yes === undefined) return;
@@ -83,6 +85,7 @@ async function startOrStop(window: Window): Promise<void> {
   const service = window.service(place);
   if ((await service.health()) === undefined) {
     await service.start();
+    if ((await service.health()) === undefined) throw new KdsError("the service does not stay up", { hint: "see KDS: Show the Logs" });
     void vscode.window.showInformationMessage("KDS: the service runs.");
   } else {
     await run(place, ["service", "stop", "-w", place.root]);

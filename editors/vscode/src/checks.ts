@@ -2,7 +2,7 @@
 
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
-import { type Change, isWithin, type Kind, kindOf, kindsAt, onDisk, placeIn, Soon, dialoguesIn } from "./files.ts";
+import { type Change, isWithin, type Kind, kindOf, kindsAt, onDisk, placeIn, Soon } from "./files.ts";
 import type { Place } from "./place.ts";
 import { findProgram, run } from "./program.ts";
 import { guarded, type Window } from "./window.ts";
@@ -125,7 +125,8 @@ class Checks implements vscode.Disposable {
     }
     const found = findingsIn(JSON.parse(stdout) as Report);
     const isInside = (path: string): boolean => [place.root, place.folder].some((root) => path.startsWith(`${root}/`));
-    const here = found.filter((one) => one.severity === WRONG || isInside(pathOf(one, place)));
+    const isOwn = (path: string): boolean => kind === (kindOf(vscode.Uri.file(path)) ?? "prompts"); // each problem once
+    const here = found.filter((one) => isOwn(pathOf(one, place)) && (one.severity === WRONG || isInside(pathOf(one, place))));
     collection.clear(); // setting many leaves the files alone that are in order by now
     collection.set(asDiagnostics(here, place));
     return here.length;
@@ -189,14 +190,9 @@ export function registerLenses(): vscode.Disposable {
 }
 
 function lensesOf(document: vscode.TextDocument): vscode.CodeLens[] {
-  const kind = kindOf(document.uri);
   const { uri } = document;
-  if (kind === "dialogues") {
-    return dialoguesIn(document.getText()).map(({ id, line }) =>
-      lens(line, { title: "$(play) Run this test", command: "kds.runDialogue", arguments: [uri, id] }),
-    );
-  }
-  if (kind === undefined) return [];
+  const kind = kindOf(uri);
+  if (kind === undefined || kind === "dialogues") return []; // those of dialogues: dialoguetests.ts
   const first = kind === "rules" ? "$(checklist) Check the rules and run their tests" : "$(checklist) Check the prompts";
   const lenses = [lens(0, { title: first, command: "kds.check" })];
   if (uri.path.endsWith(".md")) lenses.push(lens(0, { title: "$(comment-discussion) Ask @kds", command: "kds.ask" }));

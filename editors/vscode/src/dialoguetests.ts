@@ -2,13 +2,18 @@
 
 import { basename } from "node:path/posix";
 import * as vscode from "vscode";
-import { type Change, dialoguesIn, isWithin, kindOf, onDisk, placeIn, Soon } from "./files.ts";
+import { type Change, isWithin, kindOf, onDisk, placeIn, Soon } from "./files.ts";
 import { runJson } from "./program.ts";
 import { signalOf } from "./socket.ts";
 import { guarded, type Window } from "./window.ts";
 import { KdsError } from "./wire.ts";
 
+interface Listed {
+  readonly dialogues: readonly { readonly id: string; readonly where: string }[];
+}
+
 interface Played {
+  readonly played: readonly string[];
   readonly failed: readonly {
     readonly id: string;
     readonly turns: readonly {
@@ -27,8 +32,20 @@ export function registerDialogueTests(window: Window): vscode.Disposable {
   const run = (request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> =>
     played(window, controller, request, token);
   const profile = controller.createRunProfile("Run", vscode.TestRunProfileKind.Run, run, true);
-  const seen = (document: vscode.TextDocument): void => {
-    if (kindOf(document.uri) === "dialogues") fill(controller, fileItem(controller, document.uri), document.getText());
+  const changed = new vscode.EventEmitter<void>();
+  const fill = async (file: vscode.TestItem): Promise<void> => {
+    await filled(window, controller, file);
+    changed.fire();
+  };
+  const lenses: vscode.CodeLensProvider = {
+    onDidChangeCodeLenses: changed.event,
+    provideCodeLenses: ({ uri }) => [...(controller.items.get(uri.toString())?.children ?? [])].map(([id, item]) => {
+      const command = { title: "$(play) Run this test", command: "kds.runDialogue", arguments: [uri, id] };
+      return new vscode.CodeLens(item.range ?? new vscode.Range(0, 0, 0, 0), command);
+    }),
+  };
+  const seen = ({ uri }: vscode.TextDocument): void => {
+    if (kindOf(uri) === "dialogues") void fill(fileItem(controller, uri));
   };
   const list = async (): Promise<void> => {
     const files = await vscode.workspace.findFiles(FILES, "**/{node_modules,site-packages}/**", 500);
@@ -36,7 +53,7 @@ export function registerDialogueTests(window: Window): vscode.Disposable {
   };
   let isListed = false;
   controller.resolveHandler = async (item) => {
-    if (item?.uri) return fill(controller, item, new TextDecoder().decode(await vscode.workspace.fs.readFile(item.uri)));
+    if (item) return fill(item);
     isListed = true;
     return list();
   };
@@ -51,9 +68,9 @@ export function registerDialogueTests(window: Window): vscode.Disposable {
   };
   vscode.workspace.textDocuments.forEach(seen);
   const one = async (uri: vscode.Uri, id: string): Promise<void> => {
-    const document = await vscode.workspace.openTextDocument(uri);
-    seen(document);
-    const item = fileItem(controller, uri).children.get(id);
+    const file = fileItem(controller, uri);
+    if (file.children.get(id) === undefined) await fill(file);
+    const item = file.children.get(id);
     if (item === undefined) throw new KdsError(`there is no dialogue '${id}' in ${uri.fsPath}`);
     const source = new vscode.CancellationTokenSource();
     await run(new vscode.TestRunRequest([item], undefined, profile), source.token);
@@ -61,6 +78,8 @@ export function registerDialogueTests(window: Window): vscode.Disposable {
   return vscode.Disposable.from(
     controller,
     profile,
+    changed,
+    vscode.languages.registerCodeLensProvider([{ language: "yaml", scheme: "file" }, { language: "json", scheme: "file" }], lenses),
     soon,
     onDisk(moved),
     vscode.workspace.onDidOpenTextDocument(seen),
@@ -78,13 +97,25 @@ function fileItem(controller: vscode.TestController, uri: vscode.Uri): vscode.Te
   return item;
 }
 
-function fill(controller: vscode.TestController, file: vscode.TestItem, text: string): void {
-  const children = dialoguesIn(text).map(({ id, line }) => {
-    const item = controller.createTestItem(id, id, file.uri);
-    item.range = new vscode.Range(line, 0, line, 0);
-    return item;
-  });
-  file.children.replace(children);
+/** The dialogues of a file as KDS itself reads it; one that cannot be read has none, and the checks say why. */
+async function filled(window: Window, controller: vscode.TestController, file: vscode.TestItem): Promise<void> {
+  const uri = file.uri ?? vscode.Uri.file("");
+  file.busy = true;
+  try {
+    const place = window.places.of(uri);
+    const listed = place.trusted ? (await runJson<Listed>(place, ["test", "--list", uri.fsPath, "--json", "-w", place.root])).dialogues : [];
+    file.error = undefined;
+    file.children.replace(listed.map(({ id, where }) => {
+      const item = controller.createTestItem(id, id, uri);
+      item.range = new vscode.Range(placeIn(where).line, 0, placeIn(where).line, 0);
+      return item;
+    }));
+  } catch (error) {
+    file.error = error instanceof KdsError ? error.advice : String(error);
+    file.children.replace([]);
+  } finally {
+    file.busy = false;
+  }
 }
 
 async function played(
@@ -93,19 +124,24 @@ async function played(
   request: vscode.TestRunRequest,
   token: vscode.CancellationToken,
 ): Promise<void> {
+  await vscode.workspace.saveAll(false); // what is played is the file
   const run = controller.createTestRun(request);
-  const wanted = request.include ?? [...controller.items].map(([, item]) => item);
-  const files = new Map<vscode.TestItem, Set<vscode.TestItem>>();
-  for (const item of wanted) {
-    const file = item.parent ?? item;
-    if (item === file) await controller.resolveHandler?.(file);
-    const tests = item === file ? [...file.children].map(([, child]) => child) : [item];
-    files.set(file, new Set([...(files.get(file) ?? []), ...tests]));
+  try {
+    const wanted = request.include ?? [...controller.items].map(([, item]) => item);
+    const files = new Map<vscode.TestItem, Set<vscode.TestItem>>();
+    for (const item of wanted) {
+      const file = item.parent ?? item;
+      if (item === file) await controller.resolveHandler?.(file);
+      if (item === file && file.error) run.errored(file, new vscode.TestMessage(file.error));
+      const tests = item === file ? [...file.children].map(([, child]) => child) : [item];
+      files.set(file, new Set([...(files.get(file) ?? []), ...tests]));
+    }
+    for (const [file, tests] of files) {
+      if (!token.isCancellationRequested && tests.size > 0) await playFile(window, run, file, [...tests], token);
+    }
+  } finally {
+    run.end();
   }
-  for (const [file, tests] of files) {
-    if (!token.isCancellationRequested) await playFile(window, run, file, [...tests], token);
-  }
-  run.end();
 }
 
 async function playFile(
@@ -123,7 +159,8 @@ async function playFile(
     const result = await runJson<Played>(place, ["test", uri.fsPath, "--json", "-w", place.root], signalOf(token));
     for (const test of tests) {
       const failed = result.failed.find((one) => one.id === test.id);
-      if (failed) run.failed(test, failed.turns.flatMap((turn) => messagesOf(turn, uri)));
+      if (!result.played.includes(test.id)) run.errored(test, new vscode.TestMessage("KDS played no dialogue of this name"));
+      else if (failed) run.failed(test, failed.turns.flatMap((turn) => messagesOf(turn, uri)));
       else run.passed(test);
     }
   } catch (error) {

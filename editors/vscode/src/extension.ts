@@ -5,7 +5,6 @@ import * as vscode from "vscode";
 import { registerCommands } from "./actions.ts";
 import { registerChecks, registerLenses } from "./checks.ts";
 import { registerDialogueTests } from "./dialoguetests.ts";
-import { registerMcp } from "./mcp.ts";
 import { registerParticipant } from "./participant.ts";
 import { registerContextView, registerSessions } from "./sessions.ts";
 import { registerTools } from "./tools.ts";
@@ -20,7 +19,6 @@ export function activate(context: vscode.ExtensionContext): void {
     window,
     registerParticipant(window, icon),
     registerTools(window),
-    registerMcp(window),
     registerContextView(window),
     registerSessions(window),
     registerWhy(window),

@@ -13,6 +13,7 @@ export function kindOf(uri: vscode.Uri): Kind | undefined {
 export function kindsAt(uri: vscode.Uri): Set<Kind> {
   if (uri.scheme !== "file") return new Set();
   const inside = ["", "/x.yaml", "/x.md", "/internal/x.md"].map((name) => kindOfPath(uri.path + name));
+  if (/\/kds-brain\/[^/]+\.yaml$/.test(uri.path)) inside.push("prompts"); // settings and what was taught are checked with them
   return new Set(inside.filter((kind) => kind !== undefined));
 }
 
@@ -28,14 +29,6 @@ function kindOfPath(path: string): Kind | undefined {
 export function placeIn(where: string): { path: string; line: number } {
   const found = /^(.*):(\d+)$/.exec(where);
   return found ? { path: found[1] ?? where, line: Math.max(0, Number(found[2]) - 1) } : { path: where, line: 0 };
-}
-
-/** The dialogues of a text with their lines: enough to show where one may be run. */
-export function dialoguesIn(text: string): { id: string; line: number }[] {
-  return text.split("\n").flatMap((row, line) => {
-    const found = /^(?:- |)\s*[{]?\s*"?id"?\s*:\s*["']?([^"',}#]+?)["']?\s*(?:[,}#].*)?$/.exec(row) ?? /^- .*?\bid:\s*["']?([\w.-]+)/.exec(row);
-    return found?.[1] ? [{ id: found[1].trim(), line }] : [];
-  });
 }
 
 /** Events come in bursts: a branch is checked out, a file is saved and then seen to be saved. */

@@ -172,7 +172,7 @@ export async function forget(window: Window): Promise<void> {
 function told(window: Window, error: unknown, stream: vscode.ChatResponseStream): vscode.ChatResult {
   window.log.error(error instanceof Error ? error : String(error));
   if (error instanceof NoProgramError) {
-    stream.markdown(`${error.message}. It is a program of its own, which runs on this machine.\n\n`);
+    stream.markdown(`${escaped(error.message)}. KDS is a program of its own, which runs on this machine.\n\n`);
     stream.button({ command: "kds.install", title: "How to install it" });
     return { metadata: { kds: { reply: "", aside: true } satisfies Left } };
   }

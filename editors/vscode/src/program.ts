@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { constants, promises as fs } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, isAbsolute, join } from "node:path";
+import { delimiter, isAbsolute, join, sep } from "node:path";
 import * as vscode from "vscode";
 import type { Place } from "./place.ts";
 import { errorIn, KdsError } from "./wire.ts";
@@ -21,22 +21,26 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** KDS is not installed, or not where anybody looks. */
+/** KDS is not installed, or not where it is looked for. */
 export class NoProgramError extends KdsError {
-  constructor() {
-    super("KDS is not installed here", { hint: "install it, or say in the setting kds.path where it is" });
+  constructor(message = "KDS was not found in .venv or venv of the opened folder, nor on the PATH") {
+    super(message, { hint: "install it, or name it in the setting kds.path" });
   }
 }
 
-/** The program for a place: the setting's, that of the workspace's venv, the one on the PATH. */
+/**
+ * The program for a place: the setting's, that of a venv in the opened folder, the one on the PATH.
+ * What lies in a folder above was not opened, so nothing of it is run unless the setting says so.
+ */
 export async function findProgram(place: Place): Promise<string | undefined> {
   const set = vscode.workspace.getConfiguration("kds", place.uri).get<string>("path", "").trim();
   if (set) {
     const named = spelledOut(set, place);
-    return (await isProgram(named)) ? named : undefined;
+    if (await isProgram(named)) return named;
+    throw new NoProgramError(`kds.path is ${named}, which cannot be run`);
   }
   // A folder that is not trusted may bring a program of that name along.
-  const roots = place.trusted ? [place.folder, place.root] : [];
+  const roots = place.trusted ? [place.folder, ...(place.root.startsWith(place.folder + sep) ? [place.root] : [])] : [];
   const own = roots.flatMap((root) => VENVS.map((venv) => join(root, venv, VENV_BIN)));
   const onPath = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   for (const folder of [...own, ...onPath]) {

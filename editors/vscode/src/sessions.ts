@@ -106,7 +106,7 @@ async function remove(window: Window, { place, session }: Item): Promise<void> {
   const yes = await vscode.window.showWarningMessage(question, { modal: true, detail }, "Delete");
   if (yes === undefined) return;
   await window.service(place).deleteSession(session.id);
-  await window.keepReading(session.id, undefined);
+  window.forgetReading(session.id);
   if (session.id === window.conversation) await window.begin();
   window.refresh();
 }

@@ -10,9 +10,8 @@ import { KdsError, type Turn } from "./wire.ts";
 
 const KEY = "kds.conversation";
 
-/** How the last message of each session was read; the number goes up when `Turn` changes. */
-const READINGS = "kds.readings.1";
-const MOST_READINGS = 20;
+/** Earlier versions kept messages as typed there. */
+const FORMER = "kds.readings.1";
 
 /** A window that is opened again within this time goes on; KDS's context lasts as long. */
 const LASTS_MS = 2 * 3600 * 1000;
@@ -23,12 +22,6 @@ interface Kept {
   readonly root?: string;
   readonly at: number;
   readonly earlier: readonly Said[];
-}
-
-interface Reading {
-  readonly id: string;
-  readonly root: string;
-  readonly turn: Turn;
 }
 
 /** The last message of the window, where it was read, and how. */
@@ -43,6 +36,8 @@ export class Window implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.#changed.event;
   readonly #services = new Map<string, Service>();
+  /** How the last message of each session was read, until the window is closed: a message may hold a secret. */
+  readonly #readings = new Map<string, LastTurn>();
   readonly #state: vscode.Memento;
   #kept: Kept;
   #last: LastTurn | undefined;
@@ -53,7 +48,7 @@ export class Window implements vscode.Disposable {
     this.places = new Places(vscode.Uri.joinPath(context.globalStorageUri, "no-folder").fsPath);
     const kept = this.#state.get<Kept>(KEY);
     this.#kept = kept && Date.now() - kept.at < LASTS_MS ? kept : fresh();
-    this.#last = kept && this.#reading(kept.id); // its chat is shown again as well, however old
+    void this.#state.update(FORMER, undefined);
   }
 
   /** The one session id of this window. */
@@ -92,32 +87,19 @@ export class Window implements vscode.Disposable {
     this.#last = { turn, place };
     this.#next = turn.action === "clarify" ? place.root : undefined;
     await this.#keep({ ...this.#kept, at: Date.now() });
-    const shown = { ...turn, prompt: "" };
-    await this.keepReading(this.conversation, isKept(place) ? { root: place.root, turn: shown } : undefined);
+    this.#readings.set(this.conversation, this.#last);
   }
 
   /** Begin anew, or go on with a session that is remembered. */
   async begin(session?: { id: string; root: string; earlier: readonly Said[] }): Promise<void> {
-    this.#last = session && this.#reading(session.id);
+    this.#last = session && this.#readings.get(session.id);
     this.#next = undefined;
     await this.#keep(session ? { ...session, at: Date.now() } : fresh());
   }
 
-  /** Keep how the last message of a session was read; forget it when there is nothing to keep. */
-  async keepReading(id: string, reading: Omit<Reading, "id"> | undefined): Promise<void> {
-    const others = this.#readings.filter((one) => one.id !== id);
-    const readings = reading ? [...others, { id, ...reading }] : others;
-    await this.#state.update(READINGS, readings.slice(-MOST_READINGS));
-  }
-
-  get #readings(): readonly Reading[] {
-    return this.#state.get(READINGS, []);
-  }
-
-  #reading(id: string): LastTurn | undefined {
-    const found = this.#readings.find((one) => one.id === id);
-    const place = found && this.places.at(found.root);
-    return place && { turn: found.turn, place };
+  /** Forget how the last message of a session was read. */
+  forgetReading(id: string): void {
+    this.#readings.delete(id);
   }
 
   /** What is shown may be out of date. */

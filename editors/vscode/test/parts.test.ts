@@ -1,4 +1,4 @@
-// The parts that stand by themselves: places of files, findings, the panel, the socket, MCP.
+// The parts that stand by themselves: places of files, findings, the panel, the socket.
 
 import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,13 +6,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
 import { findingsIn } from "../src/checks.ts";
-import { dialoguesIn, kindOf, kindsAt } from "../src/files.ts";
-import { registerMcp } from "../src/mcp.ts";
+import { kindOf, kindsAt } from "../src/files.ts";
 import { Places, rootOf } from "../src/place.ts";
 import { findProgram } from "../src/program.ts";
 import { exchange, NotThereError, socketOfUser } from "../src/socket.ts";
 import { whyPage } from "../src/why.ts";
-import type { Window } from "../src/window.ts";
 import { FakeService, TURN } from "./service.ts";
 import { fake, Uri } from "./vscode.ts";
 
@@ -91,8 +89,6 @@ describe("the program", () => {
     expect(await findProgram(place())).toBe(own);
     fake.settings = { path: "${workspaceFolder}/bin/kds" };
     expect(await findProgram(place())).toBe(onPath);
-    fake.settings = { path: "missing" };
-    expect(await findProgram(place())).toBeUndefined();
   });
 
   it("is never one that a folder brings along which is not trusted", async () => {
@@ -102,15 +98,18 @@ describe("the program", () => {
     expect(await findProgram(place())).toBeUndefined();
   });
 
-  it("serves MCP for every trusted folder, unless the setting says no", async () => {
-    const own = program(join(root, ".venv", "bin"));
-    registerMcp({ places: new Places(join(root, "own")) } as unknown as Window);
-    const found = (await fake.mcp?.provideMcpServerDefinitions()) ?? [];
-    expect(found.map(({ label, command, args }) => ({ label, command, args }))).toEqual([
-      { label: "KDS", command: own, args: ["mcp", "--workspace", root] },
-    ]);
-    fake.settings = { mcp: false };
-    expect(await fake.mcp?.provideMcpServerDefinitions()).toEqual([]);
+  it("is not run unasked out of a folder above the one that was opened", async () => {
+    program(join(root, ".venv", "bin"));
+    mkdirSync(join(root, "kds-brain"));
+    mkdirSync(join(root, "part"));
+    process.env["PATH"] = "";
+    fake.folders = [{ uri: Uri.file(join(root, "part")) }];
+    expect([place().root, await findProgram(place())]).toEqual([root, undefined]);
+  });
+
+  it("is named with the setting where the setting is wrong", async () => {
+    fake.settings = { path: "/nowhere/kds" };
+    await expect(findProgram(place())).rejects.toThrow("kds.path is /nowhere/kds, which cannot be run");
   });
 });
 
@@ -144,12 +143,6 @@ describe("files", () => {
     expect(kinds.map((one) => kindOf(Uri.file(one) as unknown as vscode.Uri))).toEqual(["rules", "prompts", "prompts", "dialogues", "dialogues", undefined, undefined]);
     const folders = ["/p/kds-brain", "/p/kds-brain/rules", "/p/prompts", "/p/dialogues", "/p/node_modules/a/dialogues", "/p/src"];
     expect(folders.map((one) => [...kindsAt(Uri.file(one) as unknown as vscode.Uri)])).toEqual([[], ["rules"], ["prompts"], ["dialogues"], [], []]);
-  });
-
-  it("show where a dialogue begins, in every way of writing it", () => {
-    const text = "# id: no\n- id: fab-button   # one\n  turns: [{user: id: x}]\n- {id: two, turns: []}\n- note: x\n  id: 'three'\n";
-    expect(dialoguesIn(text)).toEqual([{ id: "fab-button", line: 1 }, { id: "two", line: 3 }, { id: "three", line: 5 }]);
-    expect(dialoguesIn('[\n  {"id": "json-one",\n   "turns": []}]')).toEqual([{ id: "json-one", line: 1 }]);
   });
 });
 

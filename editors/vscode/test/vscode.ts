@@ -96,13 +96,10 @@ export const fake = {
   handler: undefined as unknown,
   participant: undefined as unknown,
   tools: new Map<string, Tool>(),
-  mcp: undefined as { provideMcpServerDefinitions(): Promise<{ label: string; command: string; args: string[] }[]> } | undefined,
 };
 
 const nothing = { dispose: () => undefined };
 const event = () => nothing;
-
-export const McpStdioServerDefinition = holder<[string, string, string[]], object>("label", "command", "args");
 
 export const workspace = {
   get isTrusted() {
@@ -149,10 +146,6 @@ export const lm = {
     new LanguageModelToolResult([new LanguageModelTextPart(`${name} ${JSON.stringify(options.input)}`)]),
   registerTool: (name: string, tool: Tool) => {
     fake.tools.set(name, tool);
-    return nothing;
-  },
-  registerMcpServerDefinitionProvider: (_id: string, provider: NonNullable<typeof fake.mcp>) => {
-    fake.mcp = provider;
     return nothing;
   },
 };

@@ -76,7 +76,11 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
 
     played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
-    told = {"dialogues": len(played), "failed": [failure_dict(one) for one in failed]}
+    told = {
+        "dialogues": len(played),
+        "played": [one.id for one in dialogues],
+        "failed": [failure_dict(one) for one in failed],
+    }
     say(told, _told(failed, of=len(played)))
     return TESTS_FAILED if failed else 0
 
