@@ -4,9 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
-.PHONY: install check format lint types imports test explore docs site site-serve pictures screenshots plots \
+.PHONY: install check format lint types imports test explore docs site site-serve pictures screenshots \
   model encoder turns decision language bench bench-peers test-clients bench-service \
-  bench-hook bench-memory bench-hook-value vscode test-vscode
+  bench-hook bench-memory vscode test-vscode
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -63,11 +63,6 @@ DATA ?= ../shared/data
 # what a target reads of DATA, and where it comes from: $(call needs,FILE,ORIGIN)
 needs = @test -e $(DATA)/$(1) || { echo "make $@ needs $(DATA)/$(1) ($(2)): make $@ DATA=FOLDER" >&2; exit 1; }
 CHATS := chats of public repositories, labelled for KDS in the form of docs/evaluation.md, not published
-
-plots:  ## recall against precision, and reliability, with their tables; two minutes of CPU
-	$(call needs,chats/dev.jsonl,$(CHATS))
-	$(call needs,intents/clinc150_val.jsonl,CLINC150 from github.com/clinc/oos-eval)
-	$(BIN)/python tools/plots.py $(DATA)
 
 turns:  ## the weights of real turns; DATA has chats/dev.jsonl (chats of public repositories, labelled for KDS) and dialogues/dev.json
 	$(call needs,chats/dev.jsonl,$(CHATS))
@@ -126,10 +121,6 @@ bench-service:  ## latency and memory of the resident service
 
 bench-hook:  ## what a hook call costs, with and without a service
 	$(BIN)/python benchmarks/hook_cost.py
-
-bench-hook-value:  ## what the hook says on real chats, and adds in the clients, written to its page
-	$(BIN)/python benchmarks/hook_value.py $(DATA)/chats/dev.jsonl --clients $(NPM_CLIENTS) \
-	  --write docs/clients-tested.md
 
 bench-memory:  ## the conversation memory at 100,000 messages, and code found by its names
 	$(BIN)/python benchmarks/memory_cost.py

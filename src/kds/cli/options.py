@@ -197,12 +197,10 @@ def start_now(workspace: Workspace) -> None:
         complain(f"the service was not started: {error.strerror or error}")
 
 
-def check_target(path: Path, *, suffixes: Sequence[str] = (), apart: Path | None = None) -> None:
+def check_target(path: Path, *, apart: Path | None = None) -> None:
     """Refuse a file that could not be written after the work, or is the input itself."""
     if apart is not None and path.resolve() == apart.resolve():
         raise Refusal(f"'{path}' is the file of examples itself", "write to another file")
-    if suffixes and path.suffix.lower() not in suffixes:
-        raise Refusal(f"cannot draw '{path}'", f"end its name in {' or '.join(suffixes)}")
     folder = path.absolute().parent
     if not folder.is_dir():
         raise Refusal(f"no such folder '{path.parent}'", "make it, or name another one")

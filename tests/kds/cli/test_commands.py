@@ -80,8 +80,6 @@ def test_every_command_explains_itself_and_its_options_with_an_example(
         (["learn", "undo", "x", "--last"], "name what to take back", "--last"),
         (["metrics", "--since", "yesterday"], "invalid duration", "36h, 30d or 2w"),
         (["metrics", "--since", "31d"], "longer than measurements are kept", "at most 30d"),
-        (["metrics", "--plot", "kds.txt"], "cannot draw", ".png or .svg"),
-        (["metrics", "--plot", "no/where.png"], "no such folder", "make it"),
         (["forget", "--restore", "lunch"], "no backup 'lunch'", "there is none"),
         (["forget", "--keep", "rules"], "rules", ""),
         (["service", "nope"], "No such command", "has: logs, start, status, stop"),

@@ -62,12 +62,6 @@ def test_the_json_has_the_same_figures(kds_call: Run, measured: Path) -> None:
     assert found["memory"]["messages"] == 1
 
 
-@pytest.mark.parametrize(("suffix", "span"), [("png", "7d"), ("svg", "24h")])
-def test_the_picture_is_drawn(suffix: str, span: str, kds_call: Run, measured: Path) -> None:
-    assert kds_call("metrics", "--plot", f"kds.{suffix}", "--since", span).code == 0
-    assert (measured / f"kds.{suffix}").stat().st_size > 5000
-
-
 def test_a_terminal_without_unicode_gets_plain_bars(kds_spawn: Run, measured: Path) -> None:
     result = kds_spawn("metrics", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert result.code == 0

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -20,7 +19,6 @@ from kds.cli.command import asked_json, command, flag, option
 from kds.cli.commands.memory import EMPTY
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain_about
 from kds.cli.options import (
-    check_target,
     common_options,
     json_option,
     looking,
@@ -45,7 +43,6 @@ from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
 from kds.router.prompts.library import PromptLibrary
 from kds.service.background import standing_of
-from kds.testing.metrics_plot import SUFFIXES, draw_metrics, load_drawing
 from kds.testing.metrics_report import MetricsReport, read_report
 from kds.testing.metrics_tables import metrics_tables
 
@@ -174,12 +171,11 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 _PLAIN_BARS: Final = ".:-=+*%#"
 
 
-@command("kds metrics", "kds metrics --since 24h --json", "kds metrics --since 30d --plot kds.png")
+@command("kds metrics", "kds metrics --since 24h --json")
 @option("--since TIME", "How far to look back, at most 30d.", default="7d")
 @json_option
-@option("--plot OUT.png|svg", "Draw the figures.", type=click.Path(path_type=Path, dir_okay=False))
 @workspace_option
-def metrics(*, since: str, plot: Path | None, workspace: Workspace) -> None:
+def metrics(*, since: str, workspace: Workspace) -> None:
     """Print KDS's own numbers: turns, corrections, recalls, hits, times.
 
     What each figure means: `kds help memory-cli`.
@@ -187,16 +183,10 @@ def metrics(*, since: str, plot: Path | None, workspace: Workspace) -> None:
     span = read_span(since)
     if span > KEPT:
         raise Refusal(f"'{since}' is longer than measurements are kept", "at most 30d")
-    if plot is not None:
-        check_target(plot, suffixes=SUFFIXES)
-        load_drawing()
     corrections = PromptLibrary.load(workspace.prompts_dir).corrections()
     with looking(MemoryPlace.of(workspace)) as store:
         report = read_report(store, span, corrections)
         stats = store.stats() if store else EMPTY
-    if plot is not None:
-        with slow("drawing"):
-            draw_metrics(plot, report)
     memory = fields(stats, "sessions messages tokens size_bytes")
     say(report.as_dict() | {"memory": memory}, lambda: _print_metrics(report, stats))
 
