@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kds.agents.graph import handoff_of as handoff_of
     from kds.agents.graph import intent_of as intent_of
     from kds.agents.graph import router_node as router_node
-    from kds.agents.loading import as_tool as as_tool
     from kds.agents.loading import load as load
     from kds.agents.loading import names as names
     from kds.agents.models import ModelError as ModelError
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "kds.agents.graph": "AgentState agent_node handoff_of intent_of router_node",
-    "kds.agents.loading": "as_tool load names",
+    "kds.agents.loading": "load names",
     "kds.agents.models": "ModelError load_chat_model",
     "kds.agents.reply": "AgentReply Handoff ToolUse Usage",
     "kds.agents.rewriter": "ModelRewriter configured_rewriter",

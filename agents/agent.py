@@ -128,8 +128,8 @@ class Agent:
         """The agent as a LangChain Runnable, from a Turn or a message to an AgentReply.
 
         Without a model the reply is the rendered prompt. ``tools`` are those that the prompt
-        file may name (`kds.agents.tools`). Without ``timeout_s`` a reply may take as long as the
-        model has for a request, else a minute. Raises DispatchError for a tool that is unknown.
+        file may name (`kds.agents.tools`). Without ``timeout_s`` a reply may take a minute. Raises
+        DispatchError for a tool that is unknown.
         """
         from kds.agents.run import AgentRunnable
 

@@ -1,4 +1,4 @@
-"""The user's chat model, from the name of it, and what goes wrong with it.
+"""The user's chat model, from its name, and what goes wrong with it.
 
 openai:NAME, anthropic:NAME, ollama:NAME     the provider, with its own key from the environment
 http://host/v1, http://host/v1#NAME          any server that speaks OpenAI's chat completions
@@ -28,6 +28,9 @@ from kds.brain.settings import ModelSettings
 from kds.brain.timeouts import Deadline
 from kds.brain.yaml_files import nearest
 
+if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
+    from langchain_core.language_models import BaseChatModel
+
 Kind = Literal[
     "setting",  # the name of the model, or its URL, cannot be read
     "extra",  # the integration is not installed
@@ -47,18 +50,38 @@ MESSAGE_CHARS: Final = 400
 SHORTEST_SECRET: Final = 6
 """Characters. Shorter values of secret variables ("none", "true") are words like any other."""
 
+OWN_KEY: Final = "KDS_MODEL_KEY"
+"""The variable with the key for an address that the user gives."""
+
+NO_KEY: Final = "none"
+"""Sent to servers of the user's where no key is set: clients insist on one."""
+
+LISTING_S: Final = 10.0
+"""Seconds that a server has to say which models it serves: it need not think for that."""
+
+LISTED: Final = 10
+"""Models that an error names: some servers have hundreds."""
+
 _SECRET_NAMES: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 _MARK: Final = "[secret]"
 
 _HINTS: Final[Mapping[Kind, str]] = {
     "key": "check the provider's key in the environment (kds help models)",
     "model": "check the name of the model: KDS_MODEL, or model.name in your settings",
-    "refused": "check the model's name and settings (kds help models)",
-    "rate": "wait and try again, lower KDS_MODEL_RATE, or check the account's limits",
+    "refused": "check the model's name, address and settings (kds help models)",
+    "rate": "wait and try again, or check the account's limits",
     "provider": "the provider has trouble: try again later, or use another model",
-    "timeout": "try again, or raise KDS_MODEL_TIMEOUT_S (your own model: its timeout)",
+    "timeout": "try again, or raise KDS_MODEL_TIMEOUT_S",
     "unreachable": "check that the server runs, and its address: KDS_MODEL or KDS_MODEL_URL",
     "garbage": "check that the address is that of an OpenAI-compatible API: it ends in /v1",
+}
+
+_LEADS: Final[Mapping[Kind, str]] = {
+    "unreachable": "cannot be reached",
+    "garbage": "gave no answer that can be read",
+    "key": "refused",
+    "model": "refused",
+    "refused": "refused",
 }
 
 _STATUS: Final[Mapping[int, Kind]] = {
@@ -69,11 +92,6 @@ _STATUS: Final[Mapping[int, Kind]] = {
     408: "timeout",
     429: "rate",
 }
-
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_MOVED_HINT: Final = (
-    "KDS follows no redirect with a prompt: if that is the model's address, set it (KDS_MODEL)"
-)
 
 _TIMEOUTS: Final = frozenset({"APITimeoutError", "TimeoutException", "ModelTimeoutError"})
 _CONNECTIONS: Final = frozenset({"APIConnectionError", "TransportError", "ModelConnectionError"})
@@ -105,26 +123,18 @@ def model_error(
 
     >>> print(model_error(TimeoutError(), "gpt", secrets={}, timeout_s=60))
     gpt did not answer within 60 s
-      fix: try again, or raise KDS_MODEL_TIMEOUT_S (your own model: its timeout)
+      fix: try again, or raise KDS_MODEL_TIMEOUT_S
     """
     known = next((one for one in _chain(error) if isinstance(one, ModelError)), None)
     if known is not None:  # raised below the provider's client, which has put its own around it
         return known
-    if (moved := _moved(error)) is not None:
-        message = f"{model} was not asked: its server sends on to {moved}"
-        return ModelError(message, kind="setting", hint=_MOVED_HINT)
-    kind = _kind(error)
-    said = without_secrets(_message(error), secrets)
+    kind, status = _kind(error), _status(error)
     if kind == "timeout":
         limit = "in time" if timeout_s is None else f"within {timeout_s:g} s"
         return ModelError(f"{model} did not answer {limit}", kind=kind)
-    lead = {
-        "unreachable": "cannot be reached",
-        "garbage": "gave no answer that can be read",
-    }.get(kind, "refused" if kind in ("key", "model", "refused") else "failed")
-    status = _status(error)
-    shown = f"{lead} ({status})" if status else lead
-    return ModelError(f"{model} {shown}: {said}" if said else f"{model} {shown}", kind=kind)
+    shown = f"{model} {_LEADS.get(kind, 'failed')}" + (f" ({status})" if status else "")
+    said = without_secrets(_message(error, kind), secrets)
+    return ModelError(f"{shown}: {said}" if said else shown, kind=kind)
 
 
 def without_secrets(text: str, secrets: Mapping[str, str] = os.environ) -> str:
@@ -149,41 +159,24 @@ def _kind(error: BaseException) -> Kind:
     return "garbage"
 
 
-def _moved(error: BaseException) -> str | None:
-    """Where a server redirects to, without a path: that may hold anything; None: it does not."""
-    status = getattr(error, "status_code", None)
-    if not isinstance(status, int) or status not in _REDIRECTS:
-        return None
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    target = headers.get("location") if isinstance(headers, Mapping) else None
-    try:
-        parts = urlsplit(target if isinstance(target, str) else "")
-        host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
-    except ValueError:
-        return "another address"
-    return without_secrets(host) if parts.hostname else "another address"
-
-
 def _status(error: BaseException) -> int | None:
     """The HTTP status: OpenAI's, Anthropic's and Ollama's errors have it in the same place."""
     status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) and status >= 400 else None
+    return status if isinstance(status, int) and status >= 300 else None
 
 
-def _message(error: BaseException) -> str:
+def _message(error: BaseException, kind: Kind) -> str:
     """What the provider said, without what its client puts around it."""
     body = getattr(error, "body", None)
     if isinstance(body, Mapping):
         inner = body.get("error", body)
-        told = inner.get("message") if isinstance(inner, Mapping) else inner
-        if isinstance(told, str) and told.strip():
-            return told
+        body = inner.get("message") if isinstance(inner, Mapping) else inner
     if isinstance(body, str) and body.strip():
         return body
     if isinstance(error, _SHAPELESS) or type(error).__name__ == "ValidationError":
         return "it has not the shape of an answer"
     causes = [str(one).strip() for one in _chain(error)]
-    if _kind(error) == "unreachable":
+    if kind == "unreachable":
         return next((text for text in reversed(causes) if text), type(error).__name__)
     return causes[0] or type(error).__name__
 
@@ -200,10 +193,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 Options = dict[str, Any]
 
-OPTIONS: Final[Options] = {"follow_redirects": False}
-"""Options of an httpx client."""
+HTTP_OPTIONS: Final[Options] = {"follow_redirects": False}
+"""Of an httpx client."""
 
-_sync_clients: Final[list[Any]] = []
+_open_clients: Final[list[Any]] = []
 
 
 @cache
@@ -212,8 +205,8 @@ def sync_client(base: Callable[..., Any], proxy: str | None = None) -> Any:
 
     It is closed when the process ends, or before by `close_clients`.
     """
-    client = base(**OPTIONS, proxy=proxy)
-    _sync_clients.append(client)
+    client = base(**HTTP_OPTIONS, proxy=proxy)
+    _open_clients.append(client)
     return client
 
 
@@ -221,21 +214,14 @@ def sync_client(base: Callable[..., Any], proxy: str | None = None) -> Any:
 def close_clients() -> None:
     """Close the connections of all models; a model that is made afterwards opens new ones."""
     sync_client.cache_clear()
-    while _sync_clients:
-        _sync_clients.pop().close()
+    while _open_clients:
+        _open_clients.pop().close()
 
 
 @cache
 def async_client(base: Callable[..., Any], proxy: str | None = None) -> Any:
     """As `sync_client`, for event loops; only the loop that used it could close it."""
-    return base(**OPTIONS, proxy=proxy)
-
-
-if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
-    from langchain_core.language_models import BaseChatModel
-
-CHECKS_S: Final = 0.05
-"""Seconds between two looks of LangChain's rate limiter at whether it may go on."""
+    return base(**HTTP_OPTIONS, proxy=proxy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,14 +249,9 @@ class Provider:
     def model(self, wanted: Wanted) -> BaseChatModel:
         """The chat model, ready to be asked. Raises ModelError."""
         module = self.integration()
-        options = {
-            "model": wanted.name,
-            "temperature": wanted.settings.temperature,
-            **self.options(wanted),
-            **_rate(wanted.settings.requests_per_second),
-        }
+        own = {"model": wanted.name, "temperature": wanted.settings.temperature}
         try:
-            made: BaseChatModel = getattr(module, self.kind)(**options)
+            made: BaseChatModel = getattr(module, self.kind)(**own, **self.options(wanted))
             self.adjust(made)
         except ValueError as error:  # pydantic's too
             message = f"{wanted.name} cannot be set up: {type(error).__name__}"
@@ -298,32 +279,19 @@ def _usual(wanted: Wanted) -> Options:
 
 
 def _openai(wanted: Wanted) -> Options:
-    options: Options = {**_usual(wanted), "stream_usage": True, **_openai_clients()}
-    if wanted.url is not None:
-        unsaid = {"OpenAI-Organization": "", "OpenAI-Project": ""}
-        options |= {"base_url": wanted.url, "default_headers": unsaid}
-    return options
-
-
-def _openai_clients() -> Options:
     sdk = load_extra("openai", extra="openai", purpose="ask a model")
     proxy = os.environ.get("OPENAI_PROXY") or None  # LangChain takes either it or clients
-    return {
+    options: Options = {
+        **_usual(wanted),
+        "stream_usage": True,
         "openai_proxy": None,
         "http_client": sync_client(sdk.DefaultHttpxClient, proxy),
         "http_async_client": async_client(sdk.DefaultAsyncHttpxClient, proxy),
     }
-
-
-def _bound_anthropic(model: Any) -> None:
-    """Put our HTTP clients under ``model``: its class has no option for them, and caches these."""
-    sdk = load_extra("anthropic", extra="anthropic", purpose="ask a model")
-    proxy = model.anthropic_proxy or None
-    sync, event_loop = sdk.DefaultHttpxClient, sdk.DefaultAsyncHttpxClient
-    vars(model).update(
-        _client=model._client.with_options(http_client=sync_client(sync, proxy)),
-        _async_client=model._async_client.with_options(http_client=async_client(event_loop, proxy)),
-    )
+    if wanted.url is not None:
+        unsaid = {"OpenAI-Organization": "", "OpenAI-Project": ""}
+        options |= {"base_url": wanted.url, "default_headers": unsaid}
+    return options
 
 
 def _anthropic(wanted: Wanted) -> Options:
@@ -333,9 +301,21 @@ def _anthropic(wanted: Wanted) -> Options:
     return options
 
 
+def _bind_anthropic(model: Any) -> None:
+    """Put our HTTP clients under ``model``: its class has no option for them, and caches these."""
+    sdk = load_extra("anthropic", extra="anthropic", purpose="ask a model")
+    proxy = model.anthropic_proxy or None
+    own = sync_client(sdk.DefaultHttpxClient, proxy)
+    of_loops = async_client(sdk.DefaultAsyncHttpxClient, proxy)
+    vars(model).update(
+        _client=model._client.with_options(http_client=own),
+        _async_client=model._async_client.with_options(http_client=of_loops),
+    )
+
+
 def _ollama(wanted: Wanted) -> Options:
     settings = wanted.settings
-    client: Options = {"timeout": settings.timeout_s, **OPTIONS}
+    client: Options = {"timeout": settings.timeout_s, **HTTP_OPTIONS}
     options: Options = {"client_kwargs": client}
     if settings.max_tokens is not None:
         options["num_predict"] = settings.max_tokens
@@ -349,16 +329,6 @@ def _bearer(key: str | None) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def _rate(per_second: float | None) -> Options:
-    if per_second is None:
-        return {}
-    limiters = load_extra("langchain_core.rate_limiters", extra="all", purpose="ask a model")
-    limiter = limiters.InMemoryRateLimiter(
-        requests_per_second=per_second, check_every_n_seconds=CHECKS_S, max_bucket_size=1
-    )
-    return {"rate_limiter": limiter}
-
-
 OPENAI: Final = Provider("openai", "langchain_openai", "ChatOpenAI", "OPENAI_API_KEY", _openai)
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
@@ -369,29 +339,11 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         "ChatAnthropic",
         "ANTHROPIC_API_KEY",
         _anthropic,
-        _bound_anthropic,
+        _bind_anthropic,
     ),
     "ollama": Provider("ollama", "langchain_ollama", "ChatOllama", None, _ollama),
 }
 """By the word before the colon of a model's name."""
-
-
-if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
-    from langchain_core.language_models import BaseChatModel
-
-__all__ = ["ModelError", "load_chat_model", "model_label", "model_secrets"]
-
-OWN_KEY: Final = "KDS_MODEL_KEY"
-"""The variable with the key for an address that the user gives."""
-
-NO_KEY: Final = "none"
-"""Sent to servers of the user's where no key is set: clients insist on one."""
-
-LISTING_S: Final = 10.0
-"""Seconds that a server has to say which models it serves: it need not think for that."""
-
-LISTED: Final = 10
-"""Models that an error names: some servers have hundreds."""
 
 
 def load_chat_model(
@@ -407,13 +359,18 @@ def load_chat_model(
         name, url = url, None
     if name is None:
         return None
+    own_key = environ.get(OWN_KEY, "").strip() or NO_KEY
     if "://" in name:
-        return _at_address(name, settings, environ)
+        return _at_address(name, settings, own_key)
     provider, model = _provided(name)
-    url = None if url is None else _check_address(url)
     provider.integration()  # without it a key is of no use
-    key = _key(provider, name, elsewhere=url is not None, environ=environ)
-    return provider.model(Wanted(model, url, key, settings))
+    if url is not None:
+        return provider.model(Wanted(model, _check_address(url), own_key, settings))
+    key = environ.get(provider.key, "").strip() if provider.key else None
+    if key == "":
+        hint = f"set {provider.key}"
+        raise ModelError(f"no key is set for {name}", kind="key", hint=hint)
+    return provider.model(Wanted(model, None, key, settings))
 
 
 def checked_model(model: BaseChatModel | str | None) -> BaseChatModel | str | None:
@@ -433,40 +390,6 @@ def checked_model(model: BaseChatModel | str | None) -> BaseChatModel | str | No
     return model
 
 
-def model_timeout(model: BaseChatModel | None) -> float | None:
-    """Seconds that a model of the caller's own may take, where its class has a limit; else None.
-
-    The time of one request, as OpenAI's, Anthropic's, Ollama's and other classes of LangChain
-    name it, or of its longest phase.
-    """
-    options = getattr(model, "client_kwargs", None)
-    inner = options.get("timeout") if isinstance(options, Mapping) else None
-    found = (*(getattr(model, name, None) for name in _TIMEOUT_FIELDS), inner)
-    return next((limit for limit in map(_seconds, found) if limit is not None), None)
-
-
-_TIMEOUT_FIELDS: Final = ("request_timeout", "default_request_timeout", "timeout")
-
-
-def _seconds(limit: object) -> float | None:
-    if isinstance(limit, int | float) and not isinstance(limit, bool):
-        return float(limit) if limit > 0 else None
-    phases = limit if isinstance(limit, tuple) else [
-        getattr(limit, phase, None) for phase in ("connect", "read", "write", "pool")
-    ]  # fmt: skip
-    known = [phase for phase in phases if isinstance(phase, int | float) and phase > 0]
-    return float(max(known)) if known else None
-
-
-def _provided(name: str) -> tuple[Provider, str]:
-    """The provider of a name, and what it calls the model. Raises ModelError."""
-    prefix, _, model = name.partition(":")
-    provider = PROVIDERS.get(prefix.strip().lower())
-    if provider is None or not model.strip():
-        raise _unknown(name, prefix.strip())
-    return provider, model.strip()
-
-
 def model_label(model: BaseChatModel) -> str:
     """What to call a model in a reply, in notes and in errors: its name, or that of its class."""
     for field in ("model_name", "model"):
@@ -477,7 +400,7 @@ def model_label(model: BaseChatModel) -> str:
 
 
 def model_secrets(model: BaseChatModel) -> dict[str, str]:
-    """The keys that a model holds, by names that `kds.agents.models` takes for such."""
+    """The keys that a model holds, by names that `without_secrets` takes for such."""
     return {
         f"{name}_KEY": str(value.get_secret_value())
         for name, value in vars(model).items()
@@ -485,25 +408,27 @@ def model_secrets(model: BaseChatModel) -> dict[str, str]:
     }
 
 
-def _unknown(name: str, prefix: str) -> ModelError:
-    if prefix.lower() in PROVIDERS:
-        message, hint = f"'{name}' names no model", f"write {prefix.lower()}:NAME-OF-THE-MODEL"
-    else:
-        near = nearest(prefix.lower(), PROVIDERS)
-        message = f"unknown model '{name}'"
-        forms = ", ".join(f"{each}:NAME" for each in PROVIDERS)
-        hint = f"did you mean {near}:...?" if near else f"use {forms}, or a URL http://host/v1#NAME"
-    return ModelError(message, kind="setting", hint=hint)
+def _provided(name: str) -> tuple[Provider, str]:
+    """The provider of a name, and what it calls the model. Raises ModelError."""
+    prefix, _, model = (part.strip() for part in name.partition(":"))
+    provider = PROVIDERS.get(prefix.lower())
+    if provider is not None and model:
+        return provider, model
+    forms = ", ".join(f"{each}:NAME" for each in PROVIDERS)
+    hint = f"use {forms}, or a URL http://host/v1#NAME"
+    if provider is not None:
+        hint = f"write {prefix.lower()}:NAME-OF-THE-MODEL"
+    elif near := nearest(prefix.lower(), PROVIDERS):
+        hint = f"did you mean {near}:...?"
+    raise ModelError(f"unknown model '{name}'", kind="setting", hint=hint)
 
 
-def _at_address(name: str, settings: ModelSettings, environ: Mapping[str, str]) -> BaseChatModel:
+def _at_address(name: str, settings: ModelSettings, key: str) -> BaseChatModel:
     """A model of a server that speaks OpenAI's protocol."""
     address, _, model = name.partition("#")
     url = _check_address(address)
-    key = _key(OPENAI, url, elsewhere=True, environ=environ)
     if not model:
-        probe = OPENAI.model(Wanted("any", url, key, settings))
-        model = _only_model(probe, url, min(settings.timeout_s, LISTING_S), environ)
+        model = _only_model(OPENAI.model(Wanted("any", url, key, settings)), url, settings, key)
     return OPENAI.model(Wanted(model, url, key, settings))
 
 
@@ -516,36 +441,22 @@ def _check_address(url: str) -> str:
     except ValueError:
         bad = True
     if bad:
-        raise ModelError(
-            "the address of the model is not an http or https URL", kind="setting", hint=hint
-        )
+        message = "the address of the model is not an http or https URL"
+        raise ModelError(message, kind="setting", hint=hint)
     if parts.username or parts.password or parts.query:
         message = "the address of the model holds a password or a query"
         raise ModelError(message, kind="setting", hint=f"{hint}; a key goes into {OWN_KEY}")
     return parts._replace(fragment="").geturl().rstrip("/")
 
 
-def _key(
-    provider: Provider, name: str, *, elsewhere: bool, environ: Mapping[str, str]
-) -> str | None:
-    if elsewhere:
-        return environ.get(OWN_KEY, "").strip() or NO_KEY
-    if provider.key is None:
-        return None
-    key = environ.get(provider.key, "").strip()
-    if not key:
-        hint = f"set {provider.key}"
-        raise ModelError(f"no key is set for {name}", kind="key", hint=hint)
-    return key
-
-
-def _only_model(probe: Any, url: str, timeout_s: float, environ: Mapping[str, str]) -> str:
+def _only_model(probe: Any, url: str, settings: ModelSettings, key: str) -> str:
     """The one model of a server. Raises ModelError when it has none, or several to choose from."""
+    timeout_s = min(settings.timeout_s, LISTING_S)
     client = probe.root_client.with_options(max_retries=0, timeout=timeout_s)
     try:
         names = Deadline(timeout_s).call(lambda: [each.id for each in client.models.list()])
     except Exception as error:  # noqa: BLE001  # whatever a server makes of its client
-        raise model_error(error, url, secrets=environ, timeout_s=timeout_s) from None
+        raise model_error(error, url, secrets={OWN_KEY: key}, timeout_s=timeout_s) from None
     found = sorted({name for name in names if isinstance(name, str) and name})
     if len(found) == 1:
         return found[0]

@@ -8,82 +8,77 @@ what a tool raises is told to the model. A stream yields replies that add up (`A
 """
 
 import asyncio
+import json
 import os
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
-from langchain_core.messages import message_chunk_to_message as to_message
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    message_chunk_to_message,
+)
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
-from kds.agents.exchange import GAP, AskModel, Exchange, Step, UseTool, has_end
-from kds.agents.models import (
-    ModelError,
-    model_error,
-    model_label,
-    model_secrets,
-    model_timeout,
-    without_secrets,
-)
-from kds.agents.reply import AgentReply
+from kds.agents.models import ModelError, model_error, model_label, model_secrets, without_secrets
+from kds.agents.reply import FIELD, HAND_OFF, AgentReply, Handing, Handoff, ToolUse, Usage
 from kds.agents.runnable import RouterInput, message_text
 from kds.agents.tools import AnyTool, chosen_tools, ready
 from kds.brain.errors import KdsError
 from kds.brain.message import well_formed
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
-from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.promptfile import PromptFile
+from kds.router.prompts.outputschema import schema_faults
+
+if TYPE_CHECKING:
+    from kds.agents.agent import Agent
 
 TIMEOUT_S: Final = 60.0
 """Seconds that a reply may take where nothing else is set (settings: model.timeout_s)."""
 
-TEXT_CHARS: Final = 1_000_000
-"""Characters of one answer: a model that goes beyond will not stop by itself."""
+MOST_ROUNDS: Final = 8
+"""Times that a model may use tools before it has to answer."""
+
+MOST_CALLS: Final = 16
+"""Tool calls that one message of a model may hold."""
+
+RESULT_CHARS: Final = 16_000
+"""Characters of a tool's result that a model reads: some 4,000 tokens."""
+
+REPAIRS: Final = 1
+"""Times that a model is told what is wrong with its structured answer."""
+
+GAP: Final = "\n\n"
+"""Between what a model says before it uses tools, and what it says after."""
 
 AgentInput = Turn | RouterInput
 """A Turn from the router, or a message in any shape that the router takes (`RouterInput`);
 {"turn": Turn} as well."""
 
-Result = AIMessage | ToolMessage | Mapping[str, Any] | ModelError | None
-"""The result of a step; an error is thrown into the exchange."""
-
 _LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("kds-loop", default=None)
 """The event loop of the caller: tools that are made for one run there."""
 
-
-class Prompted(Protocol):
-    """What can be run: a `kds.agents.agent.Agent`."""
-
-    @property
-    def prompt(self) -> PromptFile:
-        """Its prompt file."""
-        ...
-
-    @property
-    def library(self) -> PromptLibrary:
-        """The prompt files of the agents that it may hand on to."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """The name of the prompt file."""
-        ...
-
-    def taking(self, turn: Turn) -> Turn:
-        """``turn`` as a turn of this agent, with its prompt."""
-        ...
-
-    def turn(self, message: str) -> Turn:
-        """A turn for a message that has not been routed."""
-        ...
+_CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length"})
+_FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
+_ENDINGS: Final = ("finish_reason", "stop_reason", "done_reason", "status")
+"""Where OpenAI, Anthropic and Ollama say why an answer ended."""
+_SAY_WHY: Final = frozenset({"BaseChatOpenAI", "ChatAnthropic", "ChatOllama"})
+"""Classes of LangChain, with all that is derived from them: none is imported for its name."""
+_CHUNK_FIELDS: Final = frozenset(
+    "content additional_kwargs response_metadata id tool_calls usage_metadata".split()
+)
+"""Fields of a whole answer that a chunk has too."""
 
 
 class AgentRunnable(Runnable[AgentInput, AgentReply]):
@@ -95,7 +90,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
 
     def __init__(
         self,
-        agent: Prompted,
+        agent: "Agent",
         model: BaseChatModel | None = None,
         *,
         tools: Iterable[AnyTool] = (),
@@ -103,7 +98,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
     ) -> None:
         self.agent = agent
         self.model = model
-        self.timeout_s = timeout_s or model_timeout(model) or TIMEOUT_S
+        self.timeout_s = timeout_s or TIMEOUT_S
         self.name = agent.name
         self._given = tuple(tools)
         self._tools, self._notes = chosen_tools(agent.prompt, self._given)
@@ -111,8 +106,8 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
     def with_model(
         self, model: BaseChatModel | None, *, timeout_s: float | None = None
     ) -> "AgentRunnable":
-        """The same agent with another model, or with none; the time is that model's, if known."""
-        limit = timeout_s or model_timeout(model) or self.timeout_s
+        """The same agent with another model, or with none."""
+        limit = timeout_s or self.timeout_s
         return AgentRunnable(self.agent, model, tools=self._given, timeout_s=limit)
 
     def invoke(
@@ -160,199 +155,392 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
     def _invoke(
         self, given: AgentInput, run_manager: object, config: RunnableConfig, **kwargs: Any
     ) -> AgentReply:
-        [reply] = self._run(given, config, kwargs, streams=False)
+        [reply] = self._pieces(given, config, kwargs, streams=False)
         return reply
 
     def _transform(
         self, given: Iterator[AgentInput], run_manager: object, config: RunnableConfig,
         **kwargs: Any,
     ) -> Iterator[AgentReply]:  # fmt: skip
-        yield from self._run(next(given), config, kwargs, streams=True)
+        yield from self._pieces(next(given), config, kwargs, streams=True)
 
-    def _run(
+    def _pieces(
         self, given: AgentInput, config: RunnableConfig, options: Mapping[str, Any],
         *, streams: bool,
     ) -> Iterator[AgentReply]:  # fmt: skip
-        """Yield the pieces of the reply, or the whole."""
         turn, prompt = self.turn(given), self.agent.prompt
         blank = AgentReply(prompt.name, prompt.intent or turn.intent, "", turn.prompt, turn)
         if self.model is None:
             yield replace(blank, text=turn.prompt, notes=self._notes)
             return
-        blank = replace(blank, answered=True, model=model_label(self.model))
-        tools = {name: ready(tool, turn) for name, tool in self._tools.items()}
-        exchange = Exchange(
-            prompt, self.agent.library, blank, self.model, tools=tools, notes=self._notes
-        )
         yield from _Run(
-            steps=exchange.steps(),
-            blank=blank,
-            model=self.model,
+            self.agent,
+            self.model,
+            replace(blank, answered=True, model=model_label(self.model)),
+            tools={name: ready(tool, turn) for name, tool in self._tools.items()},
+            notes=self._notes,
             timeout_s=self.timeout_s,
-            deadline=Deadline(self.timeout_s),
+            streams=streams and prompt.output is None,
             config=config,
             options=options,
-            streams=streams and prompt.output is None,
         ).pieces()
 
 
-@dataclass(slots=True)
 class _Run:
-    """One exchange under way. `pieces` runs once."""
+    """One agent, one turn, one model: what is said until there is a reply. `pieces` runs once.
 
-    steps: Generator[Step, Any, AgentReply]
-    blank: AgentReply
-    """The reply before anything is said: pieces of a stream are made of it."""
-    model: BaseChatModel
-    timeout_s: float
-    deadline: Deadline
-    config: RunnableConfig
-    options: Mapping[str, Any]
-    """Further arguments of the call, for the model."""
-    streams: bool
+    ``blank`` is the reply without what the model says; ``options`` are further arguments for it.
+    """
+
+    def __init__(
+        self,
+        agent: "Agent",
+        model: BaseChatModel,
+        blank: AgentReply,
+        *,
+        tools: Mapping[str, BaseTool],
+        notes: Sequence[str],
+        timeout_s: float,
+        streams: bool,
+        config: RunnableConfig,
+        options: Mapping[str, Any],
+    ) -> None:
+        self._prompt, self._model, self._blank = agent.prompt, model, blank
+        self._tools = tools
+        self._notes = list(notes)
+        self._timeout_s, self._deadline = timeout_s, Deadline(timeout_s)
+        self._streams, self._config, self._options = streams, config, options
+        self._handing = Handing.of(agent.prompt, agent.library)
+        self._offers = bool(self._handing.targets) and HAND_OFF not in tools
+        """Whether the model is given the tool to hand on; a last line does it as well."""
+        self._refused = False
+        turn = blank.turn
+        self._messages: list[BaseMessage] = [
+            SystemMessage(turn.prompt),
+            *((AIMessage if said.role == "assistant" else HumanMessage)(said.text)
+              for said in turn.history),
+            HumanMessage(turn.expanded or turn.message),
+        ]  # fmt: skip
+        self._texts: list[str] = []
+        self._shown = ""
+        self._data: dict[str, Any] | None = None
+        self._handoffs: dict[str, Handoff] = {}
+        self._uses: list[ToolUse] = []
+        self._usage: Usage | None = None
 
     def pieces(self) -> Iterator[AgentReply]:
-        """Run to the end; yield texts as they come, last what else there is. Raises ModelError."""
-        said = _Said(self.blank)
-        step = self._next(None)
-        while not isinstance(step, AgentReply):
-            if isinstance(step, UseTool):
-                step = self._next(self._called(step))
-            elif self.streams:
-                step = self._next((yield from self._streamed(step, said)))
+        """Run to the end: yield texts as they arrive, last everything else. Raises ModelError."""
+        schema = self._prompt.output
+        if schema is None or self._tools:
+            yield from self._talk()
+        if schema is not None:
+            self._structure(schema)
+        reply = self._reply()
+        rest = reply.text.removeprefix(self._shown) if reply.text.startswith(self._shown) else ""
+        yield replace(reply, text=rest)
+
+    def _talk(self) -> Iterator[AgentReply]:
+        """Ask and use tools, until the model has nothing more to call."""
+        for _ in range(MOST_ROUNDS):
+            try:
+                answer = yield from self._ask()
+            except ModelError as error:
+                if self._tools or not self._offers or not _refuses_tools(error):
+                    raise
+                self._offers, self._refused = False, True
+                answer = yield from self._ask()
+            if not self._serve(self._heard(answer)):
+                return
+        self._notes.append(f"stopped after {MOST_ROUNDS} rounds of tools")
+
+    def _ask(self) -> Generator[AgentReply, None, AIMessage]:
+        """Ask for one answer; yields its pieces where the caller streams."""
+        model = self._bound()
+        answer: Any
+        with self._model_errors():
+            if self._streams:
+                answer = yield from self._streamed(model)
             else:
-                step = self._next(self._asked(step))
-        yield said.rest(step)
+                answer = self._invoked(model)
+            if not isinstance(answer, BaseMessage):
+                raise TypeError(f"the model returned a {type(answer).__name__}")
+        return answer if isinstance(answer, AIMessage) else AIMessage(answer.content)
 
-    def _next(self, result: Result) -> Step | AgentReply:
-        """Hand the exchange the result of its step; returns its next step, or its reply."""
+    def _bound(self) -> Runnable[Any, Any]:
+        """The model with its tools."""
+        tools = [*self._tools.values(), *([self._handing.tool()] if self._offers else [])]
+        if not tools:
+            return self._model
         try:
-            if isinstance(result, ModelError):
-                return self.steps.throw(result)
-            return self.steps.send(result)
-        except StopIteration as stop:
-            reply: AgentReply = stop.value
-            return reply
+            return self._model.bind_tools(tools)
+        except NotImplementedError:
+            if self._tools:
+                hint = "use another model, or remove 'tools' from the prompt file"
+                raise self._unable("takes no tools", hint) from None
+            self._offers = False
+            return self._model
 
-    def _asked(self, step: AskModel) -> Result:
-        ask = partial(step.runnable.invoke, list(step.messages), self.config, **self.options)
+    def _invoked(self, model: Runnable[Any, Any]) -> Any:
+        ask = partial(model.invoke, list(self._messages), self._config, **self._options)
+        return self._deadline.call(ask)
+
+    def _streamed(self, model: Runnable[Any, Any]) -> Generator[AgentReply, None, AIMessage | None]:
+        chunks: list[AIMessageChunk] = []
+        gap = GAP if self._shown else ""
+        ask = partial(model.stream, list(self._messages), self._config, **self._options)
+        for given in self._deadline.each(ask):
+            chunks.append(_chunk(given))
+            if text := well_formed(str(chunks[-1].text)):
+                self._shown += gap + text
+                yield replace(self._blank, text=gap + text)
+                gap = ""
+        if not chunks:
+            return None
+        whole = message_chunk_to_message(chunks[0] + chunks[1:] if chunks[1:] else chunks[0])
+        assert isinstance(whole, AIMessage)
+        if not has_end(whole, self._model):
+            message = f"{model_label(self._model)} broke off: the answer has no end"
+            hint = "ask again; if that does not help, look at the log of the model's server"
+            raise ModelError(message, kind="provider", hint=hint)
+        return whole
+
+    @contextmanager
+    def _model_errors(self) -> Iterator[None]:
+        """Make a ModelError of what a provider's client raises: anything."""
         try:
-            answer = self.deadline.call(ask)
-        except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
-            return self._failure(error)
-        return self._read(answer, structured=step.structured)
+            yield
+        except Exception as error:  # noqa: BLE001  # foreign code
+            secrets = {**os.environ, **model_secrets(self._model)}
+            label = model_label(self._model)
+            raise model_error(error, label, secrets=secrets, timeout_s=self._timeout_s) from None
 
-    def _streamed(self, step: AskModel, said: "_Said") -> Generator[AgentReply, None, Result]:
-        """Yield the pieces of an answer; returns all of it, if it has an end."""
-        stream = partial(step.runnable.stream, list(step.messages), self.config, **self.options)
-        said.begin()
+    def _heard(self, answer: AIMessage) -> AIMessage:
+        """Write down an answer. Its tool calls get names and ids: some servers leave ids out."""
+        made = {
+            field: [
+                call
+                | {
+                    "name": call["name"] if isinstance(call["name"], str) else "",
+                    "id": call["id"] or f"call-{len(self._messages)}-{field}-{index}",
+                }
+                for index, call in enumerate(getattr(answer, field))
+            ]
+            for field in ("tool_calls", "invalid_tool_calls")
+        }
+        answer = answer.model_copy(update=made)
+        self._messages.append(answer)
+        self._count(answer)
+        if answer.text:
+            self._texts.append(_clean(str(answer.text)))
+        return answer
+
+    def _count(self, answer: AIMessage) -> None:
+        if (spent := usage_of(answer)) is not None:
+            self._usage = spent if self._usage is None else self._usage + spent
+        self._notes += answer_notes(answer)
+
+    def _serve(self, answer: AIMessage) -> bool:
+        """Do what the model calls for; False when there is nothing to tell it."""
+        for broken in answer.invalid_tool_calls:
+            reason = f"the arguments are not JSON: {broken['error'] or broken['args']}"
+            self._tell({**broken, "args": {}}, reason, failed=True)
+        handed_on = bool(answer.text) and not answer.invalid_tool_calls
+        for index, call in enumerate(answer.tool_calls):
+            handed_on = self._take(call, index) and handed_on
+        return bool(answer.tool_calls or answer.invalid_tool_calls) and not handed_on
+
+    def _take(self, call: Mapping[str, Any], index: int) -> bool:
+        """Do one call; True when it hands the work on."""
+        name, tool = call["name"], self._tools.get(call["name"])
+        if index >= MOST_CALLS:
+            reason = "too many calls at once"
+        elif tool is not None:
+            text, failed = self._used(tool, call)
+            self._tell(call, _clean(text[:RESULT_CHARS]), failed=failed)
+            return False
+        elif name == HAND_OFF and self._handing.targets:
+            handoff = self._handing.given(call["args"].get("intent"), call["args"].get("reason"))
+            if handoff is not None:
+                self._handoffs.setdefault(handoff.intent, handoff)
+                noted = "noted; now give your answer to the user"
+                self._messages.append(ToolMessage(noted, tool_call_id=call["id"], name=name))
+                return True
+            reason = f"intent must be one of: {', '.join(self._handing.targets)}"
+        else:
+            reason = f"unknown tool; the tools are: {', '.join(self._tools) or 'none'}"
+        self._tell(call, reason, failed=True)
+        return False
+
+    def _used(self, tool: BaseTool, call: Mapping[str, Any]) -> tuple[str, bool]:
+        """What a tool returns, or what is wrong; and whether it failed."""
         try:
-            for chunk in self.deadline.each(stream):
-                if piece := said.heard(chunk):
-                    yield piece
-        except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
-            return self._failure(error)
-        answer = said.whole()
-        if answer is None or has_end(answer, self.model):
-            return self._read(answer)
-        message = f"{model_label(self.model)} broke off: the answer has no end"
-        hint = "ask again; if it stays so, see what the model's server says"
-        return ModelError(message, kind="provider", hint=hint)
+            result = self._run_tool(tool, {**call, "type": "tool_call"})
+        except Exception as error:  # noqa: BLE001  # foreign code: the model is told
+            said = without_secrets(error.message if isinstance(error, KdsError) else str(error))
+            return (f"{type(error).__name__}: {said}" if said else type(error).__name__), True
+        if isinstance(result, ToolMessage):
+            return str(result.text), result.status == "error"
+        return str(result), False
 
-    def _called(self, step: UseTool) -> ToolMessage:
-        try:
-            returned = self._use(step)
-        except Exception as error:  # noqa: BLE001  # a tool is foreign code: the model is told
-            return _refusal(error, step)
-        if isinstance(returned, ToolMessage):
-            return returned
-        return ToolMessage(str(returned), tool_call_id=step.call["id"] or "")
-
-    def _use(self, step: UseTool) -> object:
+    def _run_tool(self, tool: BaseTool, call: Any) -> object:
         """In the caller's event loop where the tool is made for one: it may be bound to it."""
-        call: Any = {**step.call, "type": "tool_call"}
         loop = _LOOP.get()
-        if loop is None or not _is_async(step.tool):
-            return self.deadline.call(partial(step.tool.invoke, call, self.config))
-        future = asyncio.run_coroutine_threadsafe(step.tool.ainvoke(call, self.config), loop)
+        if loop is None or not _is_async(tool):
+            return self._deadline.call(partial(tool.invoke, call, self._config))
+        future = asyncio.run_coroutine_threadsafe(tool.ainvoke(call, self._config), loop)
         try:
-            return future.result(self.deadline.left_s)
+            return future.result(self._deadline.left_s)
         finally:
             future.cancel()
 
-    def _read(self, answer: Any, *, structured: bool = False) -> Result:
-        """The answer, if it is one."""
-        if structured and isinstance(answer, Mapping) and isinstance(answer.get("raw"), AIMessage):
-            return answer
-        if isinstance(answer, BaseMessage) and not structured:
-            return answer if isinstance(answer, AIMessage) else AIMessage(answer.content)
-        return self._failure(TypeError(f"the model returned a {type(answer).__name__}"))
+    def _tell(self, call: Mapping[str, Any], text: str, *, failed: bool) -> None:
+        """Tell the model what its call came to, and write it down for the reply."""
+        self._uses.append(ToolUse(call["name"], _clean(call["args"]), text, failed=failed))
+        status: Any = "error" if failed else "success"
+        told = ToolMessage(text, tool_call_id=call["id"], name=call["name"], status=status)
+        self._messages.append(told)
 
-    def _failure(self, error: Exception) -> ModelError:
-        secrets = {**os.environ, **model_secrets(self.model)}
-        name = model_label(self.model)
-        return model_error(error, name, secrets=secrets, timeout_s=self.timeout_s)
+    def _structure(self, schema: Mapping[str, object]) -> None:
+        """Get the data: from the answer where it is JSON that fits, else by asking for it."""
+        data = _read_json(self._texts[-1]) if self._texts else None
+        if data is not None and not schema_faults(schema, data):
+            self._data = data
+            return
+        asking = self._asking({"title": self._prompt.name.replace("-", "_"), **schema})
+        for _ in range(1 + REPAIRS):
+            with self._model_errors():
+                made = self._invoked(asking)
+                raw, found = made["raw"], _clean(made["parsed"])
+                text = _clean(str(raw.text))
+            self._count(raw)
+            if isinstance(found, dict):
+                faults = schema_faults(schema, found)
+                self._texts = [text or json.dumps(found, ensure_ascii=False)]
+            else:
+                faults = ["it is not a JSON object"]
+                self._texts = [text]
+            if not faults:
+                self._data = found
+                return
+            self._messages += _sent_back(raw, faults)
+        self._notes.append(f"no data: the answer does not fit the output schema: {faults[0]}")
+
+    def _asking(self, schema: dict[str, Any]) -> Runnable[Any, Any]:
+        try:
+            return self._model.with_structured_output(schema, include_raw=True)
+        except NotImplementedError:
+            hint = "use another model, or remove 'output' from the prompt file"
+            raise self._unable("gives no structured output", hint) from None
+
+    def _unable(self, what: str, hint: str) -> ModelError:
+        return ModelError(f"{model_label(self._model)} {what}", kind="refused", hint=hint)
+
+    def _take_handoff(self, text: str) -> None:
+        """The handoff that the answer itself names: in its last line, or in its data."""
+        if self._data is not None:
+            handoff, unknown = self._handing.given(self._data.get(FIELD)), None
+        else:
+            handoff, unknown = self._handing.said(text)
+        if handoff is not None:
+            self._handoffs.setdefault(handoff.intent, handoff)
+        if unknown is not None:
+            listed = ", ".join(self._handing.targets) or "none"
+            self._notes.append(f"no handoff to {unknown}: the prompt file lists {listed}")
+
+    def _reply(self) -> AgentReply:
+        text = GAP.join(self._texts)
+        self._take_handoff(text)
+        if self._refused and not self._handoffs:
+            self._notes.append("no handoffs: the model takes no tools")
+        if not text.strip():
+            self._notes.append("the model gave no text")
+        return replace(
+            self._blank,
+            text=text,
+            data=self._data,
+            handoffs=tuple(self._handoffs.values()),
+            tools=tuple(self._uses),
+            usage=self._usage,
+            notes=tuple(dict.fromkeys(self._notes)),
+        )
 
 
-class _Said:
-    """What of a stream has been shown, and what of its newest answer has been heard."""
-
-    def __init__(self, blank: AgentReply) -> None:
-        self._blank = blank
-        self._shown = ""
-        self._chunks: list[AIMessageChunk] = []
-        self._size = 0
-
-    def begin(self) -> None:
-        """A new answer."""
-        self._chunks, self._size = [], 0
-
-    def heard(self, chunk: Any) -> AgentReply | None:
-        """Take a chunk; the piece that it is for the caller, if it holds text."""
-        if isinstance(chunk, BaseMessage) and not isinstance(chunk, AIMessageChunk):
-            chunk = AIMessageChunk(**chunk.model_dump(include=_KEPT))  # the model does not stream
-        if not isinstance(chunk, AIMessageChunk):
-            raise TypeError(f"the stream held a {type(chunk).__name__}")
-        self._chunks.append(chunk)
-        text = well_formed(str(chunk.text))
-        if not text:
-            return None
-        if not self._size and self._shown:
-            text = GAP + text
-        self._size += len(text)
-        if self._size > TEXT_CHARS:
-            raise ValueError(f"the answer is longer than {TEXT_CHARS} characters")
-        self._shown += text
-        return replace(self._blank, text=text)
-
-    def whole(self) -> AIMessage | None:
-        """The answer, when its stream has ended."""
-        if not self._chunks:
-            return None
-        first, *others = self._chunks
-        whole = to_message(first + others if others else first)
-        return whole if isinstance(whole, AIMessage) else None
-
-    def rest(self, reply: AgentReply) -> AgentReply:
-        """The last piece: all of ``reply`` but the text that has been shown."""
-        whole = reply.text
-        rest = whole[len(self._shown) :] if whole.startswith(self._shown) else ""
-        return replace(reply, text=rest)
+def usage_of(answer: AIMessage) -> Usage | None:
+    """The tokens of an answer; None when they are not counted, or not with numbers."""
+    counted: Mapping[str, Any] = answer.usage_metadata or {}
+    figures = [counted.get(name) for name in ("input_tokens", "output_tokens", "total_tokens")]
+    given, made, total = (figure if type(figure) is int else -1 for figure in figures)
+    return Usage(given, made, total) if min(given, made, total) >= 0 else None
 
 
-_KEPT: Final = {
-    *("content", "additional_kwargs", "response_metadata", "id", "tool_calls", "usage_metadata")
-}
-"""What of a whole answer a chunk has too."""
+def answer_notes(answer: AIMessage) -> Iterator[str]:
+    """What a user should know of how an answer ended."""
+    endings = {str(answer.response_metadata.get(name)) for name in _ENDINGS}
+    if endings & _CUT_OFF:
+        yield "the answer was cut off at the limit of tokens (KDS_MODEL_MAX_TOKENS)"
+    if endings & _FILTERED:
+        yield "the provider held the answer back: its filter objects to it"
+    if refusal := answer.additional_kwargs.get("refusal"):
+        yield f"the model refuses: {without_secrets(str(refusal))}"
+
+
+def has_end(answer: AIMessage, model: object) -> bool:
+    """Whether a streamed answer came to its end, where its class tells that.
+
+    OpenAI, Anthropic and Ollama send why an answer ended as the last thing, and LangChain makes
+    nothing of it when a server leaves before that.
+    """
+    if not _SAY_WHY & {kind.__name__ for kind in type(model).__mro__}:
+        return True
+    return any(answer.response_metadata.get(name) for name in _ENDINGS)
+
+
+def _chunk(given: object) -> AIMessageChunk:
+    """A chunk of a stream; the whole answer of a model that does not stream, as one."""
+    if isinstance(given, BaseMessage) and not isinstance(given, AIMessageChunk):
+        given = AIMessageChunk(**given.model_dump(include=set(_CHUNK_FIELDS)))
+    if not isinstance(given, AIMessageChunk):
+        raise TypeError(f"the stream held a {type(given).__name__}")
+    return given
+
+
+def _clean(value: Any) -> Any:
+    """JSON ``value`` as it can be written as UTF-8: models may send half of a surrogate pair."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(inner) for key, inner in value.items()}
+    return [_clean(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _read_json(text: str) -> dict[str, Any] | None:
+    """The JSON object in a text, with or without a code fence around it."""
+    inner = text.strip()
+    if inner.startswith("```") and inner.endswith("```"):
+        inner = inner.strip("`").removeprefix("json")
+    try:
+        found = json.loads(inner)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _sent_back(raw: AIMessage, faults: Sequence[str]) -> list[BaseMessage]:
+    """The messages that send an answer back with its faults."""
+    told = "The answer does not fit:\n" + "\n".join(f"- {fault}" for fault in faults)
+    told += "\nAnswer again with JSON that fits the schema, and nothing else."
+    if raw.tool_calls:  # providers want a result for every call
+        results = [ToolMessage(told, tool_call_id=call["id"] or "") for call in raw.tool_calls]
+        return [raw, *results]
+    return [raw, HumanMessage(told)]
+
+
+def _refuses_tools(error: ModelError) -> bool:
+    """Whether a provider refused a request for the tools in it, as Ollama does for old models."""
+    return error.kind in ("refused", "model") and "tool" in error.message.lower()
 
 
 def _is_async(tool: BaseTool) -> bool:
     if isinstance(tool, StructuredTool | Tool):
         return tool.coroutine is not None
     return type(tool)._arun is not BaseTool._arun
-
-
-def _refusal(error: Exception, step: UseTool) -> ToolMessage:
-    said = error.message if isinstance(error, KdsError) else str(error)
-    text = f"{type(error).__name__}: {without_secrets(said)}" if said else type(error).__name__
-    return ToolMessage(text, tool_call_id=step.call["id"] or "", status="error")

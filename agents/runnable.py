@@ -47,7 +47,7 @@ class RouterRunnable(Runnable[RouterInput, Turn]):
         **kwargs: Any,
     ) -> list[Turn]:
         """Route messages in order. With ``return_exceptions``, errors stand in their places."""
-        configs = _one_at_a_time(config, len(inputs))
+        configs = _in_order(config, len(inputs))
         return super().batch(inputs, configs, return_exceptions=return_exceptions, **kwargs)
 
     async def abatch(
@@ -59,16 +59,14 @@ class RouterRunnable(Runnable[RouterInput, Turn]):
         **kwargs: Any,
     ) -> list[Turn]:
         """Route messages in order, off the event loop."""
-        configs = _one_at_a_time(config, len(inputs))
+        configs = _in_order(config, len(inputs))
         return await super().abatch(inputs, configs, return_exceptions=return_exceptions, **kwargs)
 
     def _route(self, given: RouterInput) -> Turn:
         return self.route(message_text(given))
 
 
-def _one_at_a_time(config: Configs, count: int) -> list[RunnableConfig]:
-    if not count:
-        return []
+def _in_order(config: Configs, count: int) -> list[RunnableConfig]:
     return [{**one, "max_concurrency": 1} for one in get_config_list(config, count)]
 
 

@@ -34,7 +34,6 @@ VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_MODEL_URL": ("model", "base_url"),
     "KDS_MODEL_TIMEOUT_S": ("model", "timeout_s"),
     "KDS_MODEL_RETRIES": ("model", "max_retries"),
-    "KDS_MODEL_RATE": ("model", "requests_per_second"),
     "KDS_MODEL_TEMPERATURE": ("model", "temperature"),
     "KDS_MODEL_MAX_TOKENS": ("model", "max_tokens"),
     "KDS_CONVERSATION_JOIN": ("conversation", "join"),

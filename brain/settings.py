@@ -150,8 +150,6 @@ class ModelSettings(_Section):
     """Seconds that one answer may take, with everything that is tried again."""
     max_retries: int = Field(default=2, ge=0, le=10)
     """How often a call that failed is made again."""
-    requests_per_second: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Calls a second at most; None: as many as there are."""
     temperature: float = Field(default=0.0, ge=0, le=2, allow_inf_nan=False)
     """0: the same answer to the same question, as far as the model can."""
     max_tokens: int | None = Field(default=None, gt=0)

@@ -12,18 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.messages import AIMessage
-from langchain_ollama import ChatOllama
-from langchain_openai import ChatOpenAI
 
 from kds import agents
 from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model, run
-from kds.agents.exchange import has_end
-from kds.agents.models import model_timeout
 from kds.agents.run import AgentRunnable
 from kds.brain.errors import DispatchError
 from kds.brain.settings import ModelSettings
@@ -33,7 +27,6 @@ from kds.brain.turn import ContextEntry, Turn
 from ..effort import PATIENCE_S
 from .conftest import Recorder
 from .openai_server import (
-    MODEL,
     Cut,
     Dead,
     Failure,
@@ -165,14 +158,6 @@ except KeyboardInterrupt:
         assert provider.wait_asked()
         os.kill(pid, signal.SIGINT)
         assert done.communicate(timeout=PATIENCE_S)[0] == "interrupted\n"
-
-
-def test_a_batch_answers_in_order(planner: AgentRunnable, provider: FakeProvider) -> None:
-    provider.play(default=lambda asked: Text(asked.newest.upper()))
-    messages = [f"number {n}" for n in range(12)]
-    wanted = [message.upper() for message in messages]
-    assert [reply.text for reply in planner.batch(messages)] == wanted
-    assert [reply.text for reply in asyncio.run(planner.abatch(messages))] == wanted
 
 
 def test_callbacks_tags_and_names_reach_the_model(
@@ -311,14 +296,6 @@ except agents.ModelError as error:
     assert (done.returncode, done.stdout) == (0, "timeout\n")
 
 
-def test_a_model_without_tools_or_streams_will_do(make_agent: MakeAgent) -> None:
-    plain = FakeListChatModel(responses=["one", "two", "three", "four"])
-    agent = make_agent().as_runnable(plain, timeout_s=PATIENCE_S)
-    assert agent.invoke("dark mode").text == "one"
-    assert asyncio.run(agent.ainvoke("dark mode")).text == "two"
-    assert _sum(list(agent.stream("dark mode"))).text == "three"
-
-
 def test_a_stream_without_an_end_is_not_an_answer(
     planner: AgentRunnable, provider: FakeProvider
 ) -> None:
@@ -335,59 +312,6 @@ def test_a_stream_without_an_end_is_not_an_answer(
     with pytest.raises(ModelError, match="broke off"):
         asyncio.run(read())
     assert pieces == ["1. Add"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "metadata", "ended"),
-    [
-        (ChatOpenAI, {"model_provider": "openai"}, False),
-        (ChatOpenAI, {"finish_reason": "stop"}, True),
-        (ChatOpenAI, {"status": "completed"}, True),
-        (ChatOllama, {}, False),
-        (ChatOllama, {"done_reason": "stop"}, True),
-        (FakeListChatModel, {}, True),
-    ],
-)
-def test_only_providers_that_say_why_an_answer_ended_must_say_it(
-    kind: type[BaseChatModel], metadata: dict[str, str], ended: bool
-) -> None:
-    model = kind.model_construct()
-    assert has_end(AIMessage("x", response_metadata=metadata), model) is ended
-
-
-def _own_model(provider: FakeProvider, **options: Any) -> BaseChatModel:
-    settings = ModelSettings(name=f"{provider.url}#{MODEL}", **options)
-    model = load_chat_model(settings, environ={})
-    assert model is not None
-    return model
-
-
-def test_a_model_of_the_callers_own_keeps_its_own_time(
-    make_agent: MakeAgent, provider: FakeProvider, workspace: Path
-) -> None:
-    model = _own_model(provider, timeout_s=LIMIT_S, max_retries=2)
-    provider.play(default=Slow())
-    for asked in (agents.load("PLAN", model=model), make_agent().as_runnable().with_model(model)):
-        with pytest.raises(ModelError, match=f"within {LIMIT_S:g} s"):
-            asked.invoke("dark mode")
-
-
-@pytest.mark.parametrize(
-    ("model", "limit"),
-    [
-        (ChatOpenAI(model="m", api_key="k", timeout=3), 3.0),
-        (ChatOpenAI(model="m", api_key="k", timeout=(2, 4)), 4.0),
-        (ChatOpenAI(model="m", api_key="k", timeout=httpx.Timeout(2, read=5)), 5.0),
-        (ChatOpenAI(model="m", api_key="k"), None),
-        (ChatOllama(model="m", client_kwargs={"timeout": 3}), 3.0),
-        (ChatOllama(model="m"), None),
-        (FakeListChatModel(responses=["x"]), None),
-        (None, None),
-    ],
-    ids=lambda one: type(one).__name__,
-)
-def test_the_time_of_a_model_is_found_where_its_class_has_it(model: Any, limit: Any) -> None:
-    assert model_timeout(model) == limit
 
 
 @pytest.mark.parametrize("given", [5, object(), b"openai:x", ["openai:x"]])

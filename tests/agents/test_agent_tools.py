@@ -17,7 +17,7 @@ from langchain_core.tools import BaseTool, tool
 
 from kds import agents
 from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage, built_in_tools
-from kds.agents.exchange import MOST_CALLS, MOST_ROUNDS
+from kds.agents.run import MOST_CALLS, MOST_ROUNDS
 from kds.agents.tools import chosen_tools, ready
 from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import MemoryPlace

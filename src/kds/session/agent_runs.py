@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal
 
 from kds.agents.agent import Agent
-from kds.agents.models import ModelError, checked_model, load_chat_model, model_timeout
+from kds.agents.models import ModelError, checked_model, load_chat_model
 from kds.agents.quotation import memory_note
 from kds.agents.reply import AgentReply
 from kds.agents.summarizer import summarizer_of
@@ -246,8 +246,7 @@ class AgentDesk:
             settings, model = settings.model_copy(update={"name": model}), None
         self._settings = settings
         self._model = model
-        # A model of the caller's own brings its time along, where its class says what that is.
-        self._timeout_s = model_timeout(model) or settings.timeout_s
+        self._timeout_s = settings.timeout_s
         self._workspace = workspace
         self._lock = Lock()
 

@@ -8,10 +8,9 @@ import pytest
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 
-from kds.agents import load_chat_model, run
+from kds.agents import run
 from kds.agents.models import ModelError
 from kds.brain.installation import install_line
-from kds.brain.settings import ModelSettings
 from kds.brain.timeouts import Deadline
 
 from ...agents.openai_server import (
@@ -130,14 +129,6 @@ def test_an_empty_answer_is_none_and_can_be_asked_again(chat: Chat) -> None:
     assert not answer.answered
     assert answer.handoffs == ()
     assert chat.open().ask("continue").text == "a plan"
-
-
-def test_a_model_of_the_callers_own_keeps_its_own_time(chat: Chat) -> None:
-    own = load_chat_model(ModelSettings(name=f"{chat.model.url}#fake", timeout_s=TIMEOUT_S))
-    chat.model.play(default=Slow())
-    error = chat.open(model=own).ask(FAB).error
-    assert error is not None
-    assert f"{TIMEOUT_S:g} s" in error.message
 
 
 def test_a_model_cannot_hand_on_to_where_its_prompt_file_does_not_lead(chat: Chat) -> None:
