@@ -129,7 +129,7 @@ def _from_chats(path: Path, parts: Parts) -> Iterator[Proposal]:
                 for edit, verdict in zip(turn.edits, judged, strict=True):
                     right = verdict.outcome == "right"
                     alone = replace(turn, history=())
-                    yield _proposal("chats", chat.group, turn, alone, edit, right)
+                    yield _proposal("chats", chat.repo or "", turn, alone, edit, right)
 
 
 def _from_talks(path: Path, parts: Parts) -> Iterator[Proposal]:

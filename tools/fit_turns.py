@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from turn_lessons import OWN, SEED, TYPED, Lesson, read_lessons
 
-from kds.api.measures import share
+from kds.api.measures import calibration_error, share
 from kds.router.intents.features import TURN_PLACES, turn_vector
 from kds.router.intents.linear import Linear, Matrix, sigmoid
 from kds.router.intents.policy import decide
@@ -33,7 +33,6 @@ from kds.router.intents.turn_model import (
     revised,
 )
 from kds.router.intents.verdict import IntentVerdict
-from kds.testing.chats import calibration_error
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -67,7 +67,8 @@ def _chat_lessons(source: str, path: Path, parts: Parts) -> Iterator[Lesson]:
         for played in play_with(chat, partial(rehearsed, parts)):
             expected = played.expected
             if expected.labelled and expected.intents:
-                yield _lesson(source, chat.group, parts.model, played.turn, expected.intents)
+                labels = tuple(expected.intents)
+                yield _lesson(source, chat.repo or "", parts.model, played.turn, labels)
 
 
 def _dialogue_lessons(path: Path, parts: Parts) -> Iterator[Lesson]:

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Final
 
 DECIMALS = 4
 """Digits behind the point in JSON: more would pretend a precision that no file has."""
@@ -53,6 +54,22 @@ def percentile(values: Sequence[float], percent: float) -> float:
 def spread(values: Sequence[float]) -> Spread:
     """Return how ``values`` are spread; zeros for none."""
     return Spread(percentile(values, 50), percentile(values, 95), percentile(values, 99))
+
+
+BINS: Final = 10
+"""Bins of confidence in the calibration error."""
+
+
+def calibration_error(outcomes: Sequence[tuple[float, bool]]) -> float:
+    """How far confidence and being right lie apart, over ten bins (Guo et al. 2017).
+
+    >>> calibration_error([(0.95, True), (0.95, False)])
+    0.45
+    """
+    bins: dict[int, list[float]] = {}
+    for probability, right in outcomes:
+        bins.setdefault(min(int(probability * BINS), BINS - 1), []).append(probability - right)
+    return round(sum(abs(sum(gaps)) for gaps in bins.values()) / max(1, len(outcomes)), 6)
 
 
 def rounded(values: Mapping[str, object]) -> dict[str, object]:

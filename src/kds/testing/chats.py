@@ -9,19 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from time import process_time
 from typing import Final, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from kds.api.measures import mean, percentile, rounded, share
+from kds.api.measures import calibration_error, percentile, rounded, share
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
-from kds.brain.turn import Edit, Reference, Turn, Utterance
-from kds.router.language.words import Analysis
-from kds.router.references.resolver import apply_edits
+from kds.brain.turn import Edit, Turn, Utterance
 from kds.testing.example_files import AnyText, Loose, Said, read_rows
 
 Outcome = Literal["right", "wrong", "false"]
@@ -37,104 +34,73 @@ SPARE_WORDS: Final = 2
 OVERLAP: Final = 0.66
 """F1 of the words from which an edit names an antecedent that it does not contain whole."""
 
-BINS: Final = 10
-"""Bins of confidence in the calibration error."""
-
-COMPARED: Final = (
-    "turns", "changed", "edits_right", "edits_wrong", "edits_false", "precision", "harmed",
-    "must_recall_user", "must_recall_assistant",
-)  # fmt: skip
-"""Figures of a baseline, which has no intents."""
-
 _STOP: Final = frozenset(
     "the a an this that these those my our your his her its their it of in on at for to from with "
     "by 's".split()
 )
 _WORD: Final = re.compile(r"[a-z0-9_./@-]+")
 _OWN: Final = re.compile(r"['’]s\b")
-_PRONOUN: Final = re.compile(r"\b(?:it|this|that|these|those|them)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class ChatReference:
+class ChatReference(Loose):
     """An expression of a message that points outside it; ``text`` is "" for something left out.
 
-    ``start`` is its offset in characters, -1 where it is not in the message. ``source`` is where
-    its name can be read. Without the references it ``must`` have, a message cannot be acted on.
+    ``nth``: which occurrence of the text. ``start`` is its offset in characters, -1 where it is not
+    in the message. ``source`` is where its name can be read. Without the references it ``must``
+    have, a message cannot be acted on.
     """
 
-    text: str
-    start: int
-    kind: str
-    antecedents: tuple[str, ...]
-    source: str
-    must: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ChatTurn:
-    """What a user typed, and the assistant's reply; intents and references where ``labelled``."""
-
-    user: str
-    reply: str
-    labelled: bool
-    intents: tuple[str, ...]
-    references: tuple[ChatReference, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A conversation; ``group`` names its author or repository ("" when unknown)."""
-
-    id: str
-    group: str
-    turns: tuple[ChatTurn, ...]
-
-
-class _Ref(Loose):
     text: AnyText
     kind: Literal["pronoun", "demonstrative", "definite", "one", "ellipsis", "other"]
     antecedents: list[AnyText]
     source: Literal["user", "assistant", "none"]
     nth: int = 1
     must: bool = False
+    start: int = -1
 
-    def placed(self, message: str) -> ChatReference:
+    def placed(self, message: str) -> "ChatReference":
+        """The reference with its ``start`` in ``message``."""
         at = -1
         for _ in range(self.nth if self.text else 0):
             at = message.find(self.text, at + 1)
             if at < 0:
                 break
-        found = tuple(self.antecedents)
-        return ChatReference(self.text, at, self.kind, found, self.source, self.must)
+        return self.model_copy(update={"start": at})
 
 
-class _Turn(Loose):
+class ChatTurn(Loose):
+    """What a user typed, and the assistant's reply; intents and references where ``labelled``."""
+
     user: AnyText
-    assistant: AnyText | None = None
+    assistant: AnyText | None = ""
     labelled: bool | None = False
     intents: list[AnyText] | None = None
-    refs: list[_Ref] | None = None
+    refs: list[ChatReference] | None = None
+
+    @field_validator("refs")
+    @classmethod
+    def _placed(
+        cls, refs: list[ChatReference] | None, info: ValidationInfo
+    ) -> list[ChatReference] | None:
+        return refs and [ref.placed(info.data.get("user", "")) for ref in refs]
+
+    @property
+    def references(self) -> Sequence[ChatReference]:
+        """What points outside the message."""
+        return self.refs or ()
 
 
-class _Chat(Loose):
+class Chat(Loose):
+    """A conversation; ``repo`` names its author or repository."""
+
     id: Said
     repo: AnyText | None = None
-    turns: list[_Turn] = Field(min_length=1)
+    turns: list[ChatTurn] = Field(min_length=1)
 
 
 def read_chats(path: Path, *, limit: int | None = None) -> tuple[Chat, ...]:
     """Read a file of chats, JSON lines. Raises ExampleFileError with all its problems."""
-    return tuple(
-        Chat(row.id, row.repo or "", tuple(map(_chat_turn, row.turns)))
-        for row, _ in read_rows(path, _Chat, form=CHAT_FORM, limit=limit)
-    )
-
-
-def _chat_turn(turn: _Turn) -> ChatTurn:
-    refs = tuple(ref.placed(turn.user) for ref in turn.refs or ())
-    intents = tuple(turn.intents or ())
-    return ChatTurn(turn.user, turn.assistant or "", bool(turn.labelled), intents, refs)
+    return tuple(chat for chat, _ in read_rows(path, Chat, form=CHAT_FORM, limit=limit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,63 +141,28 @@ class PlayedChatTurn:
         return any(e.outcome == "right" and e.reference is reference for e in self.edits)
 
 
-def play_chat(
-    chat: Chat,
-    route: Callable[[str, Sequence[Utterance]], Turn],
-    tick: Callable[[], None],
-    *,
-    history: bool = True,
+def play_with(
+    chat: Chat, open_router: Callable[[MinuteClock], Router], *, history: bool = True
 ) -> list[PlayedChatTurn]:
-    """Play a chat in order; ``tick`` is called after every turn.
+    """Play a chat in a conversation of its own, whose clock moves a minute a turn.
 
     Without ``history`` the router sees the user's messages alone, as its context holds them.
     """
+    clock = MinuteClock()
+    router = open_router(clock)
     said: list[Utterance] = []
     played = []
     for number, expected in enumerate(chat.turns, start=1):
         started = process_time()
-        turn = route(expected.user, said if history else ())
+        turn = router.route(expected.user, history=said if history else ())
         cpu_ms = (process_time() - started) * 1000.0
         edits = judge_edits(turn, expected) if expected.labelled else ()
         played.append(PlayedChatTurn(chat.id, number, expected, turn, edits, cpu_ms))
         said.append(Utterance(expected.user))
-        if expected.reply:
-            said.append(Utterance(expected.reply, "assistant"))
-        tick()
+        if expected.assistant:
+            said.append(Utterance(expected.assistant, "assistant"))
+        clock.tick()
     return played
-
-
-def play_with(
-    chat: Chat, open_router: Callable[[MinuteClock], Router], *, history: bool = True
-) -> list[PlayedChatTurn]:
-    """Play a chat in a conversation of its own, whose clock moves a minute a turn."""
-    clock = MinuteClock()
-    router = open_router(clock)
-    return play_chat(
-        chat, lambda message, said: router.route(message, history=said), clock.tick, history=history
-    )
-
-
-def play_baseline(chat: Chat, analyse: Callable[[str], Analysis]) -> list[PlayedChatTurn]:
-    """Play a chat with the first pronoun replaced by the most recent noun: a baseline."""
-    return play_chat(chat, lambda text, said: _recent_noun_turn(text, said, analyse), lambda: None)
-
-
-def _recent_noun_turn(
-    message: str, history: Sequence[Utterance], analyse: Callable[[str], Analysis]
-) -> Turn:
-    at = datetime.min.replace(tzinfo=UTC)
-    found = _PRONOUN.search(message)
-    users = (analyse(said.text) for said in reversed(history) if said.role == "user")
-    last = next((one for one in users if one.phrases), None)
-    if found is None or last is None:
-        return Turn(message, at, expanded=message)
-    phrase = last.phrases[-1]
-    noun = last.text[last.words[phrase.core].start : last.words[phrase.end - 1].end]
-    edit = Edit(found.start(), found.end(), noun)
-    reference = Reference(found.group(), edit.start, edit.end, noun, "most-recent-noun", 1.0)
-    expanded = apply_edits(message, [edit])
-    return Turn(message, at, references=(reference,), edits=(edit,), expanded=expanded)
 
 
 def judge_edits(turn: Turn, expected: ChatTurn) -> tuple[JudgedEdit, ...]:
@@ -359,19 +290,3 @@ def _grouped(edits: Sequence[JudgedEdit], key: Callable[[JudgedEdit], str]) -> d
         name: count_edits(edit for edit in edits if key(edit) == name)
         for name, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))
     }
-
-
-def calibration_error(outcomes: Sequence[tuple[float, bool]]) -> float:
-    """How far confidence and being right lie apart, over ten bins (Guo et al. 2017).
-
-    >>> calibration_error([(0.95, True), (0.95, False)])
-    0.45
-    """
-    bins: dict[int, list[tuple[float, bool]]] = {}
-    for probability, right in outcomes:
-        bins.setdefault(min(int(probability * BINS), BINS - 1), []).append((probability, right))
-    gaps = (
-        len(one) * abs((mean(p for p, _ in one) or 0.0) - (mean(float(r) for _, r in one) or 0.0))
-        for one in bins.values()
-    )
-    return round(sum(gaps) / max(1, len(outcomes)), 6)

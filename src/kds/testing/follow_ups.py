@@ -16,9 +16,8 @@ from pydantic import BeforeValidator, Field, RootModel, model_validator
 
 from kds.api.measures import mean, percentile, rounded, share
 from kds.api.same_text import matches
-from kds.brain.documents.values import Section
 from kds.brain.errors import ConfigError, Problem
-from kds.brain.yaml_files import Document, parse_yaml, read_text, validate
+from kds.brain.yaml_files import parse_yaml, read_text, validate
 from kds.query.service import QueryService
 from kds.query.session import FROM_TURN
 from kds.query.values import Chunk, Query, QueryReply
@@ -53,7 +52,6 @@ class Place(Strict):
 
     section: Text
     contains: str = ""
-    _where: str = ""
 
 
 _Places = Annotated[list[Place], BeforeValidator(listed)]
@@ -132,41 +130,11 @@ def read_follow_ups(path: Path) -> tuple[Talk, ...]:
         problem = Problem(f"{path}:1", "a list of conversations is expected", "begin with - id:")
         raise FollowUpFileError(document.problems or [problem])
     found = validate(document, RootModel[list[Talk]])
-    problems = [*(found if isinstance(found, tuple) else ()), *_missing(document, path)]
-    if problems or isinstance(found, tuple):
-        raise FollowUpFileError(problems)
-    for index, talk in enumerate(found.root):
+    if isinstance(found, tuple):
+        raise FollowUpFileError(found)
+    for talk in found.root:
         talk._folder = path.parent
-        for turn, question in enumerate(talk.turns):
-            key = "find" if question.find else "find_all"
-            for place in question.places:
-                place._where = document.where((index, "turns", turn, key))
     return tuple(found.root)
-
-
-def _missing(document: Document, path: Path) -> Iterator[Problem]:
-    """Yield the documents that do not exist."""
-    for index, talk in enumerate(document.data if isinstance(document.data, list) else ()):
-        name = talk.get("document") if isinstance(talk, dict) else None
-        if isinstance(name, str) and name and not (path.parent / name).is_file():
-            yield Problem(
-                document.where((index, "document")),
-                f"there is no document '{name}'",
-                f"name a file, from {path.parent} on",
-            )
-
-
-def unknown_places(talk: Talk, sections: Sequence[Section]) -> Iterator[Problem]:
-    """Yield the places of ``talk`` that are nowhere in its document."""
-    for place in (place for question in talk.turns for place in question.places):
-        headed = [one for one in sections if _heads(place, one.path[-1] if one.path else "")]
-        if not any(plain(place.contains) in plain(one.text) for one in headed):
-            said = f"has '{place.contains}'" if headed else "has a heading that begins so"
-            yield Problem(
-                place._where,
-                f"no section '{place.section}' of {talk.path.name} {said}",
-                f"see `kds docs show {talk.path.name}` after `kds docs add`",
-            )
 
 
 @dataclass(frozen=True, slots=True)

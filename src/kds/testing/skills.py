@@ -4,19 +4,17 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import Field, RootModel
 
 from kds.activation import Activator, Suggestion
 from kds.activation.entries import entries_from
-from kds.api.measures import rounded
+from kds.api.measures import calibration_error, rounded, share
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.turn import Utterance
 from kds.brain.yaml_files import parse_yaml, validate
 from kds.testing.example_files import Loose, Said, Strict, Text, read_file
-
-_BINS: Final = 10
 
 
 class _Said(Strict):
@@ -158,8 +156,14 @@ def score_skills(judged: Sequence[Judged]) -> Mapping[str, object]:
         "prompts": len(judged),
         **_figures(judged),
         **({f"{key}_real": value for key, value in _figures(real).items()} if real else {}),
-        "ece": round(_calibration(judged), 4),
+        "ece": round(calibration_error([_best(one) for one in judged]), 4),
     }
+
+
+def _best(one: Judged) -> tuple[float, bool]:
+    """The probability of the best entry, and whether it is right."""
+    name, chance = one.told.ranked[0]
+    return chance, name in one.case.expected
 
 
 def _figures(judged: Sequence[Judged]) -> Mapping[str, object]:
@@ -167,33 +171,15 @@ def _figures(judged: Sequence[Judged]) -> Mapping[str, object]:
     said = [one for one in judged if one.told.choice]
     unwanted = [one for one in judged if not one.case.expected]
 
-    def share(rows: Sequence[Judged], right: Sequence[bool]) -> float:
-        return sum(right) / len(rows) if rows else 0.0
-
     return rounded(
         {
-            "top1": share(wanted, [one.ranked[0] in one.case.expected for one in wanted]),
-            "top3": share(
-                wanted, [not set(one.case.expected).isdisjoint(one.ranked[:3]) for one in wanted]
-            ),
-            "precision": share(said, [one.passed for one in said]),
-            "recall": share(wanted, [one.passed for one in wanted]),
-            "false_activation": share(unwanted, [not one.passed for one in unwanted]),
+            "top1": share(_best(one)[1] for one in wanted) or 0.0,
+            "top3": share(bool({*one.case.expected} & {*one.ranked[:3]}) for one in wanted) or 0.0,
+            "precision": share(one.passed for one in said) or 0.0,
+            "recall": share(one.passed for one in wanted) or 0.0,
+            "false_activation": share(not one.passed for one in unwanted) or 0.0,
         }
     )
-
-
-def _calibration(judged: Sequence[Judged]) -> float:
-    """The expected calibration error of the probability of the best entry."""
-    bins: dict[int, list[tuple[float, bool]]] = {}
-    for one in judged:
-        name, chance = one.told.ranked[0]
-        place = min(_BINS - 1, int(chance * _BINS))
-        bins.setdefault(place, []).append((chance, name in one.case.expected))
-    return sum(
-        abs(sum(chance for chance, _ in rows) - sum(right for _, right in rows))
-        for rows in bins.values()
-    ) / max(1, len(judged))
 
 
 def failure(one: Judged) -> Mapping[str, object]:

@@ -74,7 +74,7 @@ MEMORIES = {
 KEYS = {
     "chats": "turns follow_ups changed edits_right edits_wrong edits_false precision harmed "
     "must_user must_recall_user must_assistant must_recall_assistant intents acted "
-    "intent_right_when_acted ece ms_p50 ms_p99 by_rule by_kind baselines",
+    "intent_right_when_acted ece ms_p50 ms_p99 by_rule by_kind",
     "dialogues": "dialogues turns intent_accuracy needed expanded_exact context_ref_accuracy kept "
     "false_rewrites switch_accuracy secondary_accuracy ms_p50 ms_p99",
     "rewrites": "turns exact bleu rouge1_recall needed needed_exact needed_bleu signal_precision "
@@ -89,7 +89,7 @@ KEYS = {
 """Keys of `--json`, which programs elsewhere rely on."""
 
 SHOWN = {
-    "chats": ("recent_noun", "harmed", "must_recall_user", "pron.it"),
+    "chats": ("harmed", "must_recall_user", "pron.it"),
     "dialogues": ("expanded_exact", "0.500", "a.yaml:6", "- Make the moon round"),
     "rewrites": ("0.667", "0.333", "false_rewrites"),
     "intents": ("0.667", "4 messages, 1 of them out of scope", "off -> power: 1"),
@@ -142,7 +142,7 @@ def test_each_kind_prints_its_keys_and_leaves_the_workspace_alone(
 def test_the_figures_are_those_of_the_examples(kds_call: Run, fitted_workspace: Path) -> None:
     found = {kind: data(kds_call("eval", *_file(kind), "--json")) for kind in KEYS}
     chats, rewrites, recalled = found["chats"], found["rewrites"], found["retrieval"]
-    assert (chats["turns"], chats["must_user"], chats["baselines"]["never"]["harmed"]) == (3, 2, 0)
+    assert (chats["turns"], chats["must_user"]) == (3, 2)
     assert (rewrites["turns"], rewrites["needed"], rewrites["exact"]) == (3, 2, 0.6667)
     assert (rewrites["needed_exact"], rewrites["copy"]["exact"]) == (0.5, 0.3333)
     assert found["multi"] == {"exact": 0.6667, "recall": 0.75, "false_splits": 0.0}
@@ -179,16 +179,6 @@ def test_follow_ups_that_went_wrong_can_be_read(kds_call: Run, fitted_workspace:
     (wrong,) = _wrong()
     assert (wrong["turn"], wrong["resolved"], wrong["recall@5"]) == (2, False, 0.5)
     assert wrong["found"]
-
-
-def test_an_answer_that_is_nowhere_is_a_problem_of_the_file(kds_call: Run) -> None:
-    arguments = _file("follow-ups")
-    text = TALKS.replace("in May", "in June").replace('"2 Days"', '"9 Days"')
-    Path("talks.yaml").write_text(text)
-    result = kds_call("eval", *arguments)
-    assert result.code == BAD_INPUT
-    assert "talks.yaml:9: no section '9 Days' of agreement.md has a heading" in result.err
-    assert "talks.yaml:13: no section '3' of agreement.md has 'in June'" in result.err
 
 
 @pytest.mark.usefixtures("fitted_workspace")

@@ -10,7 +10,6 @@ import pytest
 
 from kds.brain.errors import ExampleFileError
 from kds.brain.turn import Edit, Reference, Turn, Utterance
-from kds.router.language.analysis import open_language
 from kds.router.references.resolver import apply_edits
 from kds.testing.chats import (
     Chat,
@@ -18,15 +17,18 @@ from kds.testing.chats import (
     ChatTurn,
     PlayedChatTurn,
     judge_edits,
-    play_baseline,
-    play_chat,
+    play_with,
     read_chats,
     score_chats,
 )
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-IT = ChatReference("it", 5, "pronoun", ("FAB button",), "user", must=True)
-AGAIN = ChatReference("", -1, "ellipsis", ("the unit tests",), "assistant", must=True)
+IT = ChatReference(
+    text="it", kind="pronoun", antecedents=["FAB button"], source="user", must=True, start=5
+)
+AGAIN = ChatReference(
+    text="", kind="ellipsis", antecedents=["the unit tests"], source="assistant", must=True
+)
 
 
 def _turn(message: str, *edits: Edit) -> Turn:
@@ -39,7 +41,7 @@ def _turn(message: str, *edits: Edit) -> Turn:
 
 
 def _expected(message: str, *references: ChatReference) -> ChatTurn:
-    return ChatTurn(message, "", labelled=True, intents=("EXECUTE",), references=references)
+    return ChatTurn(user=message, labelled=True, intents=["EXECUTE"], refs=list(references))
 
 
 @pytest.mark.parametrize(
@@ -75,26 +77,27 @@ def test_the_words_that_were_left_out_may_stand_anywhere() -> None:
     assert (edit.outcome, edit.reference) == ("right", AGAIN)
 
 
-def test_the_score_counts_right_edits_harm_and_what_was_needed() -> None:
-    said: list[Sequence[Utterance]] = []
+class _Router:
+    """Answers with two edits, and writes down what it was told of the conversation."""
 
-    def route(message: str, history: Sequence[Utterance]) -> Turn:
-        said.append(tuple(history))
-        text = "the FAB button" if len(said) == 1 else "the form"
+    def __init__(self) -> None:
+        self.said: list[Sequence[Utterance]] = []
+
+    def route(self, message: str, *, history: Sequence[Utterance] = ()) -> Turn:
+        self.said.append(tuple(history))
+        text = "the FAB button" if len(self.said) == 1 else "the form"
         return _turn(message, Edit(5, 7, text))
 
-    turns = (
-        ChatTurn("Make it purple", "Done.", labelled=True, intents=("EXECUTE",), references=(IT,)),
-        _expected("Make it green", IT),
-    )
-    ticks: list[int] = []
-    played = play_chat(Chat("a", "", turns), route, lambda: ticks.append(1))
-    score = score_chats(played)
+
+def test_the_score_counts_right_edits_harm_and_what_was_needed() -> None:
+    router: Any = _Router()
+    first = _expected("Make it purple", IT).model_copy(update={"assistant": "Done."})
+    chat = Chat(id="a", turns=[first, _expected("Make it green", IT)])
+    score = score_chats(play_with(chat, lambda clock: router))
     assert (score["edits_right"], score["edits_wrong"], score["precision"]) == (1, 1, 0.5)
     assert (score["harmed"], score["must_user"], score["must_recall_user"]) == (0.5, 2, 0.5)
     assert score["follow_ups"] == 1
-    assert said[1] == (Utterance("Make it purple"), Utterance("Done.", "assistant"))
-    assert len(ticks) == 2
+    assert router.said[1] == (Utterance("Make it purple"), Utterance("Done.", "assistant"))
 
 
 def test_confidence_is_held_against_what_was_right_among_the_turns_acted_on() -> None:
@@ -114,13 +117,6 @@ def test_confidence_is_held_against_what_was_right_among_the_turns_acted_on() ->
     assert score["ece"] == pytest.approx(0.4)
 
 
-def test_the_baseline_writes_the_last_noun_for_the_first_pronoun() -> None:
-    turns = tuple(ChatTurn(text, "Done: the footer.", False, (), ())
-                  for text in ("Add a login form", "Make it purple", "Add tests"))  # fmt: skip
-    played = play_baseline(Chat("a", "", turns), open_language(()).analyse)
-    assert [one.turn.expanded for one in played][1:] == ["Make login form purple", "Add tests"]
-
-
 ROW = {
     "text": "it", "nth": 2, "kind": "pronoun", "antecedents": ["FAB button"], "source": "user",
     "must": True,
@@ -138,7 +134,7 @@ def test_a_reference_is_at_its_nth_occurrence_and_something_left_out_is_nowhere(
 ) -> None:
     refs = [ROW, {**ROW, "text": "", "kind": "ellipsis"}]
     (chat,) = read_chats(_file(tmp_path, {"user": "wait, make it it", "refs": refs}))
-    assert chat.group == "me/app"
+    assert chat.repo == "me/app"
     assert [ref.start for ref in chat.turns[0].references] == [11, -1]
 
 
@@ -166,7 +162,7 @@ OWN = sorted((Path(__file__).parents[2] / "chats").glob("*.jsonl"))
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
 def test_the_projects_own_chats_are_complete_and_each_has_a_group(path: Path) -> None:
     chats = read_chats(path)
-    assert len({chat.group for chat in chats}) == len(chats) >= 20
+    assert len({chat.repo for chat in chats}) == len(chats) >= 20
     for turn in (turn for chat in chats for turn in chat.turns):
         assert turn.labelled
         assert turn.intents

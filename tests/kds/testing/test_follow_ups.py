@@ -100,7 +100,6 @@ def test_the_form_that_the_help_shows_is_one(file: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "line", "said"),
     [
-        ("document: pooling-agreement.md", "document: other.md", 2, "no document 'other.md'"),
         ("refers_to", "refer_to", 8, "did you mean 'refers_to'"),
         ("- id:", "- note:", 1, "id"),
         ("      expanded: And", "      note: And", 6, "no 'expanded'"),

@@ -109,7 +109,7 @@ def of_dialogues(asked: Asked) -> Report:
 
 
 def of_chats(asked: Asked) -> Report:
-    """Play real chats, and two baselines: no rewriting, and the most recent noun."""
+    """Play real chats."""
     found = chats.read_chats(asked.file, limit=asked.limit)
     router = open_router(asked.workspace, log=False)
     router.rehearse(MinuteClock()).route(WARM_UP)
@@ -118,22 +118,10 @@ def of_chats(asked: Asked) -> Report:
         for chat in tracked(found, "playing chats")
         for turn in chats.play_with(chat, router.rehearse, history=not asked.no_history)
     ]
-    analyse = load_resolver(asked.workspace).analyse
-    left = (replace(one.turn, expanded=one.turn.message) for one in played)
-    plays = {
-        "never": [
-            replace(one, edits=(), turn=turn) for one, turn in zip(played, left, strict=True)
-        ],
-        "recent_noun": [one for chat in found for one in chats.play_baseline(chat, analyse)],
-    }
-    baselines = {
-        name: {key: chats.score_chats(one)[key] for key in chats.COMPARED}
-        for name, one in plays.items()
-    }
     figures = chats.score_chats(played)
     wrong = [one for one in played if one.expected.labelled]
     wrong = [one for one in wrong if one.harmed or one.intent_right is False]
-    return Report({**figures, "baselines": baselines}, list(map(_chat_error, wrong)))
+    return Report(figures, list(map(_chat_error, wrong)))
 
 
 def _chat_error(one: chats.PlayedChatTurn) -> dict[str, object]:
@@ -146,7 +134,7 @@ def _chat_error(one: chats.PlayedChatTurn) -> dict[str, object]:
         "refs": [fields(ref, "text kind antecedents") for ref in one.expected.references],
         "intent": one.turn.intent,
         "confidence": round(one.turn.confidence, 4),
-        "intents": list(one.expected.intents),
+        "intents": list(one.expected.intents or ()),
         "why": list(one.turn.why),
     }
 
@@ -301,17 +289,10 @@ def of_follow_ups(asked: Asked) -> Report:
 
 
 def _index(talks: Iterable[follow_ups.Talk], place: Workspace) -> None:
-    talks = list(talks)
     documents = list(dict.fromkeys(talk.path for talk in talks))
     with DocumentPlace(place).open() as store:
         for failed in add_documents(store, documents).of("failed"):
             raise failed.error or KdsError("cannot be read", where=str(failed.path))
-        sections = {path: store.sections(str(path.resolve())) for path in documents}
-    problems = [
-        one for talk in talks for one in follow_ups.unknown_places(talk, sections[talk.path])
-    ]
-    if problems:
-        raise follow_ups.FollowUpFileError(problems)
 
 
 def _question_error(one: follow_ups.Asked, shown: int) -> dict[str, object]:
