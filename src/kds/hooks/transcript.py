@@ -26,7 +26,7 @@ BLOCK_BYTES: Final = 65_536
 
 _CODEX: Final = "response_item"
 _HOLDERS: Final = ("message", "data", "payload")
-_NOT_SAID: Final = ("<environment_context>", "<session_context>", "<hook_context>")
+NOT_SAID: Final = ("<environment_context>", "<session_context>", "<hook_context>")
 """What Codex and Gemini CLI tell the model in the name of the user."""
 _TEXTS: Final = ("text", "input_text", "output_text", None)
 
@@ -126,8 +126,8 @@ def _messages(lines: Iterable[bytes]) -> Iterator[tuple[Literal["user", "assista
         if not isinstance(entry, dict) or entry.get("isMeta") or entry.get("isSidechain"):
             continue
         role, message = _said(entry)
-        text = _text(message)
-        if role is not None and text and not text.startswith(_NOT_SAID):
+        text = text_of(message)
+        if role is not None and text and not text.startswith(NOT_SAID):
             yield role, text
 
 
@@ -140,11 +140,11 @@ def _said(entry: Mapping[str, Any]) -> tuple[Literal["user", "assistant"] | None
     return _ROLES.get(str(kind)), message
 
 
-def _text(message: Any) -> str:
+def text_of(message: Any) -> str:
     """The words of a message; results of tools, pictures and thoughts are none."""
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, list):
         parts = [one for one in content if isinstance(one, dict) and one.get("type") in _TEXTS]
         texts = (str(one.get("text", "")) for one in parts)
-        content = "\n".join(text for text in texts if not text.startswith(_NOT_SAID))
+        content = "\n".join(text for text in texts if not text.startswith(NOT_SAID))
     return well_formed(content).strip() if isinstance(content, str) else ""

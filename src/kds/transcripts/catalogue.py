@@ -1,0 +1,455 @@
+"""Where the sessions of assistants are kept: a folder of the user's own, one file a repository.
+
+The catalogue says which repository has which file, which sources were read, and what the user wants
+of it. What was read of a session stands in the file of its repository, in the transaction that
+stores the messages: whenever a process dies, nothing is lost and nothing is there twice.
+"""
+
+import hashlib
+import json
+import math
+import os
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from kds.brain.discovery import own_folder
+from kds.brain.files import locked, make_private_folder, remove_private
+from kds.brain.memory.memory_store import MEMORY, SqliteStore
+from kds.brain.memory.records import Session
+from kds.brain.memory.sessions import insert as insert_session
+from kds.brain.passages.schema import marks, slices
+from kds.brain.passages.values import Role
+from kds.brain.store.deletion import wipe
+from kds.brain.store.migrations import FileKind
+from kds.brain.store.sqlite import Database
+from kds.brain.store.sqlite_files import all_files
+from kds.transcripts.formats import About
+
+CHARS_OF_TOKEN: Final = 3.6
+"""Of what is said to assistants and by them, measured on the development sessions."""
+
+WAIT_S: Final = 120.0
+"""How long an import waits for another one."""
+
+_TRANSCRIPT: Final = """
+CREATE TABLE transcript(
+  session_id TEXT PRIMARY KEY REFERENCES session(id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  about TEXT NOT NULL
+);
+"""
+"""Before the tables of the memory, whose steps may grow in number."""
+
+_CATALOGUE: Final = """
+CREATE TABLE project(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL,
+  folder TEXT NOT NULL,
+  wanted INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE place(name TEXT PRIMARY KEY, project_num INTEGER NOT NULL);
+CREATE TABLE source(
+  id TEXT PRIMARY KEY,
+  folder TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  changed INTEGER NOT NULL,
+  done INTEGER NOT NULL,
+  problem TEXT NOT NULL
+);
+CREATE TABLE forgotten(mark TEXT PRIMARY KEY);
+CREATE TABLE excluded(path TEXT PRIMARY KEY);
+CREATE TABLE chosen(client TEXT PRIMARY KEY, everywhere INTEGER NOT NULL);
+CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER NOT NULL);
+INSERT INTO state(key, value) VALUES ('scrub_due', 0);
+PRAGMA application_id = 1262768961;
+"""
+
+CATALOGUE: Final = FileKind(
+    "the catalogue of assistants' sessions",
+    0x4B445341,  # 'KDSA'
+    rebuild="kds memory import",
+    migrations=(_CATALOGUE,),
+    contradictions={},
+)
+
+SESSIONS: Final = FileKind(
+    "the memory of assistants",
+    MEMORY.application_id,
+    rebuild="kds memory forget --project DIR, then kds memory import",
+    migrations=(_TRANSCRIPT, *MEMORY.migrations),
+    contradictions=MEMORY.contradictions,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A message to be stored: a prompt, or the words and actions that followed it."""
+
+    role: Role
+    text: str
+    at: datetime | None
+    id: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A session that is kept, with where it came from."""
+
+    session: Session
+    client: str
+    name: str
+    """The client's own id of it."""
+    folder: str
+    branch: str
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on with it; "" where the client has none."""
+        return resume_command(self.client, self.name)
+
+
+RESUME: Final = {
+    "claude": "claude --resume {}",
+    "codex": "codex resume {}",
+    "copilot": "copilot --resume {}",
+    "gemini": "gemini --resume {}",
+    "opencode": "opencode --session {}",
+}
+
+
+def resume_command(client: str, session: str) -> str:
+    """Return the command that goes on with a session; "" where the client has none.
+
+    >>> resume_command("claude", "65b5"), resume_command("cursor", "1")
+    ('claude --resume 65b5', '')
+    """
+    plain = re.fullmatch(r"[\w.-]+", session)
+    return RESUME.get(client, "").format(session) if plain else ""
+
+
+def about_tokens(text: str) -> int:
+    """Estimate the tokens of a text by its length, in no time: importing counts each text thrice.
+
+    >>> about_tokens("x" * 360)
+    100
+    """
+    return math.ceil(len(text) / CHARS_OF_TOKEN)
+
+
+class ProjectStore(SqliteStore):
+    """The sessions of one repository, whichever client they were in."""
+
+    kind = SESSIONS
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, count_tokens=about_tokens)
+
+    def position(self, session_id: str) -> tuple[int, dict[str, str]]:
+        """Return up to where a session was read, and what is known of it; 0 for a new one."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT position, about FROM transcript WHERE session_id = ?", (session_id,)
+            ).fetchone()
+        return (row[0], json.loads(row[1])) if row else (0, {})
+
+    def extend(self, about: About, messages: Sequence[Packed], position: int) -> int:
+        """Add messages of a session, and note up to where it was read; returns how many are new.
+
+        A message whose id is there already (of a session that was forked) is left out.
+        """
+        session_id = f"{about.client}:{about.session}"
+        drafts = [
+            self.draft(one.role, one.text, at=one.at, speaker=None, message_id=one.id)
+            for one in messages
+        ]
+        told = {"folder": about.folder, "branch": about.branch, "remote": about.remote}
+        with self.database.write() as connection:
+            known = _stored_ids(connection, [one.id for one in drafts])
+            new = [one for one in drafts if one.id not in known]
+            row = connection.execute(
+                "SELECT num FROM session WHERE id = ?", (session_id,)
+            ).fetchone()
+            if row is None and not new:
+                return 0
+            number = row[0] if row else self._begin(connection, session_id, about, messages)
+            for draft in new:
+                self.add(connection, number, draft)
+            connection.execute(
+                "INSERT INTO transcript(session_id, position, about) VALUES (?, ?, ?) "
+                "ON CONFLICT(session_id) DO UPDATE SET position = excluded.position, "
+                "about = excluded.about",
+                (session_id, position, json.dumps(told)),
+            )
+        return len(new)
+
+    def _begin(
+        self, connection: Any, session_id: str, about: About, messages: Sequence[Packed]
+    ) -> int:
+        at = next((one.at for one in messages if one.at), None) or self.database.clock()
+        session = Session(id=session_id, title=about.title, created_at=at, updated_at=at)
+        return insert_session(connection, session)
+
+    def kept(self, session_ids: Sequence[str] | None = None) -> tuple[Kept, ...]:
+        """Return sessions with where they came from, the latest first; all, or those named."""
+        sessions = (
+            self.sessions(limit=1_000_000)
+            if session_ids is None
+            else [one for name in session_ids if (one := self.find_session(name))]
+        )
+        return tuple(self._kept(one) for one in sessions)
+
+    def _kept(self, session: Session) -> Kept:
+        client, _, name = session.id.partition(":")
+        told = self.position(session.id)[1]
+        return Kept(session, client, name, told.get("folder", ""), told.get("branch", ""))
+
+    def forget(self, sessions: Sequence[Session]) -> None:
+        """Delete sessions at once, down to their bytes."""
+        self._delete(sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A repository, or a folder outside of one."""
+
+    num: int
+    name: str
+    folder: str
+    wanted: bool
+
+
+class AssistantMemory:
+    """The folder with the catalogue and the files of the repositories."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Use ``folder``, by default ``assistants`` in the user's own folder of KDS."""
+        self.folder = folder or Path(own_folder()) / "assistants"
+        self._database: Database | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever kept."""
+        return (self.folder / "catalogue.db").exists()
+
+    @property
+    def catalogue(self) -> Database:
+        """The open catalogue, made when there is none."""
+        if self._database is None:
+            make_private_folder(self.folder.parent)
+            make_private_folder(self.folder)
+            self._database = Database(self.folder / "catalogue.db", CATALOGUE)
+        return self._database
+
+    def close(self) -> None:
+        """Let go of the catalogue."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    @contextmanager
+    def alone(self, *, wait_s: float = WAIT_S) -> Iterator[None]:
+        """Keep other imports and forgetting out meanwhile. Raises StoreError."""
+        path = self.catalogue.path
+        with locked(path.with_name("writing"), timeout_s=wait_s):
+            yield
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Ask the catalogue."""
+        with self.catalogue.read() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def change(self, query: str, *values: object) -> None:
+        """Change the catalogue."""
+        with self.catalogue.write() as connection:
+            connection.execute(query, values)
+
+    def projects(self) -> tuple[Project, ...]:
+        """Every repository that is known."""
+        found = self.rows("SELECT num, name, folder, wanted FROM project ORDER BY num")
+        return tuple(
+            Project(num, name, folder, bool(wanted)) for num, name, folder, wanted in found
+        )
+
+    def project_of(self, folder: str, remote: str = "", *, make: bool = False) -> Project | None:
+        """Return the project of a folder: worktrees and clones of a repository are one.
+
+        ``make``: add one where there is none.
+        """
+        names = place_names(folder, remote)
+        found = self.rows(
+            f"SELECT name, project_num FROM place WHERE name IN ({marks(names)})", *names
+        )
+        number = next((num for name in names for place, num in found if place == name), None)
+        if make and (number is None or len(found) < len(names)):
+            number = self._add_project(names, folder, number)
+        return next((one for one in self.projects() if one.num == number), None)
+
+    def _add_project(self, names: Sequence[str], folder: str, number: int | None) -> int:
+        with self.catalogue.write() as connection:
+            if number is None:
+                root = git_folder(folder)
+                top = Path(root).parent if root else Path(folder)
+                label = top.name or "no folder"
+                row = connection.execute(
+                    "INSERT INTO project(name, folder) VALUES (?, ?) RETURNING num",
+                    (label, str(top)),
+                ).fetchone()
+                number = int(row[0])
+            connection.executemany(
+                "INSERT OR IGNORE INTO place(name, project_num) VALUES (?, ?)",
+                [(name, number) for name in names],
+            )
+        return number
+
+    def path_of(self, project: Project) -> Path:
+        """The file of a project."""
+        return self.folder / f"{project.num}.db"
+
+    @contextmanager
+    def open(self, project: Project) -> Iterator[ProjectStore]:
+        """Open the file of a project, made when there is none."""
+        store = ProjectStore(self.path_of(project))
+        try:
+            yield store
+        finally:
+            store.close()
+
+    @contextmanager
+    def stores(self, projects: Sequence[Project]) -> Iterator[list[tuple[Project, ProjectStore]]]:
+        """Open the files of those projects that have one."""
+        opened: list[tuple[Project, ProjectStore]] = []
+        try:
+            for project in projects:
+                if self.path_of(project).exists():
+                    opened.append((project, ProjectStore(self.path_of(project))))
+            yield opened
+        finally:
+            for _, store in opened:
+                store.close()
+
+    def is_excluded(self, folder: str) -> bool:
+        """Whether the user wants nothing kept of a folder, or of one above it."""
+        return any(
+            folder == path or folder.startswith(path.rstrip(os.sep) + os.sep)
+            for (path,) in self.rows("SELECT path FROM excluded")
+        )
+
+    def is_forgotten(self, session: str) -> bool:
+        """Whether a session, by the client's own id, was forgotten."""
+        return bool(self.rows("SELECT 1 FROM forgotten WHERE mark = ?", forget_mark(session)))
+
+    def forget(self, found: Sequence[tuple[Project, Sequence[Kept]]]) -> None:
+        """Delete sessions of projects, down to their bytes; no import brings them back.
+
+        The marks come first: who dies in between has sessions that the next `purge` deletes.
+        """
+        with self.catalogue.write() as connection:
+            for _, sessions in found:
+                for some in slices(sessions):
+                    connection.executemany(
+                        "INSERT OR IGNORE INTO forgotten(mark) VALUES (?)",
+                        [(forget_mark(one.name),) for one in some],
+                    )
+                    connection.executemany(
+                        "DELETE FROM source WHERE id = ?", [(one.session.id,) for one in some]
+                    )
+            connection.execute("UPDATE state SET value = value + 1 WHERE key = 'scrub_due'")
+        for project, sessions in found:
+            self._delete(project, sessions)
+        wipe(self.catalogue)
+
+    def _delete(self, project: Project, sessions: Sequence[Kept]) -> None:
+        with self.open(project) as store:
+            left = len(store.sessions(limit=len(sessions) + 1)) - len(sessions)
+            if left > 0:
+                store.forget([one.session for one in sessions])
+        if left <= 0:
+            for file in (*all_files(self.path_of(project)), self.path_of(project)):
+                remove_private(file)
+
+    def purge(self) -> None:
+        """Finish what a process that died while forgetting had begun."""
+        with self.stores(self.projects()) as opened:
+            left = [
+                (project, [one for one in store.kept() if self.is_forgotten(one.name)])
+                for project, store in opened
+            ]
+        for project, sessions in left:
+            if sessions:
+                self._delete(project, sessions)
+
+
+def forget_mark(session: str) -> str:
+    """Return what is kept of the id of a forgotten session."""
+    return hashlib.sha256(session.encode()).hexdigest()
+
+
+def place_names(folder: str, remote: str = "") -> tuple[str, ...]:
+    """Return the names under which a folder's repository is known: its git folder, its remote."""
+    if not folder:
+        return ("folder:",)
+    root = git_folder(folder)
+    url = plain_remote(remote or (_remote_of(root) if root else ""))
+    first = f"git:{root}" if root else f"folder:{os.path.normpath(folder)}"
+    return (first, *([f"remote:{url}"] if url else []))
+
+
+def git_folder(folder: str) -> str:
+    """Return the git folder that all worktrees of a repository share; "" outside of one.
+
+    A worktree counts only where the repository names it, too.
+    """
+    start = Path(os.path.realpath(folder))
+    for here in (start, *start.parents):
+        link = here / ".git"
+        if link.is_dir():
+            return str(link)
+        if link.is_file():
+            named = here / _first_line(link).removeprefix("gitdir: ")
+            back = _first_line(named / "gitdir")
+            if back and os.path.realpath(back) == os.path.realpath(link):
+                return os.path.realpath(named / _first_line(named / "commondir"))
+            return str(link)
+    return ""
+
+
+def _first_line(path: Path) -> str:
+    with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
+        return file.readline(4096).rstrip("\r\n")
+    return ""
+
+
+def _remote_of(root: str) -> str:
+    """The URL of ``origin``."""
+    with suppress(OSError, ValueError):
+        text = Path(root, "config").read_text(encoding="utf-8")
+        found = re.search(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE)
+        return found[1] if found else ""
+    return ""
+
+
+def plain_remote(url: str) -> str:
+    """Return a remote without scheme, user and ending, so that every spelling is one.
+
+    >>> plain_remote("git@github.com:Me/shop.git") == plain_remote("https://github.com/me/Shop")
+    True
+    """
+    text = re.sub(r"^\w+://", "", url.strip())
+    text = text.rpartition("@")[2].replace(":", "/", 1).rstrip("/").removesuffix(".git").lower()
+    return text if text.count("/") >= 2 else ""
+
+
+def _stored_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for some in slices(ids):
+        query = f"SELECT id FROM message WHERE id IN ({marks(some)})"
+        found.update(row[0] for row in connection.execute(query, some))
+    return found

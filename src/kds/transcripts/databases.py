@@ -1,0 +1,291 @@
+"""Clients that keep sessions in a SQLite database (opencode, Cursor), and SpecStory's exports.
+
+A database is opened for reading only. A place in it is the number of messages before it.
+"""
+
+import json
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlparse
+
+from kds.transcripts.formats import (
+    About,
+    Event,
+    Source,
+    file_source,
+    moment,
+    own_file,
+    text_in,
+)
+
+BUSY_S: Final = 5.0
+"""How long a client that writes is waited for."""
+
+MS: Final = 1_000_000
+"""Nanoseconds."""
+
+FRESH_S: Final = 600.0
+"""An export that changed less than this ago may still grow in its last message."""
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _json(text: Any) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class Opencode:
+    """opencode: tables ``session``, ``message`` and ``part`` of ``opencode.db``."""
+
+    client = "opencode"
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / "opencode.db"
+
+    def sources(self) -> Iterator[Source]:
+        """Sessions without a parent: the others are of subagents."""
+        if own_file(self.path) is None:
+            return
+        with closing(_opened(self.path)) as connection:
+            rows = connection.execute(
+                "SELECT session.id, session.time_updated, count(message.id), "
+                "max(message.time_updated) FROM session LEFT JOIN message "
+                "ON message.session_id = session.id WHERE parent_id IS NULL GROUP BY session.id"
+            ).fetchall()
+        for session, updated, count, last in rows:
+            changed = max(updated, last or 0) * MS
+            yield Source(self.client, self.path, session, count, changed)
+
+    def continues(self, source: Source, start: int) -> bool:
+        """Whether no message was taken back."""
+        return source.size >= start
+
+    def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
+        """The messages behind the first ``start``, up to one that is not complete yet."""
+        with closing(_opened(self.path)) as connection:
+            row = connection.execute(
+                "SELECT directory, title FROM session WHERE id = ?", (source.session,)
+            ).fetchone()
+            about.folder, about.title = row or ("", "")
+            messages = connection.execute(
+                "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id "
+                "LIMIT -1 OFFSET ?",
+                (source.session, start),
+            ).fetchall()
+            for end, (name, data) in enumerate(messages, start + 1):
+                message = _json(data)
+                whole = message.get("role") == "user" or _completed(message)
+                if not whole and end == start + len(messages):
+                    about.unfinished = True
+                    return
+                parts = connection.execute(
+                    "SELECT data FROM part WHERE message_id = ? ORDER BY time_created, id", (name,)
+                )
+                for number, (part,) in enumerate(parts.fetchall()):
+                    yield from _part(_json(part), message, f"{name}.{number}", end)
+
+
+def _completed(message: Mapping[str, Any]) -> bool:
+    time = message.get("time")
+    return (isinstance(time, dict) and bool(time.get("completed"))) or bool(message.get("error"))
+
+
+def _part(
+    part: Mapping[str, Any], message: Mapping[str, Any], name: str, end: int
+) -> Iterator[Event]:
+    time = message.get("time")
+    at = moment(time.get("created")) if isinstance(time, dict) else None
+    if part.get("type") == "text" and not part.get("synthetic"):
+        kind = "user" if message.get("role") == "user" else "assistant"
+        yield Event(kind, str(part.get("text", "")), end, at, name)  # type: ignore[arg-type]
+    elif part.get("type") == "tool" and isinstance(state := part.get("state"), dict):
+        tool, call = str(part.get("tool", "")), str(part.get("callID", ""))
+        yield Event("call", "", end, at, call, tool, state.get("input"))
+        metadata = state.get("metadata")
+        code = metadata.get("exit") if isinstance(metadata, dict) else 0
+        failed = state.get("status") == "error" or bool(code)
+        yield Event("result", text_in(state), end, at, call, failed=failed)
+
+
+class Cursor:
+    """Cursor: ``composerData:`` and ``bubbleId:`` keys of ``globalStorage/state.vscdb``.
+
+    Which folder a session belongs to stands in the databases of the workspaces.
+    """
+
+    client = "cursor"
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.path = home / "globalStorage" / "state.vscdb"
+        self._folders: dict[str, str] | None = None
+
+    def sources(self) -> Iterator[Source]:
+        """Sessions by their key; one that grows has longer data."""
+        if own_file(self.path) is None:
+            return
+        with closing(_opened(self.path)) as connection:
+            rows = connection.execute(
+                "SELECT key, length(value), CASE WHEN json_valid(CAST(value AS TEXT)) THEN "
+                "json_extract(CAST(value AS TEXT), '$.lastUpdatedAt') END FROM cursorDiskKV "
+                "WHERE key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL"
+            ).fetchall()
+        for key, size, updated in rows:
+            changed = updated * MS if isinstance(updated, int) else 0
+            yield Source(self.client, self.path, key.partition(":")[2], size, changed)
+
+    def continues(self, source: Source, start: int) -> bool:
+        """Reading finds out: a session that lost messages has none behind ``start``."""
+        return True
+
+    def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
+        """The bubbles behind the first ``start``; earlier versions kept them in one list."""
+        with closing(_opened(self.path)) as connection:
+            data = _json(_value(connection, f"composerData:{source.session}"))
+            about.title = str(data.get("name") or "")
+            about.folder = self._folder_of(source.session)
+            bubbles = data.get("fullConversationHeadersOnly") or data.get("conversation") or ()
+            if not isinstance(bubbles, list):
+                about.unknown["not a session of cursor that KDS knows"] += 1
+                return
+            if data.get("status") == "generating" and bubbles:
+                about.unfinished, bubbles = True, bubbles[:-1]
+            for end, head in enumerate(bubbles[start:], start + 1):
+                name = str(head.get("bubbleId", "")) if isinstance(head, dict) else ""
+                stored = _json(_value(connection, f"bubbleId:{source.session}:{name}"))
+                yield from _bubble(stored or head, data, name, end)
+
+    def _folder_of(self, session: str) -> str:
+        if self._folders is None:
+            self._folders = {}
+            for place in sorted((self.home / "workspaceStorage").glob("*/workspace.json")):
+                with suppress(OSError, ValueError, sqlite3.Error):
+                    uri = urlparse(json.loads(place.read_text(encoding="utf-8")).get("folder", ""))
+                    with closing(_opened(place.with_name("state.vscdb"))) as connection:
+                        kept = _json(_value(connection, "composer.composerData", table="ItemTable"))
+                    for one in kept.get("allComposers") or ():
+                        self._folders[str(one.get("composerId"))] = unquote(uri.path)
+        return self._folders.get(session, "")
+
+
+def _value(connection: sqlite3.Connection, key: str, *, table: str = "cursorDiskKV") -> Any:
+    query = f"SELECT CAST(value AS TEXT) FROM {table} WHERE key = ?"
+    row = connection.execute(query, (key,)).fetchone()
+    return row[0] if row else None
+
+
+def _bubble(
+    bubble: Mapping[str, Any], data: Mapping[str, Any], name: str, end: int
+) -> Iterator[Event]:
+    at = moment(bubble.get("createdAt")) or moment(
+        data.get("createdAt") if end == 1 else data.get("lastUpdatedAt") or data.get("createdAt")
+    )
+    kind = "user" if bubble.get("type") == 1 else "assistant"
+    yield Event(kind, str(bubble.get("text") or ""), end, at, name)  # type: ignore[arg-type]
+    used = bubble.get("toolFormerData")
+    if isinstance(used, dict):
+        tool, given = str(used.get("name", "")), used.get("rawArgs") or used.get("params")
+        yield Event("call", "", end, at, f"{name}.tool", tool, given)
+        result = _json(used.get("result")) or used.get("result")
+        code = result.get("exitCode") if isinstance(result, dict) else 0
+        failed = used.get("status") == "error" or bool(code)
+        yield Event("result", text_in(result), end, at, f"{name}.tool", failed=failed)
+
+
+_SPOKEN: Final = re.compile(
+    r"^_\*\*(?P<who>User|Assistant|Agent)(?P<side> - sidechain)?(?: \((?P<when>[^)]*)\))?\*\*_ *$",
+    re.MULTILINE,
+)
+_SESSION: Final = re.compile(r"<!-- ([\w ]+?) Session ([\w-]{8,100})(?: \((.*?)\))? -->")
+_TOOL: Final = re.compile(
+    r"<tool-use data-tool-type=\"(?P<type>\w+)\" data-tool-name=\"(?P<name>[^\"]*)\">"
+    r"(?P<body>.*?)</tool-use>",
+    re.DOTALL,
+)
+_THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
+_SUMMARY: Final = re.compile(
+    r"<summary>.*?\*\*[^*]*\*\*(?: • | )?`?(.*?)`?\s*</summary>", re.DOTALL
+)
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?Z?")
+
+
+class SpecStory:
+    """SpecStory: Markdown files in ``.specstory/history`` of projects that are known."""
+
+    client = "specstory"
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = folders
+
+    def sources(self) -> Iterator[Source]:
+        """The exports of each folder; their session is the one that was exported."""
+        for folder in self.folders:
+            for path in sorted((folder / ".specstory" / "history").glob("*.md")):
+                with path.open(encoding="utf-8", errors="replace") as file:
+                    head = _SESSION.search(file.read(2_000))
+                if found := file_source(self.client, path, head[2] if head else path.stem):
+                    yield found
+
+    def continues(self, source: Source, start: int) -> bool:
+        """An export is written anew as a whole, and grows at its end."""
+        return True
+
+    def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
+        """The messages behind the first ``start``."""
+        text = source.path.read_text(encoding="utf-8", errors="replace")
+        about.folder = str(source.path.parent.parent.parent)
+        head, spoken = _SESSION.search(text), list(_SPOKEN.finditer(text))
+        if not spoken:
+            about.unknown["not an export of specstory that KDS knows"] += 1
+            return
+        began = _when(head[3] if head else "") or _when(source.path.name.replace("_", " "))
+        ends = [*(one.start() for one in spoken[1:]), len(text)]
+        age_s = datetime.now(UTC).timestamp() - source.changed / 1e9
+        for number, (one, end) in enumerate(zip(spoken, ends, strict=True), 1):
+            if number == len(spoken) and one["who"] != "User" and age_s < FRESH_S:
+                about.unfinished = True
+                return
+            if number > start and not one["side"]:
+                body, at = text[one.end() : end].strip(), _when(one["when"] or "") or began
+                yield from _spoken(body.removesuffix("---"), one["who"], number, at)
+
+
+def _spoken(body: str, who: str, end: int, at: datetime | None) -> Iterator[Event]:
+    if who == "User":
+        yield Event("user", body, end, at)
+        return
+    for used in _TOOL.finditer(body):
+        if used["type"] in ("shell", "write"):
+            shown = _SUMMARY.search(used["body"])
+            given = {"command" if used["type"] == "shell" else "path": shown[1] if shown else ""}
+            yield Event("call", "", end, at, "", used["name"], given)
+    yield Event("assistant", _THOUGHT.sub("", _TOOL.sub("", body)), end, at)
+
+
+def _when(text: str) -> datetime | None:
+    """Find a time; in names of files its parts stand behind hyphens."""
+    found = _TIME.search(re.sub(r"(\d\d)-(\d\d)-(\d\d)Z", r"\1:\2:\3Z", text))
+    return moment(found[0].replace(" ", "T")) if found else None
+
+
+def cursor_home(home: Path, environ: Mapping[str, str]) -> Path:
+    """Return the folder in which Cursor keeps what it knows of a user."""
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "Cursor" / "User"
+    if sys.platform == "win32":
+        return Path(environ.get("APPDATA") or home) / "Cursor" / "User"
+    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "Cursor" / "User"

@@ -1,0 +1,237 @@
+"""What every reader of sessions gives: who said what, and what a tool did in one or two lines.
+
+A reader yields the `Event`s of one session in order. `told` turns them into `Said`: tool output
+is left out but for its first line and its error, and commands that merely look are left out whole.
+"""
+
+import json
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+COMMAND_CHARS: Final = 300
+LINE_CHARS: Final = 300
+"""Of a command, and of a line of its output."""
+
+LOOKING: Final = frozenset("cat cd file find grep head ls pwd rg stat tail tree wc which".split())
+"""Commands that only look: neither they nor what they print is kept."""
+
+_EDITS: Final = re.compile(r"edit|write|replace|patch|create", re.IGNORECASE)
+_PATHS: Final = ("file_path", "filePath", "path", "target_file", "notebook_path")
+_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_FAILED: Final = re.compile(r"\bexit(?:ed)?(?: with)?(?: code)?:? [1-9]\d*\b", re.IGNORECASE)
+_ERROR: Final = re.compile(
+    r"^\s*(?:E\s+)?(?:[\w.]*(?:Error|Exception|Panic)\b|error\b|fatal:|FAILED\b|npm ERR!)",
+    re.IGNORECASE,
+)
+_WRAPPING: Final = re.compile(
+    r"^(?:Chunk ID|Wall time|Process exited|Original token count|Exit Code|Process Group PGID"
+    r"|<shellId|</?untrusted_context|Output:\s*$).*\n?|^Output: ",
+    re.MULTILINE,
+)
+"""What Codex, Copilot CLI and Gemini CLI write around the output of a command."""
+
+Kind = Literal["user", "assistant", "call", "result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A session that a client keeps, and the stamp that says whether it has changed."""
+
+    client: str
+    path: Path
+    session: str
+    size: int
+    changed: int
+
+    @property
+    def id(self) -> str:
+        """The session's id in our store."""
+        return f"{self.client}:{self.session}"
+
+
+@dataclass(slots=True)
+class About:
+    """What is known of a session; a reader fills in what it meets."""
+
+    client: str
+    session: str
+    folder: str = ""
+    branch: str = ""
+    remote: str = ""
+    title: str = ""
+    unfinished: bool = False
+    """Something was held back that is still being written."""
+    subagent: bool = False
+    seen: set[str] = field(default_factory=set)
+    """Ids of messages that a client writes down more than once."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    """What could not be read, and how often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A message, a call of a tool, or its result; ``end`` is the place behind it in the source."""
+
+    kind: Kind
+    text: str
+    end: int
+    at: datetime | None = None
+    id: str = ""
+    tool: str = ""
+    arguments: Any = None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one line of a session comes to."""
+
+    role: Literal["user", "assistant", "tool"]
+    text: str
+    end: int
+    at: datetime | None
+    id: str
+    tool: str = ""
+
+
+class Reader(Protocol):
+    """Finds the sessions of one client and reads them."""
+
+    @property
+    def client(self) -> str:
+        """The client's name."""
+        ...
+
+    def sources(self) -> Iterator[Source]:
+        """The sessions that the client has on this machine."""
+        ...
+
+    def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
+        """The events of a session behind the place ``start``.
+
+        Raises OSError or sqlite3.Error when it cannot be read.
+        """
+        ...
+
+    def continues(self, source: Source, start: int) -> bool:
+        """Whether what was read up to ``start`` is still there, so that reading may go on."""
+        ...
+
+
+def told(events: Iterable[Event]) -> Iterator[Said]:
+    """Turn events into what is kept of them; an event that says nothing has an empty text."""
+    commands: dict[str, bool] = {}
+    for event in events:
+        text = event.text.strip()
+        if event.kind == "call":
+            text = call_text(event.tool, event.arguments)
+            commands[event.id] = text.startswith("$ ")
+        elif event.kind == "result":
+            text = result_text(event.text, event.failed, command=commands.pop(event.id, False))
+        role = event.kind if event.kind in ("user", "assistant") else "tool"
+        yield Said(role, text, event.end, event.at, event.id, event.tool)
+
+
+def call_text(tool: str, arguments: Any) -> str:
+    """Say what a call does: its command, or the files it changes; "" for anything else.
+
+    >>> call_text("Bash", {"command": "make test"}), call_text("Read", {"file_path": "a.py"})
+    ('$ make test', '')
+    >>> call_text("Edit", '{"file_path": "a.py", "old_string": ""}')
+    'edited a.py'
+    """
+    given = _parsed(arguments)
+    if isinstance(given, str):
+        given = {"command" if "patch" not in tool else "input": given}
+    if not isinstance(given, Mapping):
+        return ""
+    command = given.get("command") or given.get("cmd")
+    if isinstance(command, list):
+        command = str(command[-1]) if command else ""
+    patched = _PATCHED.findall(str(given.get("input") or given.get("patch") or command or ""))
+    if patched:
+        return "edited " + ", ".join(patched)
+    if isinstance(command, str) and command.strip():
+        first = command.split()[0]
+        return "" if first in LOOKING else f"$ {command.strip()[:COMMAND_CHARS]}"
+    path = next((str(given[name]) for name in _PATHS if given.get(name)), "")
+    return f"edited {path}" if path and _EDITS.search(tool) else ""
+
+
+def result_text(output: str, failed: bool, *, command: bool) -> str:
+    """Return the first line of a command's output, and of a failure its error.
+
+    >>> result_text("one\\nImportError: no x\\nexit code: 1", False, command=True)
+    '> one\\n! ImportError: no x'
+    """
+    failed = failed or _FAILED.search(output[:400]) is not None or (
+        _FAILED.search(output[-400:]) is not None
+    )  # fmt: skip
+    if not (command or failed):
+        return ""
+    lines = [line for line in _WRAPPING.sub("", output).splitlines() if line.strip()]
+    if not lines:
+        return ""
+    kept = [f"> {lines[0].strip()[:LINE_CHARS]}"] if command else []
+    if failed:
+        errors = [line for line in lines if _ERROR.match(line)]
+        error = (errors or lines)[-1].strip()[:LINE_CHARS]
+        kept = [*(one for one in kept if one[2:] != error), f"! {error}"]
+    return "\n".join(kept)
+
+
+def moment(value: Any) -> datetime | None:
+    """Read a time: ISO 8601, or milliseconds since 1970; None for anything else."""
+    try:
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value)
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
+        if isinstance(value, int | float) and value > 0:
+            return datetime.fromtimestamp(value / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None
+
+
+def text_in(value: Any) -> str:
+    """Return the text of a tool's result, whichever way a client nests it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(text_in, value)))
+    if isinstance(value, Mapping):
+        inner = (value.get(name) for name in ("text", "content", "output", "error", "response"))
+        return next((text for one in inner if (text := text_in(one))), "")
+    return ""
+
+
+def own_file(path: Path) -> os.stat_result | None:
+    """Return the state of an ordinary file of this user; None for links, pipes and others'."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
+    return found if stat.S_ISREG(found.st_mode) and not foreign else None
+
+
+def file_source(client: str, path: Path, session: str) -> Source | None:
+    """Return the source of a session that has a file to itself; None where that is not ours."""
+    found = own_file(path)
+    return Source(client, path, session, found.st_size, found.st_mtime_ns) if found else None
+
+
+def _parsed(arguments: Any) -> Any:
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

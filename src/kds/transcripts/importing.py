@@ -1,0 +1,273 @@
+"""Bringing the sessions of assistants into the user's own store, as far as they are new."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Final
+
+from kds.brain.memory.sessions import ID_LIMIT
+from kds.transcripts.catalogue import AssistantMemory, Packed, Project, ProjectStore
+from kds.transcripts.databases import Cursor, Opencode, SpecStory, cursor_home
+from kds.transcripts.formats import About, Reader, Said, Source, told
+from kds.transcripts.json_lines import Claude, Codex, Copilot, Gemini
+
+CLIENTS: Final = ("claude", "codex", "copilot", "gemini", "opencode", "cursor", "specstory")
+
+MESSAGE_CHARS: Final = 6_000
+"""Of what an assistant says and does after a prompt: beyond, it is several messages."""
+PROMPT_CHARS: Final = 12_000
+"""Of a prompt: of a longer one, which has a file pasted into it, head and tail are kept."""
+CUT: Final = "\n[...]\n"
+
+AT_ONCE: Final = 200
+"""Messages in one transaction."""
+
+Teller = Callable[[str, int, int], None]
+
+
+@dataclass(slots=True)
+class Report:
+    """What an import did, or (``dry_run``) would do."""
+
+    sessions: Counter[str] = field(default_factory=Counter)
+    """By client: those with something new."""
+    messages: Counter[str] = field(default_factory=Counter)
+    unchanged: int = 0
+    elsewhere: int = 0
+    """Sessions of other projects, or of excluded folders."""
+    forgotten: int = 0
+    problems: list[str] = field(default_factory=list)
+    projects: dict[int, str] = field(default_factory=dict)
+
+
+def readers(
+    home: Path, environ: Mapping[str, str], folders: Iterable[str] = ()
+) -> dict[str, Reader]:
+    """Return the reader of each client, for the folders in which they keep their sessions.
+
+    ``folders`` are those of projects that may hold exports of SpecStory.
+    """
+
+    def own(variable: str, usual: str) -> Path:
+        return Path(environ.get(variable) or home / usual)
+
+    data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    known: tuple[Reader, ...] = (
+        Claude(own("CLAUDE_CONFIG_DIR", ".claude")),
+        Codex(own("CODEX_HOME", ".codex")),
+        Copilot(own("COPILOT_HOME", ".copilot")),
+        Gemini(home / ".gemini"),
+        Opencode(data / "opencode"),
+        Cursor(cursor_home(home, environ)),
+        SpecStory([Path(one) for one in folders if one]),
+    )
+    return {one.client: one for one in known}
+
+
+def import_sessions(
+    memory: AssistantMemory,
+    chosen: Mapping[str, Reader],
+    *,
+    only: Collection[int] | None,
+    since: datetime | None = None,
+    dry_run: bool = False,
+    tell: Teller = lambda what, done, total: None,
+) -> Report:
+    """Read what is new in the sessions of the ``chosen`` clients.
+
+    ``only`` are the numbers of the projects that are wanted; None: every one. ``since`` leaves out
+    sessions that did not change after it.
+    """
+    report = Report()
+    with memory.alone():
+        if not dry_run:
+            memory.purge()
+        work = Work(memory, report, only, dry_run)
+        for client, reader in chosen.items():
+            try:
+                sources = [
+                    one
+                    for one in reader.sources()
+                    if since is None or one.changed >= since.timestamp() * 1e9
+                ]
+            except (OSError, ValueError, sqlite3.Error) as error:
+                report.problems.append(f"{client}: cannot be read: {error}")
+                continue
+            for number, source in enumerate(sources, 1):
+                work.take(reader, source)
+                tell(client, number, len(sources))
+        work.close()
+    return report
+
+
+class Work:
+    """One import under way."""
+
+    def __init__(
+        self, memory: AssistantMemory, report: Report, only: Collection[int] | None, dry_run: bool
+    ) -> None:
+        self.memory, self.report, self.only, self.dry_run = memory, report, only, dry_run
+        rows = memory.rows("SELECT id, folder, size, changed, done FROM source")
+        self._known = {name: tuple(rest) for name, *rest in rows}
+        self._projects: dict[tuple[str, str], Project | None] = {}
+        self._store: tuple[int, ProjectStore] | None = None
+
+    def take(self, reader: Reader, source: Source) -> None:
+        """Import what is new of one session; what cannot be read is a line of the report."""
+        folder, *stamp, done = self._known.get(source.id, ("", 0, 0, 0))
+        if stamp == [source.size, source.changed] and (done or not self._is_wanted(folder, "")):
+            if done:
+                self.report.unchanged += 1
+            else:
+                self.report.elsewhere += 1
+            return
+        if self.memory.is_forgotten(source.session):
+            self.report.forgotten += 1
+            return
+        about = About(source.client, source.session)
+        try:
+            done = self._read(reader, source, about)
+        except (OSError, ValueError, sqlite3.Error) as error:
+            about.unknown[f"cannot be read: {error}"] += 1
+            done = False
+        problem = "; ".join(f"{what} ({count})" for what, count in about.unknown.items())
+        if problem:
+            self.report.problems.append(f"{source.path}: {problem}")
+        if not self.dry_run:
+            self.memory.change(
+                "INSERT OR REPLACE INTO source(id, folder, size, changed, done, problem) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                source.id, about.folder, source.size, source.changed,
+                int(done and not about.unfinished), problem,
+            )  # fmt: skip
+
+    def close(self) -> None:
+        """Let go of the store that is open."""
+        if self._store is not None:
+            self._store[1].close()
+            self._store = None
+
+    def _read(self, reader: Reader, source: Source, about: About) -> bool:
+        """Read one session; returns whether it is dealt with until it changes."""
+        known = self._known.get(source.id)
+        project = self._project(known[0], "") if known and known[0] else None
+        start = 0
+        if project is not None and self.memory.path_of(project).exists():
+            store = self._open(project)
+            start, told_before = store.position(source.id)
+            for name, value in told_before.items():
+                setattr(about, name, value)
+            if start and not reader.continues(source, start):
+                start = 0
+                if not self.dry_run:
+                    store.delete_session(source.id)
+        events = reader.read(source, start, about)
+        first = next(events, None)
+        if first is None:
+            return True
+        wanted = self._is_wanted(about.folder, about.remote) and not about.subagent
+        if not wanted:
+            self.report.elsewhere += 1
+            return about.subagent
+        return self._keep(source, about, told(chain((first,), events)))
+
+    def _keep(self, source: Source, about: About, said: Iterable[Said]) -> bool:
+        if self.dry_run:
+            new = sum(1 for _ in packed(said, source))
+        else:
+            project = self._project(about.folder, about.remote, make=True)
+            assert project is not None
+            store = self._open(project)
+            if source.client == "specstory" and _is_kept(store, source):
+                return True
+            new = store_all(store, about, said, source)
+            self.report.projects[project.num] = project.name
+        if new:
+            self.report.sessions[source.client] += 1
+            self.report.messages[source.client] += new
+        return True
+
+    def _is_wanted(self, folder: str, remote: str) -> bool:
+        if folder and self.memory.is_excluded(folder):
+            return False
+        if self.only is None:
+            return True
+        project = self._project(folder, remote)
+        return project is not None and project.num in self.only
+
+    def _project(self, folder: str, remote: str, *, make: bool = False) -> Project | None:
+        key = (folder, remote)
+        if self._projects.get(key) is None:
+            self._projects[key] = self.memory.project_of(folder, remote, make=make)
+        return self._projects[key]
+
+    def _open(self, project: Project) -> ProjectStore:
+        if self._store is None or self._store[0] != project.num:
+            self.close()
+            self._store = (project.num, ProjectStore(self.memory.path_of(project)))
+        return self._store[1]
+
+
+def _is_kept(store: ProjectStore, source: Source) -> bool:
+    """Whether the session that was exported is kept already from its client."""
+    return any(
+        store.find_session(f"{client}:{source.session}")
+        for client in CLIENTS
+        if client != source.client
+    )
+
+
+def store_all(store: ProjectStore, about: About, said: Iterable[Said], source: Source) -> int:
+    """Store a session in transactions that end between two lines of it; returns what is new."""
+    batch: list[Packed] = []
+    new = 0
+    for one in packed(said, source):
+        if len(batch) >= AT_ONCE and one.begin > batch[-1].end:
+            new += store.extend(about, batch, batch[-1].end)
+            batch = []
+        batch.append(one)
+    if batch:
+        new += store.extend(about, batch, batch[-1].end)
+    return new
+
+
+def packed(said: Iterable[Said], source: Source) -> Iterator[Packed]:
+    """Put together what belongs to one message: prose, commands and what came of them."""
+    turn: list[Said] = []
+    size = 0
+    for one in said:
+        if not one.text:
+            if turn:  # the place behind it has been read
+                turn[-1] = replace(turn[-1], end=one.end)
+            continue
+        if turn and (one.role == "user" or size + len(one.text) > MESSAGE_CHARS):
+            yield _packed(turn, source)
+            turn, size = [], 0
+        if one.role == "user":
+            yield _packed([one], source)
+        else:
+            turn.append(one)
+            size += len(one.text) + 2
+    if turn:
+        yield _packed(turn, source)
+
+
+def _packed(turn: list[Said], source: Source) -> Packed:
+    first = turn[0]
+    text = first.text
+    for before, one in pairwise(turn):
+        text += ("\n" if before.role == one.role == "tool" else "\n\n") + one.text
+    if len(text) > PROMPT_CHARS:
+        text = text[: PROMPT_CHARS * 2 // 3] + CUT + text[-PROMPT_CHARS // 3 :]
+    name = f"{source.client}:{first.id}" if first.id else f"{source.id}@{first.end}"
+    role = "user" if first.role == "user" else "assistant"
+    return Packed(role, text, first.at, name[-ID_LIMIT:], first.end, turn[-1].end)  # type: ignore[arg-type]
+
+
+def project_folders(memory: AssistantMemory) -> tuple[str, ...]:
+    """The folders of projects that are wanted, for readers of what lies in a project."""
+    return tuple(one.folder for one in memory.projects() if Path(one.folder).is_dir())

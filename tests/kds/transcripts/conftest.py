@@ -1,0 +1,90 @@
+"""Sessions that the real clients wrote with a scripted model, and a home to read them from.
+
+`recorded/` was written by Claude Code 2.1.331, Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI
+0.61.0 and opencode 1.18.33 (its database as SQL); long strings were cut. Cursor and SpecStory could
+not be run: what stands for them here follows the descriptions of their formats.
+"""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.transcripts.catalogue import AssistantMemory, ProjectStore
+from kds.transcripts.formats import Reader
+from kds.transcripts.importing import readers
+
+RECORDED = Path(__file__).parent / "recorded"
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a session of each of the clients that were recorded."""
+    made = tmp_path / "home"
+    for client in ("claude", "codex", "copilot", "gemini"):
+        shutil.copytree(RECORDED / client, made / f".{client}")
+    data = made / ".local" / "share" / "opencode"
+    data.mkdir(parents=True)
+    with closing(sqlite3.connect(data / "opencode.db")) as connection:
+        connection.executescript((RECORDED / "opencode.sql").read_text())
+    return made
+
+
+@pytest.fixture
+def clients(home: Path) -> dict[str, Reader]:
+    """The readers of that home."""
+    return readers(home, {})
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> AssistantMemory:
+    """An empty memory of assistants."""
+    return AssistantMemory(tmp_path / "own" / "assistants")
+
+
+@pytest.fixture
+def claude(home: Path) -> Write:
+    """Write a session of Claude Code from texts: the user's, the assistant's, in turn."""
+
+    def write(session: str, *texts: str, folder: str = "/home/me/shop", ending: str = "\n") -> Path:
+        path = home / ".claude" / "projects" / "-x" / f"{session}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        lines = [
+            json.dumps(claude_line(session, number, text, folder))
+            for number, text in enumerate(texts)
+        ]
+        path.write_text("\n".join(lines) + ending)
+        return path
+
+    return write
+
+
+def claude_line(session: str, number: int, text: str, folder: str) -> dict[str, Any]:
+    """A message as Claude Code writes it."""
+    role = "assistant" if number % 2 else "user"
+    return {
+        "type": role,
+        "message": {"role": role, "content": [{"type": "text", "text": text}]},
+        "uuid": f"{session}-{number}",
+        "timestamp": f"2026-11-02T10:{number % 60:02}:00Z",
+        "cwd": folder,
+        "gitBranch": "main",
+    }
+
+
+def contents(memory: AssistantMemory) -> list[str]:
+    """Every message that is kept, session by session."""
+    with memory.stores(memory.projects()) as opened:
+        return [text for _, store in opened for text in texts_of(store)]
+
+
+def texts_of(store: ProjectStore) -> list[str]:
+    sessions = sorted(one.session.id for one in store.kept())
+    return [one.content for name in sessions for one in store.messages(name)]

@@ -1,0 +1,233 @@
+"""Importing: once each, whatever happens in between, and gone for good when it is forgotten."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kds.transcripts.catalogue import AssistantMemory, place_names
+from kds.transcripts.formats import Reader
+from kds.transcripts.importing import Report, import_sessions, readers
+
+from .conftest import Write, claude_line, contents
+
+
+def run(memory: AssistantMemory, home: Path, **options: object) -> Report:
+    return import_sessions(memory, readers(home, {}), **({"only": None} | options))  # type: ignore[arg-type]
+
+
+def test_every_client_is_imported_once(memory: AssistantMemory, home: Path) -> None:
+    first = run(memory, home)
+    assert dict(first.sessions) == dict.fromkeys(
+        ("claude", "codex", "copilot", "gemini", "opencode"), 1
+    )
+    assert first.problems == []
+    before = contents(memory)
+    assert len(before) == 20
+    again = run(memory, home)
+    assert (again.messages.total(), again.unchanged) == (0, 5)
+    assert contents(memory) == before
+
+
+def test_a_dry_run_counts_and_stores_nothing(memory: AssistantMemory, home: Path) -> None:
+    assert run(memory, home, dry_run=True).messages.total() == 20
+    assert memory.projects() == ()
+
+
+def test_a_session_that_is_being_written_is_read_to_its_last_whole_line(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    path = claude("a", "First question", "First answer", "Second", ending="")
+    run(memory, home)
+    assert "Second" not in contents(memory)
+    with path.open("a") as file:
+        file.write("\n" + json.dumps(claude_line("a", 3, "Second answer", "/home/me/shop")) + "\n")
+    run(memory, home)
+    mine = [text for text in contents(memory) if text.startswith(("First", "Second"))]
+    assert mine == ["First question", "First answer", "Second", "Second answer"]
+
+
+def test_a_file_that_was_cut_or_written_anew_is_read_anew(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    claude("a", "First question", "First answer", "Second question")
+    run(memory, home)
+    claude("a", "Another beginning")
+    run(memory, home)
+    texts = contents(memory)
+    assert "Another beginning" in texts
+    assert "First question" not in texts
+
+
+def test_a_session_that_was_forked_brings_what_is_new_alone(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    path = claude("a", "Question", "Answer")
+    fork = path.with_name("b.jsonl")
+    more = json.dumps(claude_line("b", 2, "Only in the fork", "/home/me/shop"))
+    fork.write_text(path.read_text() + more + "\n")
+    run(memory, home)
+    texts = contents(memory)
+    assert (texts.count("Question"), texts.count("Only in the fork")) == (1, 1)
+
+
+def test_secrets_are_not_stored_and_code_is(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    key = "sk-ant-" + "api03-" + "Zx8" * 12
+    claude("a", f"use the key {key}", "```python\ndef port():\n    return 8443\n```")
+    run(memory, home)
+    texts = "\n".join(contents(memory))
+    assert key not in texts
+    assert "return 8443" in texts
+    assert all(key.encode() not in file.read_bytes() for file in memory.folder.iterdir())
+
+
+def test_files_are_the_users_alone(memory: AssistantMemory, home: Path) -> None:
+    run(memory, home)
+    modes = {oct(file.stat().st_mode & 0o777) for file in memory.folder.iterdir()}
+    assert modes == {"0o600"}
+    assert memory.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_only_wanted_projects_are_imported_and_others_can_follow(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    claude("a", "Of the shop", folder="/home/me/shop")
+    claude("b", "Of the bank", folder="/home/me/bank")
+    project = memory.project_of("/home/me/bank", make=True)
+    assert project is not None
+    report = run(memory, home, only={project.num})
+    assert contents(memory) == ["Of the bank"]
+    assert report.elsewhere == 6
+    run(memory, home)
+    assert "Of the shop" in contents(memory)
+
+
+def test_old_sessions_can_be_left_out(memory: AssistantMemory, home: Path, claude: Write) -> None:
+    os.utime(claude("a", "An old question"), (0, 0))
+    run(memory, home, since=datetime(2020, 1, 1, tzinfo=UTC))
+    assert "An old question" not in contents(memory)
+
+
+def test_an_excluded_folder_is_left_out(memory: AssistantMemory, home: Path, claude: Write) -> None:
+    memory.change("INSERT INTO excluded(path) VALUES (?)", "/home/me/private")
+    claude("a", "Nobody's business", folder="/home/me/private/diary")
+    run(memory, home)
+    assert "Nobody's business" not in contents(memory)
+
+
+def test_a_forgotten_session_leaves_no_byte_and_does_not_come_back(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    claude("gone", "the zanzibar migration", "done")
+    claude("kept", "another one")
+    run(memory, home)
+    with memory.stores(memory.projects()) as opened:
+        found = [
+            (project, [one for one in store.kept() if one.name == "gone"])
+            for project, store in opened
+        ]
+    memory.forget(found)
+    memory.close()
+    assert all(b"zanzibar" not in file.read_bytes() for file in memory.folder.iterdir())
+    assert run(memory, home).forgotten == 1
+    texts = contents(memory)
+    assert "another one" in texts
+    assert "the zanzibar migration" not in texts
+
+
+def test_who_dies_while_forgetting_has_it_finished_by_the_next_import(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    claude("gone", "the zanzibar migration")
+    run(memory, home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AssistantMemory, "_delete", lambda *_: sys.exit(9))
+        with memory.stores(memory.projects()) as opened:
+            found = [(project, store.kept()) for project, store in opened]
+        with pytest.raises(SystemExit):
+            memory.forget(found)
+    run(memory, home)
+    assert contents(memory) == []
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from kds.transcripts import importing
+from kds.transcripts.catalogue import AssistantMemory
+importing.AT_ONCE = 2
+memory = AssistantMemory(Path(sys.argv[2]))
+print("begun", flush=True)
+importing.import_sessions(memory, importing.readers(Path(sys.argv[1]), {}), only=None)
+"""
+
+
+def test_killing_an_import_loses_nothing_and_doubles_nothing(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    expected = [f"message {number} of it" for number in range(60)]
+    claude("a", *expected)
+    for round_ in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(home), str(memory.folder)], stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            process.wait(0.03 * round_)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        process.communicate()
+    run(memory, home)
+    assert [text for text in contents(memory) if text.startswith("message")] == expected
+    with memory.stores(memory.projects()) as opened:
+        assert [store.check().problems for _, store in opened] == [()]
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=x", "-c", "user.email=x@x.org")
+    subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
+
+
+def test_worktrees_and_clones_of_a_repository_are_one_project(
+    tmp_path: Path, memory: AssistantMemory
+) -> None:
+    main, clone, tree = tmp_path / "shop", tmp_path / "again", tmp_path / "tree"
+    main.mkdir()
+    git(main, "init", "-q")
+    git(main, "commit", "--allow-empty", "-q", "-m", "x")
+    git(main, "remote", "add", "origin", "git@github.com:me/shop.git")
+    git(main, "worktree", "add", "-q", str(tree))
+    git(tmp_path, "clone", "-q", str(main), str(clone))
+    git(clone, "remote", "set-url", "origin", "https://github.com/me/shop")
+    (main / "src").mkdir()
+    first = memory.project_of(str(main / "src"), make=True)
+    assert first is not None
+    assert first.name == "shop"
+    for folder in (tree, clone):
+        assert memory.project_of(str(folder), make=True) == first
+
+
+def test_a_folder_cannot_pass_for_a_worktree_of_another_repository(tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".git" / "worktrees" / "x").mkdir(parents=True)
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    (hostile / ".git").write_text(f"gitdir: {tmp_path}/shop/.git/worktrees/x\n")
+    assert place_names(str(hostile)) != place_names(str(tmp_path / "shop"))
+
+
+def test_clients_keep_their_sessions_where_their_variables_say(
+    home: Path, tmp_path: Path, clients: Mapping[str, Reader]
+) -> None:
+    (home / ".claude").rename(tmp_path / "elsewhere")
+    assert not list(clients["claude"].sources())
+    moved = readers(home, {"CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere")})
+    assert len(list(moved["claude"].sources())) == 1

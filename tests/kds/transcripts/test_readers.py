@@ -1,0 +1,228 @@
+"""Each client's sessions, as it writes them."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.transcripts.databases import SpecStory
+from kds.transcripts.formats import About, Reader, call_text, told
+from kds.transcripts.importing import readers
+
+from .conftest import Write
+
+COMMAND = "$ echo one; echo ImportError: no module named frobnicate >&2; exit 3"
+FAILED = "> one\n! ImportError: no module named frobnicate"
+MENDED = "The tests fail since the module `frobnicate` is missing; I added it to requirements.txt."
+
+
+def read(reader: Reader, start: int = 0) -> tuple[list[tuple[str, str]], About]:
+    [source] = reader.sources()
+    about = About(source.client, source.session)
+    said = [(one.role, one.text) for one in told(reader.read(source, start, about)) if one.text]
+    return said, about
+
+
+@pytest.mark.parametrize("client", ["codex", "copilot", "gemini", "opencode"])
+def test_a_recorded_session_is_read_with_its_commands_and_their_errors(
+    clients: Mapping[str, Reader], client: str
+) -> None:
+    said, about = read(clients[client])
+    assert said == [
+        ("user", "Which staging port do we use?"),
+        (
+            "assistant",
+            "Decision: staging listens on port 8443, because 8080 is taken by the proxy.",
+        ),
+        ("user", "Run the tests"),
+        ("tool", COMMAND),
+        ("tool", FAILED),
+        ("assistant", MENDED),
+    ]
+    assert about.folder == "/home/me/shop"
+    assert not about.unknown
+
+
+def test_a_recorded_session_of_claude_code_is_read(clients: Mapping[str, Reader]) -> None:
+    said, about = read(clients["claude"])
+    assert [text for _, text in said][-3:] == [
+        COMMAND,
+        "! This Bash command contains multiple operations. "
+        "The following part requires approval: exit 3",
+        MENDED,
+    ]
+    assert (about.folder, about.branch) == ("/home/me/shop", "main")
+
+
+def test_what_claude_code_adds_in_the_users_name_is_left_out(home: Path, claude: Write) -> None:
+    claude(
+        "a",
+        "Which port?<system-reminder>\nbe brief\n</system-reminder>",
+        "8443",
+        "<command-name>/clear</command-name>",
+        "ok",
+        "<task-notification>done</task-notification>",
+    )
+    (next((home / ".claude").glob("projects/-home*/*.jsonl"))).unlink()
+    said, _ = read(readers(home, {})["claude"])
+    assert said == [("user", "Which port?"), ("assistant", "8443"), ("assistant", "ok")]
+
+
+def cursor_database(home: Path, bubbles: list[dict[str, Any]], **more: Any) -> None:
+    user = home / ".config" / "Cursor" / "User"
+    workspace = user / "workspaceStorage" / "1f"
+    (user / "globalStorage").mkdir(parents=True, exist_ok=True)
+    workspace.mkdir(parents=True, exist_ok=True)
+    (workspace / "workspace.json").write_text('{"folder": "file:///home/me/my%20shop"}')
+    heads = [{"bubbleId": one["bubbleId"], "type": one["type"]} for one in bubbles]
+    data = {"name": "Ports", "createdAt": 1767225600000, "lastUpdatedAt": 1767225700000,
+            "fullConversationHeadersOnly": heads, **more}  # fmt: skip
+    rows = {"composerData:c1": data} | {f"bubbleId:c1:{one['bubbleId']}": one for one in bubbles}
+    tables = {
+        user / "globalStorage" / "state.vscdb": ("cursorDiskKV", rows),
+        workspace / "state.vscdb": (
+            "ItemTable", {"composer.composerData": {"allComposers": [{"composerId": "c1"}]}},
+        ),
+    }  # fmt: skip
+    for path, (table, values) in tables.items():
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"CREATE TABLE {table}(key TEXT UNIQUE, value BLOB)")
+            connection.executemany(
+                f"INSERT INTO {table} VALUES (?, ?)",
+                [(key, json.dumps(value).encode()) for key, value in values.items()],
+            )
+
+
+def test_cursors_database_is_read_with_the_folder_of_its_workspace(home: Path) -> None:
+    used = {"name": "run_terminal_cmd", "rawArgs": '{"command": "make test"}',
+            "result": '{"output": "E  ImportError: no x", "exitCode": 1}'}  # fmt: skip
+    cursor_database(
+        home,
+        [
+            {"bubbleId": "b1", "type": 1, "text": "Which port?"},
+            {"bubbleId": "b2", "type": 2, "text": "", "toolFormerData": used},
+            {"bubbleId": "b3", "type": 2, "text": "8443"},
+        ],
+    )
+    said, about = read(readers(home, {})["cursor"])
+    assert said == [
+        ("user", "Which port?"),
+        ("tool", "$ make test"),
+        ("tool", "! E  ImportError: no x"),
+        ("assistant", "8443"),
+    ]
+    assert (about.folder, about.title) == ("/home/me/my shop", "Ports")
+
+
+def test_a_reply_that_cursor_is_still_writing_waits(home: Path) -> None:
+    bubbles = [
+        {"bubbleId": "b1", "type": 1, "text": "Hi"},
+        {"bubbleId": "b2", "type": 2, "text": "He"},
+    ]
+    cursor_database(home, bubbles, status="generating")
+    said, about = read(readers(home, {})["cursor"])
+    assert said == [("user", "Hi")]
+    assert about.unfinished
+
+
+EXPORT = """<!-- Generated by SpecStory, Markdown v2.1.0 -->
+
+# 2026-02-12 20:34:45Z
+
+<!-- Claude Code Session 00c93b40-ec98-46c2-894d-ec01c6a94bb7 (2026-02-12 20:34:45Z) -->
+
+_**User (2026-02-12 20:34:45Z)**_
+
+Which port does staging use?
+
+---
+
+_**Agent (claude-opus-4-6 2026-02-12 20:35:00Z)**_
+
+<think><details><summary>Thought Process</summary>
+hm
+</details></think>
+
+_**Agent (claude-opus-4-6 2026-02-12 20:35:10Z)**_
+
+<tool-use data-tool-type="shell" data-tool-name="Bash"><details>
+<summary>Tool use: **Bash** `make ports`</summary>
+
+```text
+long output
+```
+</details></tool-use>
+
+Port 8443.
+
+_**Agent - sidechain (claude-haiku 2026-02-12 20:35:20Z)**_
+
+Of a subagent.
+"""
+
+
+def test_an_export_of_specstory_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "shop" / ".specstory" / "history" / "2026-02-12_20-34-45Z-port.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(EXPORT)
+    old = time.time() - 3600
+    import os
+
+    os.utime(path, (old, old))
+    said, about = read(SpecStory([tmp_path / "shop"]))
+    assert said == [
+        ("user", "Which port does staging use?"),
+        ("tool", "$ make ports"),
+        ("assistant", "Port 8443."),
+    ]
+    assert about.folder == str(tmp_path / "shop")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text"),
+    [
+        ("Bash", {"command": "ls -la src"}, ""),
+        ("shell", {"command": ["bash", "-lc", "make"]}, "$ make"),
+        ("apply_patch", "*** Begin Patch\n*** Update File: a.py\n@@", "edited a.py"),
+        ("write_file", {"file_path": "b.py"}, "edited b.py"),
+        ("Read", {"file_path": "b.py"}, ""),
+        ("Grep", None, ""),
+    ],
+)
+def test_of_a_call_the_command_or_the_changed_file_is_kept(
+    tool: str, arguments: Any, text: str
+) -> None:
+    assert call_text(tool, arguments) == text
+
+
+def test_a_format_that_is_not_known_is_named(home: Path) -> None:
+    path = next((home / ".codex").rglob("*.jsonl"))
+    path.write_text('{"record": 1}\n{"record": 2}\n')
+    said, about = read(readers(home, {})["codex"])
+    assert (said, list(about.unknown)) == ([], ["not a session of codex that KDS knows"])
+
+
+def test_damaged_lines_are_counted_and_the_rest_is_read(home: Path) -> None:
+    path = next((home / ".codex").rglob("*.jsonl"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(
+        b"".join((lines[0], b'{"type":"response_item", \xff\n', b"\x00\n", *lines[1:]))
+    )
+    said, about = read(readers(home, {})["codex"])
+    assert len(said) == 6
+    assert about.unknown == {"a line that is not JSON": 1}
+
+
+def test_a_link_or_a_pipe_in_the_place_of_a_session_is_not_read(home: Path, claude: Write) -> None:
+    path = claude("a", "Hi")
+    path.with_name("b.jsonl").symlink_to(path)
+    import os
+
+    os.mkfifo(path.with_name("c.jsonl"))
+    names = {one.session for one in readers(home, {})["claude"].sources()}
+    assert {"b", "c"}.isdisjoint(names)
