@@ -50,7 +50,6 @@ SLICED: Final[dict[str, int]] = {
     "router": 1,
     "router/intents": 1,
     "router/references": 1,
-    "router/rewriting": 2,
     "src/kds/activation": 1,
 }
 """Slices that folders still have; a number may only shrink."""

@@ -1,11 +1,13 @@
 """A language model that writes the self-contained message where the rules could not.
 
 It is asked for as little as possible, waited for no longer than agreed, and never believed
-(`rewriting_checks`). Whatever goes wrong, the expansion of the rules stands.
+(`checks`). Whatever goes wrong, the expansion of the rules stands.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from time import monotonic, perf_counter
 from typing import Final, Literal, Protocol
 
@@ -13,9 +15,7 @@ from kds.brain.message import one_line
 from kds.brain.timeouts import CallError, Deadline, call_within
 from kds.brain.turn import Outcome, Rewriting, Turn, Utterance
 from kds.router.discourse.history import Discourse
-from kds.router.rewriting.asked import Answers, Asked, Key
-from kds.router.rewriting.checks import Analyse, Fault, Told, check
-from kds.router.rewriting.text import read_pieces
+from kds.router.rewriting.checks import Analyse, Fault, Told, check, read_pieces
 
 Mode = Literal["rules-only", "rules-first", "model-first"]
 """``rules-only`` never asks a model. ``rules-first`` asks where something points back and the
@@ -35,6 +35,9 @@ REST_S: Final = 30.0
 
 ANSWER_CHARS: Final = 16_000
 """Characters of an answer that are looked at and kept: any longer one is turned down anyway."""
+
+KEPT: Final = 512
+"""Answers that are kept: a message asked about again in the same place costs nothing."""
 
 SHOWN: Final = 120
 """Characters of a model's text, or of an error, that a note shows."""
@@ -58,15 +61,19 @@ class Rewriter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """The outcome of asking: ``text`` is None when the rules' expansion stands."""
+Key = tuple[object, ...]
+"""All that an answer depends on: model and prompt, message, the rules' expansion, history."""
 
-    rewriting: Rewriting
-    note: str
-    text: str | None = None
-    brought: str = ""
-    """The longest phrase that the text brought in."""
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the model answered, or why it did not; ``ahead`` of the turn that needs it."""
+
+    answer: str | None
+    ms: float = 0.0
+    reason: str | None = None
+    note: str = ""
+    ahead: bool = False
 
 
 class CheckedRewriter:
@@ -87,7 +94,8 @@ class CheckedRewriter:
         self._analyse = analyse
         self._timeout_s = timeout_s
         self._rest_s = rest_s
-        self._answers = Answers()
+        self._lock = Lock()
+        self._kept: OrderedDict[Key, Asked] = OrderedDict()
         self._rest = Deadline(0.0, clock=clock)
         self._rest_reason: str | None = None
 
@@ -104,45 +112,57 @@ class CheckedRewriter:
 
         For servers: the thread that routes must not wait for a model. Never raises.
         """
-        history = said_before(turn)[-HISTORY:]
-        key = self._key(history, turn.message, turn.expanded)
-        if self.wants(turn) and self._answers.kept(key) is None and self._rest.is_over:
-            self._answers.put_ahead(key, self._ask(key, history, turn.message, turn.expanded))
+        key = self._key(turn)
+        if self.wants(turn) and self._rest.is_over and key not in self._kept:
+            self._keep(key, replace(self._ask(turn), ahead=True))
 
-    def attempt(
-        self, history: Sequence[Utterance], told: Told, *, only_kept: bool = False
-    ) -> Attempt | None:
-        """Have ``told.message`` rewritten. Never raises.
+    def rewrite(self, turn: Turn, told: Told, *, only_kept: bool = False) -> Turn:
+        """``turn`` with the model's expansion, if it holds, and a note. Never raises.
 
-        With ``only_kept`` nothing is asked: None when there is no answer from before.
+        With ``only_kept`` nothing is asked: without an answer from before the turn stays.
         """
         started = perf_counter()
-        seen = tuple(history[-HISTORY:])
-        key = self._key(seen, told.message, told.expanded)
-        asked = None if only_kept else self._answers.take_ahead(key)
-        if asked is None and (answer := self._answers.kept(key)) is not None:
-            return self._judged(key, Asked(answer), told, started, cached=True)
-        if only_kept:
-            return None
+        key = self._key(turn)
+        with self._lock:
+            asked = self._kept.pop(key, None)
+        cached = asked is not None and not asked.ahead
+        if asked is None and only_kept:
+            return turn
         if asked is None and not self._rest.is_over:
-            note = "it failed moments ago, and is not asked again so soon"
-            return self._attempt("resting", started, note=note, reason=self._rest_reason)
+            asked = Asked(None, note="it failed moments ago, and is not asked again so soon")
+            return self._told(turn, "resting", started, replace(asked, reason=self._rest_reason))
         if asked is None:
-            asked = self._ask(key, seen, told.message, told.expanded)
-            started = perf_counter()
+            asked, started = self._ask(turn), perf_counter()
         if asked.answer is None:
-            return self._attempt("failed", started, asked, note=asked.note, reason=asked.reason)
-        return self._judged(key, asked, told, started, cached=False)
+            return self._told(turn, "failed", started, asked)
+        outcome = check(asked.answer, told, self._analyse)
+        if isinstance(outcome, Fault):
+            note = f"its rewrite is not taken ({_cut(str(outcome))}): '{_cut(asked.answer)}'"
+            asked = replace(asked, note=note, reason=outcome.check)
+            return self._told(turn, "rejected", started, asked, cached=cached)
+        self._keep(key, Asked(asked.answer))
+        if _keys(outcome.text) == _keys(turn.message):
+            asked = replace(asked, note="it leaves the message as it is")
+            return self._told(turn, "unchanged", started, asked, cached=cached)
+        asked = replace(asked, note=f"'{outcome.text}'")
+        turn = self._told(turn, "used", started, asked, cached=cached)
+        return _rewritten(turn, outcome.text, outcome.brought)
 
-    def _key(self, seen: Sequence[Utterance], message: str, expanded: str) -> Key:
-        return (self._rewriter.version, message, expanded, tuple(seen))
+    def _key(self, turn: Turn) -> Key:
+        return (self._rewriter.version, turn.message, turn.expanded, _seen(turn))
 
-    def _ask(self, key: Key, seen: Sequence[Utterance], message: str, expanded: str) -> Asked:
+    def _keep(self, key: Key, asked: Asked) -> None:
+        with self._lock:
+            self._kept[key] = asked
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+
+    def _ask(self, turn: Turn) -> Asked:
         started = perf_counter()
-        rewriter = self._rewriter
+        rewriter, seen = self._rewriter, _seen(turn)
         try:
             answer = call_within(
-                lambda: str(rewriter.rewrite(seen, message, expanded))[:ANSWER_CHARS],
+                lambda: str(rewriter.rewrite(seen, turn.message, turn.expanded))[:ANSWER_CHARS],
                 timeout_s=self._timeout_s,
             )
         except CallError as error:
@@ -154,40 +174,15 @@ class CheckedRewriter:
             return Asked(None, ms, self._rest_reason, _cut(error.message))
         return Asked(answer, (perf_counter() - started) * 1000.0)
 
-    def _judged(
-        self, key: Key, asked: Asked, told: Told, started: float, *, cached: bool
-    ) -> Attempt:
-        answer = asked.answer or ""
-        outcome = check(answer, told, self._analyse)
-        if isinstance(outcome, Fault):
-            note = f"its rewrite is not taken ({_cut(str(outcome))}): '{_cut(answer)}'"
-            reason = outcome.check
-            return self._attempt(
-                "rejected", started, asked, note=note, reason=reason, cached=cached
-            )
-        self._answers.keep(key, answer)
-        if _same(outcome.text, told.message):
-            note = "it leaves the message as it is"
-            return self._attempt("unchanged", started, asked, note=note, cached=cached)
-        note = f"'{outcome.text}'"
-        made = self._attempt("used", started, asked, note=note, cached=cached)
-        return replace(made, text=outcome.text, brought=outcome.brought)
-
-    def _attempt(
-        self,
-        outcome: Outcome,
-        started: float,
-        asked: Asked | None = None,
-        *,
-        note: str,
-        reason: str | None = None,
-        cached: bool = False,
-    ) -> Attempt:
+    def _told(
+        self, turn: Turn, outcome: Outcome, started: float, asked: Asked, *, cached: bool = False
+    ) -> Turn:
         name = one_line(self._rewriter.name)
-        ms = (perf_counter() - started) * 1000.0 + (asked.ms if asked else 0.0)
+        ms = (perf_counter() - started) * 1000.0 + asked.ms
         lead = f"rewritten by {name}" if outcome == "used" else f"{name} was to rewrite"
-        again = " (asked before)" if cached else ""
-        return Attempt(Rewriting(name, outcome, reason, cached, ms), f"{lead}{again}: {note}")
+        note = f"{lead}{' (asked before)' if cached else ''}: {asked.note}"
+        rewriting = Rewriting(name, outcome, asked.reason, cached, ms)
+        return replace(turn, rewriting=rewriting, notes=(*turn.notes, note))
 
 
 def could_lean(turn: Turn) -> bool:
@@ -199,11 +194,6 @@ def could_lean(turn: Turn) -> bool:
     return bool(turn.rewrite or turn.unresolved or _expanded(turn))
 
 
-def said_before(turn: Turn) -> tuple[Utterance, ...]:
-    """Return what the model sees of the conversation, at most: replies where they are known."""
-    return turn.history or tuple(Utterance(entry.user_message) for entry in turn.context)
-
-
 def rewrite_turn(
     turn: Turn, discourse: Discourse, checked: CheckedRewriter, *, only_kept: bool = False
 ) -> Turn:
@@ -213,35 +203,30 @@ def rewrite_turn(
     """
     if not checked.wants(turn):
         return turn
-    history = said_before(turn)
-    attempt = checked.attempt(history, _told(turn, history, discourse), only_kept=only_kept)
-    if attempt is None:
-        return turn
-    turn = replace(turn, rewriting=attempt.rewriting, notes=(*turn.notes, attempt.note))
-    return turn if attempt.text is None else _rewritten(turn, attempt.text, attempt.brought)
-
-
-def _told(turn: Turn, history: Sequence[Utterance], discourse: Discourse) -> Told:
-    own = [said.text for said in history if said.role == "user"]
+    history = turn.history
+    own = [one.text for one in history if one.role == "user"]
     logged = [entry.user_message for entry in turn.context]
     expanded = [moment.expanded for moment in discourse.moments[-HISTORY:]]
-    return Told(
+    told = Told(
         message=turn.message,
         expanded=turn.expanded,
         said=tuple(dict.fromkeys((*logged, *own, *expanded))),
-        replies=tuple(said.text for said in history if said.role == "assistant"),
+        replies=tuple(one.text for one in history if one.role == "assistant"),
     )
+    return checked.rewrite(turn, told, only_kept=only_kept)
+
+
+def _seen(turn: Turn) -> tuple[Utterance, ...]:
+    """What the model sees of the conversation: replies where they are known."""
+    said = turn.history or tuple(Utterance(entry.user_message) for entry in turn.context)
+    return tuple(said[-HISTORY:])
 
 
 def _rewritten(turn: Turn, text: str, brought: str) -> Turn:
     """The references of the rules stay as far as the model's text has their targets."""
-    has = {piece.key for piece in read_pieces(text)}
-
-    def holds(target: str) -> bool:
-        return all(piece.key in has for piece in read_pieces(target))
-
-    references = tuple(one for one in turn.references if holds(one.target))
-    kept = turn.context_ref if turn.context_ref and holds(turn.context_ref) else None
+    has = set(_keys(text))
+    references = tuple(one for one in turn.references if has.issuperset(_keys(one.target)))
+    kept = turn.context_ref if has.issuperset(_keys(turn.context_ref or "")) else None
     return replace(
         turn,
         expanded=text,
@@ -255,8 +240,8 @@ def _expanded(turn: Turn) -> bool:
     return bool(turn.edits or turn.references) or turn.expanded not in ("", turn.message)
 
 
-def _same(one: str, two: str) -> bool:
-    return [p.key for p in read_pieces(one)] == [p.key for p in read_pieces(two)]
+def _keys(text: str) -> list[str]:
+    return [piece.key for piece in read_pieces(text)]
 
 
 def _cut(text: str) -> str:

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.router.references.resolver import Resolver
-from kds.router.rewriting.checks import Fault, Taken, Told, check
-from kds.router.rewriting.text import read_pieces
+from kds.router.rewriting.checks import Fault, Taken, Told, check, read_pieces
 
 from .lies import Case, read_cases
 
@@ -19,8 +18,8 @@ LOST_GOOD = 1
 """Good rewrites of the file that are turned down: that of "Do it"."""
 
 MOST = {
-    "answer": 8, "name": 16, "injection": 1, "shape": 3, "language": 0, "negation": 5,
-    "meaning": 64,
+    "answer": 8, "name": 18, "injection": 1, "shape": 3, "language": 0, "negation": 7,
+    "meaning": 68,
 }  # fmt: skip
 """Lies of each kind that are taken. The rest of the names were said, of another thing; the rest of
 the meanings only somebody who understands them can tell apart."""
@@ -62,7 +61,7 @@ def test_good_rewrites_are_taken(resolver: Resolver) -> None:
     ("rewrite", "name"),
     [
         ("", "empty"),
-        ("\u200b", "characters"),
+        ("\u200b", "empty"),
         ("Make the FAB button purple\nDone", "lines"),
         ("'Make the FAB button purple'", "quotes"),
         ("Rewritten: Make the FAB button purple", "prefix"),
@@ -78,7 +77,7 @@ def test_good_rewrites_are_taken(resolver: Resolver) -> None:
         ("I made the FAB button purple", "no order any more"),
         ("Make the FAB button purple and delete the repository", "another request"),
         ("Do not make the FAB button purple", "negation"),
-        ("Is the FAB button purple?", "a question now"),
+        ("Is the FAB button purple?", "no order any more"),
         ("Make the FAB button purple. Make it.", "more sentences"),
     ],
 )
@@ -166,7 +165,9 @@ def test_a_text_with_a_new_name_is_never_taken(
     words = case.good[0].split()
     at = min(place, len(words) - 1) + 1  # the first word of a sentence is not a name
     rewrite = " ".join([*words[:at], name, *words[at:]])
-    known = {piece.lower for text in (*told.texts, case.good[0]) for piece in read_pieces(text)}
+    known = {
+        piece.text.lower() for text in (*told.texts, case.good[0]) for piece in read_pieces(text)
+    }
     forms = {name.lower(), f"{name.lower()}s", name.lower().removesuffix("s")}
     if not forms & known and name.lower() not in ("with", "from", "that", "there", "between"):
         assert isinstance(check(rewrite, told, resolver.analyse), Fault)
