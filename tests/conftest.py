@@ -256,7 +256,6 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.delenv("KDS_HOME", raising=False)
     monkeypatch.setenv("KDS_SERVICE_AUTO", "0")  # no test leaves a service behind
-    monkeypatch.setenv("KDS_PROGRESS", "off")  # no test depends on how busy the machine is
     for name in (*OUTSIDE, *(one for one in os.environ if one.startswith(("KDS_MODEL", "OTEL_")))):
         monkeypatch.delenv(name, raising=False)
 

@@ -62,7 +62,7 @@ def _run(block: Block, folder: Path, launchers: Path) -> str:
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     own = {"PATH": os.pathsep.join(scripts), "HOME": str(home), "USERPROFILE": str(home)}
-    environ = kept | own | {"KDS_SERVICE_AUTO": "0", "KDS_PROGRESS": "off"}
+    environ = kept | own | {"KDS_SERVICE_AUTO": "0"}
     done = subprocess.run(
         command, cwd=folder, env=environ, capture_output=True, text=True, timeout=TIMEOUT_S
     )

@@ -100,7 +100,7 @@ def _played(commands: Sequence[str]) -> list[tuple[str, str]]:
 
 def _on_a_terminal(command: str, folder: Path) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KDS_")}
-    own = {"KDS_SERVICE_AUTO": "0", "KDS_PROGRESS": "off", "TERM": "xterm-256color"}
+    own = {"KDS_SERVICE_AUTO": "0", "TERM": "xterm-256color"}
     program, *arguments = shlex.split(command)
     found = Path(sys.executable).with_name(program)
     ours, theirs = pty.openpty()

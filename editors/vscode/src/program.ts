@@ -72,7 +72,7 @@ export async function run(
 ): Promise<Ended> {
   const program = await findProgram(place);
   if (program === undefined) throw new NoProgramError();
-  const env = { ...process.env, KDS_PROGRESS: "off", NO_COLOR: "1" };
+  const env = { ...process.env, NO_COLOR: "1" };
   const { timeoutMs: timeout = 120_000, signal } = options;
   const how = { cwd: place.root, env, timeout, maxBuffer: 32_000_000, ...(signal && { signal }) };
   return new Promise((resolve, reject) => {

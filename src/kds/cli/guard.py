@@ -28,15 +28,11 @@ PIPE_CLOSED: Final = 128 + 13
 
 DEBUG: Final = "KDS_DEBUG"
 
-_NO_COMMAND: Final = "No such command"
 _NO_CHOICE: Final = re.compile(r"'(.*?)' is not one of")
 """How click words a value that an option does not have (click/types.py, Choice)."""
 
 _LINE_ENDS: Final = re.compile(r"\s*\n\s*")
 """click puts every choice of a missing argument on a line of its own."""
-
-_HELP_SHOWN: Final = getattr(click.exceptions, "NoArgsIsHelpError", ())
-"""A group called without a subcommand; click before 8.2 prints the help itself."""
 
 _EXPECTED: Final = (click.ClickException, KdsError, OSError)
 """What a user or the system can cause; anything else is a fault in KDS."""
@@ -118,7 +114,7 @@ def _explained(error: Exception) -> dict[str, object]:
         told = {"message": error.message, "where": error.where, "hint": error.hint}
         problems = problem_rows(error.problems) if isinstance(error, ConfigError) else []
         return told | ({"problems": problems} if problems else {})
-    if isinstance(error, _HELP_SHOWN):
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return {"message": "a subcommand is missing", "where": None, "hint": "see --help"}
     if os.environ.get(DEBUG) and not isinstance(error, click.ClickException):
@@ -158,28 +154,15 @@ def _usage_hint(error: click.UsageError) -> str:
         return error.hint
     if near := _near_choice(error):
         return f"did you mean '{near}'?"
-    if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
+    if error.ctx is None:
+        return "see the command's --help"
+    group, path = error.ctx.command, error.ctx.command_path
+    if isinstance(error, click.NoSuchOption) and error.ctx.parent is None:
         return "options of a command stand behind it: kds status --json"
-    if error.message.startswith(_NO_COMMAND) and error.ctx:
-        return _subcommand_hint(error.message, error.ctx)
-    return f"see {error.ctx.command_path} --help" if error.ctx else "see the command's --help"
-
-
-def _subcommand_hint(message: str, ctx: click.Context) -> str:
-    """What a group offers in place of a subcommand that it does not have."""
-    group, path = ctx.command, ctx.command_path
-    if not isinstance(group, click.Group):
-        return f"see {path} --help"
-    # By name only: getting each command would load everything that it needs.
-    hidden = {name for name, command in group.commands.items() if command.hidden}
-    names = [one for one in group.list_commands(click.Context(group)) if one not in hidden]
-    if message.startswith((f"{_NO_COMMAND} 'list'", f"{_NO_COMMAND} 'ls'")):
-        found = ((name, group.get_command(ctx, name)) for name in names)
-        for name, one in found:
-            if one and (one.help or "").startswith("List"):
-                return f"try {path} {name}"
-    alone = group.invoke_without_command and (group.help or "").startswith(("List", "Show"))
-    return f"{f'try {path} alone; it also' if alone else path} has: {', '.join(names)}"
+    if isinstance(group, click.Group) and error.message.startswith("No such command"):
+        names = (name for name, one in sorted(group.commands.items()) if not one.hidden)
+        return f"{path} has: {', '.join(names)}"
+    return f"see {path} --help"
 
 
 def _near_choice(error: click.UsageError) -> str | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from kds.cli.command import LateGroup, MessageCommand, Sections, command, flag
+from kds.cli.command import LateGroup, MessageCommand, Sections, command
 from kds.cli.guard import Refusal, complain, guarded, wants_json
 
 GROUPS: Final[Sections] = {
@@ -27,7 +27,7 @@ GROUPS: Final[Sections] = {
     "Set up": {
         "status": ("status:status", "Show workspace, service, memory, model and hook."),
         "config": ("config:config", "Show settings and where they come from; change them."),
-        "export": ("init:export", "Write skills, prompt files, agents or a plugin."),
+        "export": ("init:export_", "Write skills, prompt files, agents or a plugin."),
     },
     "Teach and test": {
         "prompts": ("prompts:prompts", "List, show, begin and check the prompt files."),
@@ -64,6 +64,7 @@ FORMER: Final[Mapping[str, str]] = {
     "intents": "prompts check --lint",
     "prompts render": "prompts show --render",
     "logs": "service logs",
+    "memory list": "memory show",
     "memory stats": "memory check",
     "memory rebuild": "memory check --rebuild",
     "memory backfill": "memory check --backfill",
@@ -77,6 +78,7 @@ FORMER: Final[Mapping[str, str]] = {
     "amnesia backups": "forget --backups",
     "amnesia": "forget",
     "context path": "context load --path",
+    "config list": "config",
     "docs list": "docs show",
     "team audit": "team list --audit",
     "team revoke": "kds team remove PERSON --token all",
@@ -93,8 +95,6 @@ user is told to do: where the first word is not a command. This goes with the ne
 OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 """With Python's own 700, garbage is collected hundreds of times while libraries are imported, and
 none is found: 5 % of the CPU time of a cold `kds route`."""
-
-PLAIN: Final = "--plain"
 
 
 class _Commands(MessageCommand, LateGroup):
@@ -121,8 +121,7 @@ class _Commands(MessageCommand, LateGroup):
     closing="`kds help COMMAND` explains one; `kds help topics` lists the pages to read.",
 )
 @click.version_option(None, "--version", package_name="kds-router", message="%(prog)s %(version)s")
-@flag("--plain", "No colours, no spinners, times in full: as in a pipe. May stand anywhere.")
-def app(*, plain: bool) -> None:
+def app() -> None:
     """Route developer chat: resolve what a message refers to, and pick the agent for it."""
 
 
@@ -140,9 +139,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _instead_of(arguments: Sequence[str], commands: Iterable[str]) -> str:
     """What an unknown first word may mean: a command like it, or a message to route."""
     words = [word for word in arguments if not word.startswith("-")]
-    if words[0] in {"completion", "completions"}:
-        shell = next((one for one in words[1:] if one in {"bash", "zsh", "fish"}), "bash")
-        return f"_KDS_COMPLETE={shell}_source kds: it prints the completion (kds help cli)"
     near = difflib.get_close_matches(words[0], list(commands), n=1)
     if near:
         return f"kds {near[0]}"
@@ -151,11 +147,7 @@ def _instead_of(arguments: Sequence[str], commands: Iterable[str]) -> str:
 
 
 def _spelled_out(arguments: Sequence[str]) -> list[str]:
-    """Put `--plain` first, the hidden subcommand in front of `#file:`, and new names for former."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    if PLAIN in arguments[:end]:
-        rest = [one for one in arguments[:end] if one != PLAIN]
-        return [PLAIN, *_spelled_out([*rest, *arguments[end:]])]
+    """Put the hidden subcommand in front of `#file:`, and new names for former ones."""
     if arguments and arguments[0].lstrip().startswith("#file:"):
         return ["invoke", *arguments]
     for count in (2, 1):

@@ -34,21 +34,11 @@ STDIN: Final = "-"
 COUNT: Final = click.IntRange(min=1)
 """A number of things: at least one."""
 
-_UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_SPAN: Final = re.compile(r"(\d{1,5})([hdw])", re.IGNORECASE)
+FILE: Final = click.Path(path_type=Path, dir_okay=False)
+PATH: Final = click.Path(path_type=Path)
 
-
-class NamedPath(click.Path):
-    """A path that is not empty: an unset variable of the shell would name the current folder."""
-
-    def __init__(self, **checks: bool) -> None:
-        super().__init__(path_type=Path, **checks)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path. Fails on "", and as click's own does."""
-        if value == "":
-            self.fail("the path is empty", param, ctx)
-        return super().convert(value, param, ctx)
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SPAN: Final = re.compile(r"(\d{1,6}(?:\.\d+)?)([smhdw]?)", re.IGNORECASE)
 
 
 def find_workspace(folder: Path | None) -> Workspace:
@@ -82,7 +72,7 @@ def _note_json(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
 workspace_option = click.option(
     "--workspace",
     "-w",
-    type=NamedPath(),
+    type=PATH,
     metavar="DIR",
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
     callback=_as_workspace,
@@ -128,15 +118,15 @@ def read_message(words: tuple[str, ...]) -> str:
 
 
 def read_span(text: str) -> timedelta:
-    """Read a duration. Raises Refusal.
+    """Read a duration; a number alone is seconds. Raises Refusal.
 
-    >>> [read_span(text).days for text in ("48h", "30d", " 2W ")]
-    [2, 30, 14]
+    >>> [str(read_span(text)) for text in ("90s", "1.5h", "30d", " 2W ", "0")]
+    ['0:01:30', '1:30:00', '30 days, 0:00:00', '14 days, 0:00:00', '0:00:00']
     """
     found = _SPAN.fullmatch(text.strip())
     if found is None:
-        raise Refusal(f"invalid duration '{text}'", "write 36h, 30d or 2w")
-    return int(found[1]) * _UNITS[found[2].lower()]
+        raise Refusal(f"invalid duration '{text}'", "write 90s, 30m, 36h, 30d or 2w")
+    return timedelta(**{_UNITS[found[2].lower() or "s"]: float(found[1])})
 
 
 def open_router(workspace: Workspace, *, log: bool) -> "kds.Router":
@@ -197,10 +187,8 @@ def start_now(workspace: Workspace) -> None:
         complain(f"the service was not started: {error.strerror or error}")
 
 
-def check_target(path: Path, *, apart: Path | None = None) -> None:
-    """Refuse a file that could not be written after the work, or is the input itself."""
-    if apart is not None and path.resolve() == apart.resolve():
-        raise Refusal(f"'{path}' is the file of examples itself", "write to another file")
+def check_target(path: Path) -> None:
+    """Refuse a file that could not be written after the work."""
     folder = path.absolute().parent
     if not folder.is_dir():
         raise Refusal(f"no such folder '{path.parent}'", "make it, or name another one")

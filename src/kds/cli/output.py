@@ -15,7 +15,7 @@ from kds.brain.clock import moment
 from kds.brain.context.origin import is_same_terminal, terminal_origin
 from kds.brain.turn import ContextEntry, Turn
 from kds.cli.command import asked_json
-from kds.cli.terminal import STYLES, Tone, asked_plain, coloured, marked, shown, toned
+from kds.cli.terminal import STYLES, Tone, coloured, marked, shown, toned
 from kds.router.intents.policy import ACT_MIN
 
 if TYPE_CHECKING:
@@ -26,13 +26,11 @@ SHOWN_ID: Final = 8
 
 COLUMNS: Final[Mapping[str, Tone]] = {
     "intent": "intent",
-    "expected": "ok",
-    "actual": "actual",
     "refers to": "resolved",
 }
 """Heading of a column -> the tone of its cells."""
 
-_LABEL: Final = 11
+_LABEL: Final = 10
 _PIPED_WIDTH: Final = 160
 _WHOLE: Final = frozenset({"id", "time", "at", "changed", "intent", "session"})
 """Columns that are not wrapped on a narrow terminal: the others make room."""
@@ -50,11 +48,9 @@ def say(value: object, shown: str | Callable[[], object]) -> None:
 
 def print_json(value: object) -> None:
     """Print ``value`` as JSON: one document and nothing else on stdout."""
+    # the escapes of the stream for what it cannot encode are JSON for lone surrogates alone
     plain = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") != "utf8"
-    text = json.dumps(value, ensure_ascii=plain, indent=2, default=_plain)
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        text = json.dumps(value, indent=2, default=_plain)
-    click.echo(text)
+    click.echo(json.dumps(value, ensure_ascii=plain, indent=2, default=_plain))
 
 
 def print_turn(turn: Turn) -> None:
@@ -81,7 +77,7 @@ def print_steps(turn: Turn) -> None:
 
 def print_line(label: str, text: str, *, tone: Tone = "label") -> None:
     """Print one labelled line; a terminal may wrap it, a pipe gets it whole."""
-    click.echo(toned(f"{label:<{_LABEL}}", tone) + text)
+    click.echo(toned(f"{label:<{_LABEL}} ", tone) + text)
 
 
 def print_lines(lines: Iterable[tuple[str, str]]) -> None:
@@ -103,10 +99,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, none: 
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(
-        file=sys.stdout, highlight=False, markup=False, emoji=False,
-        force_terminal=False if asked_plain() else None,
-    )  # fmt: skip
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = _PIPED_WIDTH
     colours = coloured()
@@ -118,15 +111,6 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, none: 
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
-
-
-def percent(share: float | None) -> str:
-    """A share for people; "-" when nothing counted.
-
-    >>> percent(0.5), percent(None)
-    ('50.0%', '-')
-    """
-    return "-" if share is None else f"{share:.1%}"
 
 
 def counted(count: int, noun: str) -> str:
@@ -184,15 +168,6 @@ def print_sessions(sessions: Iterable["Session"]) -> None:
     ]  # fmt: skip
     columns = ("id", "title", "changed", "messages", "tokens", "document")
     print_table(columns, rows, none="nothing is remembered")
-
-
-def write_json_lines(path: Path | None, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write what `--errors` asks for, one JSON object a line; nothing without it."""
-    if path is None:
-        return
-    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
 
 
 def _plain(value: Any) -> object:

@@ -1,4 +1,4 @@
-"""Progress of longer work, on stderr: a line in a pipe, a spinner or a bar on a terminal."""
+"""Progress of longer work: a spinner or a bar on a terminal's stderr, nothing in a pipe."""
 
 import os
 import sys
@@ -8,10 +8,7 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 
-import click
-
-from kds.brain.environment import switch
-from kds.cli.terminal import asked_plain, drawn_on, spelt
+from kds.cli.terminal import drawn_on, spelt
 
 if TYPE_CHECKING:  # 50 ms of imports: only a terminal that waits for something pays
     from rich.console import Console
@@ -22,18 +19,16 @@ SLOW_S: Final = 0.5
 
 REDRAW_S: Final = 0.1
 
-VARIABLE: Final = "KDS_PROGRESS"
-
 Item = TypeVar("Item")
 
 
 @contextmanager
 def slow(what: str) -> Iterator[Callable[[], None]]:
-    """Say what is being done once the block has taken a while; nothing when it is quick.
+    """Show a spinner once the block has taken a while.
 
-    The function that is yielded ends the notice early, when the first piece of an answer arrives.
+    The function that is yielded ends it early, when the first piece of an answer arrives.
     """
-    if not wanted():
+    if not _may_draw():
         yield lambda: None
         return
     notice = _Notice(what)
@@ -57,9 +52,8 @@ def reported(what: str) -> Iterator[Callable[[str, int, int], None]]:
 
     It is drawn by the reports, not by a thread: what is timed is not disturbed.
     """
-    if not (_may_draw() and _console().is_terminal):
-        with slow(what):
-            yield lambda what, done, total: None
+    if not _may_draw():
+        yield lambda what, done, total: None
         return
     from rich.markup import escape
     from rich.progress import Progress
@@ -88,42 +82,30 @@ def tracked(items: Iterable[Item], label: str, *, count: int | None = None) -> I
             tell(label, number, count)
 
 
-def wanted() -> bool:
-    """Whether to show anything: unless KDS_PROGRESS is off."""
-    return switch(VARIABLE) is not False and sys.stderr is not None
-
-
 class _Notice:
-    """The line or the spinner; shown by the thread of a timer, ended by the one that works."""
+    """A spinner: shown by the thread of a timer, ended by the one that works."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._may_draw = _may_draw()  # click's context is not there in the thread of the timer
         self._lock = Lock()
         self._over = False
         self._status: Status | None = None
 
     def show(self) -> None:
         with self._lock:
-            if self._over:
-                return
-            if not (self._may_draw and _console().is_terminal):
-                click.echo(f"kds: {self._what} ...", err=True)
-                return
-            self._status = _console().status(f"{self._what} ...")
-            self._status.start()
+            if not self._over:
+                self._status = _console().status(f"{self._what} ...")
+                self._status.start()
 
     def end(self) -> None:
         with self._lock:
             self._over = True
             if self._status is not None:
                 self._status.stop()
-                self._status = None
 
 
 def _may_draw() -> bool:
-    """Whether there may be a terminal to draw on, before rich is imported to look closer."""
-    return wanted() and not asked_plain() and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
+    return sys.stderr is not None and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
 
 
 def _console() -> "Console":

@@ -1,9 +1,9 @@
 """The two output streams: colours and times for people, and nothing that a terminal would obey.
 
-A pipe, and a terminal with `--plain`, gets the same information without colours, with times in
-full. `NO_COLOR` takes away the colours alone. Everything that a command prints goes through
-`guard_streams`: a cloned project names files, rules and sessions, and must not move the cursor, set
-the clipboard or reorder text. Pipes are spelt out as well, since `less -R` and `cat` pass it on.
+A pipe gets the same information without colours, with times in full; `NO_COLOR` takes away the
+colours alone. Everything that a command prints goes through `guard_streams`: a cloned project names
+files, rules and sessions, and must not move the cursor, set the clipboard or reorder text. Pipes
+are spelt out as well, since `less -R` and `cat` pass it on.
 """
 
 import os
@@ -13,11 +13,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, TextIO, cast
 
-import click
-
 from kds.brain.clock import moment, utc_now
 
-Tone = Literal["label", "ok", "problem", "note", "intent", "sure", "unsure", "actual", "resolved"]
+Tone = Literal["label", "ok", "problem", "note", "intent", "sure", "unsure", "resolved"]
 
 STYLES: Final[Mapping[Tone, str]] = {
     "label": "dim",
@@ -27,7 +25,6 @@ STYLES: Final[Mapping[Tone, str]] = {
     "intent": "bold cyan",
     "sure": "green",
     "unsure": "yellow",
-    "actual": "red",
     "resolved": "bold magenta",
 }
 """Tone -> style, in rich's words: the sixteen colours of the terminal's own theme."""
@@ -44,16 +41,10 @@ _OBEYED: Final = re.compile(
 _IN_A_PIPE: Final = re.compile(rf"\r\n|(?P<other>{_UNSAFE.pattern})")
 
 
-def asked_plain() -> bool:
-    """Whether `--plain` was given."""
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.find_root().params.get("plain"))
-
-
 def for_people(*, err: bool = False) -> bool:
-    """Whether the stream is a terminal, without `--plain`."""
+    """Whether the stream is a terminal."""
     stream = sys.stderr if err else sys.stdout
-    return stream is not None and stream.isatty() and not asked_plain()
+    return stream is not None and stream.isatty()
 
 
 def coloured(*, err: bool = False) -> bool:
@@ -81,18 +72,15 @@ def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def shown(at: datetime) -> str:
-    """A moment: `3 min ago` on a terminal, ISO 8601 in a pipe."""
+def shown(at: datetime | str) -> str:
+    """A moment: `3 min ago` on a terminal, ISO 8601 in a pipe. Other text is left as it is."""
+    if isinstance(at, str):
+        try:
+            found = datetime.fromisoformat(at)
+        except ValueError:
+            return at
+        at = found if found.tzinfo else found.replace(tzinfo=UTC)
     return ago(at, now=utc_now()) if for_people() else moment(at)
-
-
-def shown_text(at: str) -> str:
-    """The same for a moment that is text; text that is not a moment is left as it is."""
-    try:
-        found = datetime.fromisoformat(at)
-    except ValueError:
-        return at
-    return shown(found if found.tzinfo else found.replace(tzinfo=UTC)) if for_people() else at
 
 
 def ago(at: datetime, *, now: datetime) -> str:
@@ -124,15 +112,6 @@ def spelt(text: str, *, colours: bool = True) -> str:
     )
 
 
-def harmless(text: str) -> str:
-    r"""Return ``text`` without what a terminal obeys.
-
-    >>> harmless("red\x1b[31m\n")
-    'red[31m\n'
-    """
-    return _UNSAFE.sub("", text)
-
-
 class _Spelling:
     """Spells control characters out instead of passing them on to the stream ``below``."""
 
@@ -142,9 +121,6 @@ class _Spelling:
     def write(self, text: str, /) -> int:
         self.below.write(spelt(text, colours=self.below.isatty()))
         return len(text)
-
-    def isatty(self) -> bool:
-        return self.below.isatty()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.below, name)

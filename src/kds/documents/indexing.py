@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, Literal
 
@@ -31,26 +30,6 @@ PASSED_OVER: Final = frozenset(
     "node_modules __pycache__ venv site-packages kds-brain __MACOSX".split()
 )
 """Folders of tools: their files are not the documents of a project."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which files of a folder are wanted; patterns of names or of paths below the folder."""
-
-    globs: Sequence[str] = ()
-    """Only files that fit one of these; none: every file that can be read."""
-    excludes: Sequence[str] = ()
-    """Neither files nor folders that fit one of these."""
-
-    def takes(self, path: Path, root: Path) -> bool:
-        """Tell whether a file is wanted."""
-        if kind_of(path) is None or self.leaves_out(path, root):
-            return False
-        return not self.globs or _fits(path, root, self.globs)
-
-    def leaves_out(self, path: Path, root: Path) -> bool:
-        """Tell whether a file or folder is not wanted; hidden ones are not."""
-        return path.name.startswith(".") or _fits(path, root, self.excludes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +58,6 @@ def add_documents(
     store: Documents,
     paths: Sequence[Path],
     *,
-    choice: Choice | None = None,
     prune: bool = False,
     tell: Teller | None = None,
 ) -> Report:
@@ -87,7 +65,7 @@ def add_documents(
 
     Documents whose files have gone from these places are told, and removed with ``prune``.
     """
-    found = list(_found(paths, choice or Choice()))
+    found = list(_found(paths))
     known = {document.path: document for document in store.documents()}
     current = store.current_paths()
     outcomes: list[Outcome] = []
@@ -110,10 +88,10 @@ def add_documents(
     return Report(tuple(outcomes))
 
 
-def _found(paths: Sequence[Path], choice: Choice) -> Iterator[Path | DocumentError]:
+def _found(paths: Sequence[Path]) -> Iterator[Path | DocumentError]:
     seen: set[Path] = set()
     for path in paths:
-        for one in _named(path, choice):
+        for one in _named(path):
             if isinstance(one, DocumentError):
                 yield one
             elif one not in seen:
@@ -121,7 +99,7 @@ def _found(paths: Sequence[Path], choice: Choice) -> Iterator[Path | DocumentErr
                 yield one
 
 
-def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
+def _named(path: Path) -> Iterator[Path | DocumentError]:
     try:
         whole = path.resolve(strict=True)
         is_folder = whole.is_dir()
@@ -132,61 +110,26 @@ def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
         yield DocumentError(path, f"cannot be read: {error}", "check the path and its rights")
         return
     if is_folder:
-        yield from _below(whole, choice)
+        yield from _below(whole)
     else:
         yield whole
 
 
-def _below(root: Path, choice: Choice) -> Iterator[Path | DocumentError]:
-    """Yield the wanted files below a folder by name, and what cannot be looked at.
+def _below(root: Path) -> Iterator[Path | DocumentError]:
+    """Yield the readable files below a folder by name, and what cannot be looked at.
 
-    A link that leads out of the folder is reported and not followed; one that stays inside leads
-    to what is found anyway.
+    Links are not followed: in a cloned project they may lead anywhere.
     """
     errors: list[OSError] = []
     for folder, folders, files in os.walk(root, onerror=errors.append):
-        below = Path(folder)
-        links = [name for name in (*folders, *files) if (below / name).is_symlink()]
-        yield from _leading_out(sorted(below / name for name in links), root, choice)
-        folders[:] = sorted(
-            name
-            for name in set(folders) - {*links, *PASSED_OVER}
-            if not choice.leaves_out(below / name, root)
-        )
-        yield from (
-            below / name
-            for name in sorted(set(files) - set(links))
-            if choice.takes(below / name, root)
-        )
+        folders[:] = sorted(name for name in set(folders) - PASSED_OVER if name[0] != ".")
+        paths = (Path(folder, name) for name in sorted(files) if name[0] != ".")
+        yield from (one for one in paths if kind_of(one) is not None and not one.is_symlink())
     for error in errors:
         reason = error.strerror or type(error).__name__
         path = Path(error.filename or root)
         hint = "check the folder and its permissions"
         yield DocumentError(path, f"cannot be read: {reason}", hint)
-
-
-def _leading_out(links: Sequence[Path], root: Path, choice: Choice) -> Iterator[DocumentError]:
-    for link in links:
-        try:
-            target = link.resolve(strict=True)
-        except (OSError, RuntimeError):  # leads nowhere, or in a circle
-            continue
-        is_dir = target.is_dir()
-        wanted = not choice.leaves_out(link, root) if is_dir else choice.takes(link, root)
-        if wanted and not target.is_relative_to(root.resolve()):
-            yield DocumentError(
-                link, "is a link that leads out of the folder", "name its target, to add that"
-            )
-
-
-def _fits(path: Path, root: Path, patterns: Sequence[str]) -> bool:
-    below = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-    return any(
-        fnmatchcase(name, pattern)
-        for one in patterns
-        for pattern in (one.rstrip("/"), one.rstrip("/").removeprefix("**/"))
-        for name in (path.name, below)
-    )
 
 
 def _add(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
@@ -205,7 +148,6 @@ def _add(store: Documents, path: Path, known: Document | None, *, fresh: bool) -
 
 
 def _read(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
-    _check_name(path)
     if known is not None and fresh and _is_untouched(path, known):
         return Outcome(path, "unchanged", known)
     data, source = read_source(path)
@@ -215,14 +157,6 @@ def _read(store: Documents, path: Path, known: Document | None, *, fresh: bool) 
     content = read_document(path, data)
     stored = store.put(content, source)
     return Outcome(path, "replaced" if known else "added", stored, notes=content.notes)
-
-
-def _check_name(path: Path) -> None:
-    """Raise DocumentError for a name that cannot be stored."""
-    try:
-        str(path).encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise DocumentError(path, "has a name that is not UTF-8", "rename it") from error
 
 
 def _is_untouched(path: Path, known: Document) -> bool:

@@ -147,12 +147,6 @@ def test_list_and_show_print_what_there_is(docs: Run) -> None:
     outline = docs("show", "agreement.md").out
     assert "Section 2.01 Payments" in outline
     assert "1 page" in docs("show", "paper.pdf").out
-    text = docs("show", "agreement", "--section", "2.1").out
-    assert text == (
-        "Section 2.01 Payments\n\nPayments are due ten days after each Determination Date.\n"
-    )
-    by_title = docs("show", "agreement", "--section", "payments", "--json")
-    assert data(by_title)["sections"][0]["number"] == "2.01"
     assert data(docs("show", "agreement", "--json"))["outline"][1]["title"] == ("Definitions")
 
 
@@ -160,7 +154,6 @@ def test_list_and_show_print_what_there_is(docs: Run) -> None:
     ("arguments", "said"),
     [
         (["show", "nothing"], "there is no document 'nothing'"),
-        (["show", "agreement", "--section", "9.9"], "has no section '9.9'"),
         (["search", "fee", "--only", "nothing"], "no document 'nothing'"),
         (["search", " "], "fix: say what to look for"),
     ],
@@ -177,9 +170,7 @@ def test_search_prints_citation_text_and_reasons(docs: Run) -> None:
     assert "1. 1.00  Servicing Agreement, Section 1.01 Definitions > Closing Date" in out
     assert '**"Closing Date"** means June 1, 2024.' in out
     assert "defines 'Closing Date'" in out
-    preferred = data(docs("search", "Closing Date", "--doc", "agreement", "--json"))
-    assert preferred["hits"][0]["bias"] == 1.15
-    assert preferred["concepts"] == ["Closing Date"]
+    assert data(docs("search", "Closing Date", "--json"))["concepts"] == ["Closing Date"]
     inside = data(docs("search", "date days", "--only", "handbook", "--json"))
     assert {Path(hit["path"]).name for hit in inside["hits"]} == {"handbook.txt"}
     assert docs("search", "xylophone").out == "nothing was found\n"
@@ -235,7 +226,6 @@ def test_what_a_terminal_obeys_is_not_printed(docs: Run, shelf: Path) -> None:
     text = "# Odd\u009b31m\u202e title\n\nRed\x1b[31m \u009b2J words \u2066turned\u202e around.\n"
     (shelf / "odd.md").write_text(text)
     docs("add", str(shelf))
-    for call in (("search", "red words turned"), ("show", "odd.md"), ("list",),
-                 ("show", "odd.md", "--section", "Odd")):  # fmt: skip
+    for call in (("search", "red words turned"), ("show", "odd.md"), ("show",)):
         printed = docs(*call).out
         assert not set("\x1b\u009b\u202e\u2066") & set(printed), call

@@ -1,4 +1,4 @@
-"""How the command line looks: on a terminal, with --plain, with NO_COLOR, and in a pipe."""
+"""How the command line looks: on a terminal, with NO_COLOR, and in a pipe."""
 
 import io
 import re
@@ -7,9 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from kds.cli.commands.talk import Prose
-from kds.cli.main import app, main
 
 from ..conftest import Result
 
@@ -45,16 +42,6 @@ def test_a_terminal_gets_colours_and_relative_times(logged: Call) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize("arguments", ["--plain context load", "context load --plain"])
-def test_plain_is_what_a_pipe_gets_wherever_it_stands(
-    logged: Call, monkeypatch: pytest.MonkeyPatch, arguments: str
-) -> None:
-    plain = logged(*arguments.split()).out
-    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: False)
-    assert plain == logged("context", "load").out
-
-
-@pytest.mark.usefixtures("terminal")
 def test_no_color_takes_the_colours_alone(logged: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     out = logged("context", "load").out
@@ -81,36 +68,9 @@ def test_an_error_says_its_fix_in_the_palette(kds_call: Call) -> None:
     assert ANSI.sub("", err).splitlines()[1].startswith("  fix: ")
 
 
-def test_markdown_is_rendered_by_paragraphs_and_code_stays_whole(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    began: list[str] = []
-    prose = Prose(lambda: began.append("!"), rendered=True)
-    prose.add("# Plan\n\n**bold** te")
-    first = capsys.readouterr().out
-    assert "Plan" in first
-    assert "bold" not in first
-    prose.add("xt\n\n```python\nx = 1\n\n")
-    assert "x = 1" not in capsys.readouterr().out
-    prose.add("y = 2\n```\n")
-    prose.end()
-    rest = capsys.readouterr().out
-    assert "x = 1" in rest
-    assert "y = 2" in rest
-    assert "**" not in rest
-    assert began
-
-
 def test_a_chat_takes_its_first_message_as_an_argument(
     fitted_workspace: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     out = kds_call("chat", "I", "want", "to", "add", "a", "FAB", "button").out
     assert out.startswith("message    I want to add a FAB button\n")
-
-
-def test_plain_behind_two_dashes_is_a_word_of_the_message() -> None:
-    assert "plain" in [one.name for one in app.params]
-    with pytest.raises(SystemExit) as stop:
-        main(["route", "--no-log", "--json", "--", "--plain"])
-    assert stop.value.code == 0

@@ -277,13 +277,11 @@ def test_an_export_comes_back_the_same(memory: Run, workspace: Path, memory_file
     assert "```python\ndef get_user_name(uid):" in text
 
 
-def test_importing_what_is_here_copies_it_or_leaves_it_out(memory: Run, staging: Session) -> None:
+def test_importing_what_is_here_copies_it(memory: Run, staging: Session) -> None:
     memory("export", "staging", "--to", "one.json")
     copy = memory("import", "one.json")
     assert "imported 1 session, 4 messages" in copy.out
     assert len(data(memory("show", "--json"))) == 3
-    skipped = memory("import", "one.json", "--skip-known")
-    assert skipped.out.startswith("imported 0 sessions, 0 messages")
 
 
 def test_an_import_reads_a_pipe(memory: Run, kds_spawn: Run) -> None:

@@ -62,7 +62,7 @@ def test_references_of_one_terminal_never_resolve_to_the_other(fitted_workspace:
         assert other.route("Make it responsive") == "Make the login page responsive"
         assert "Make the login page smaller" in other.kds("ask", "Make it smaller")
         assert "Make the FAB button bigger" in one.kds("ask", "Make it bigger")
-        whose = one.kds("context", "load", "--plain")
+        whose = one.kds("context", "load")
         assert "here" in whose
         assert "terminal" in whose
     lines = _lines(fitted_workspace)

@@ -115,18 +115,9 @@ def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: 
     first = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
     times = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
     again = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
-    assert {file["action"] for file in first["files"]} == {"write"}
+    assert {file["state"] for file in first["files"]} == {"new"}
     assert {file["state"] for file in again["files"]} == {"current"}
     assert {path: path.stat().st_mtime_ns for path in times} == times
-
-
-def test_a_dry_run_tells_when_a_real_one_would_be_refused(workspace: Path, kds_call: Call) -> None:
-    Path("out/kds").mkdir(parents=True)
-    Path("out/kds/SKILL.md").write_text("mine")
-    shown = kds_call("export", "skills", "--to", "out", "--dry-run")
-    assert shown.code == 0
-    assert "keep       out/kds/SKILL.md (foreign)" in shown.out
-    assert shown.out.endswith("and without it neither, as 1 file is in the way\n")
 
 
 @pytest.mark.parametrize(
@@ -165,26 +156,6 @@ def test_an_untouched_older_file_is_replaced_and_line_ends_do_not_matter(
     path.write_bytes(older.replace("\n", "\r\n").encode())
     assert kds_call("export", "skills", "--to", "out").code == 0
     assert path.read_bytes() == text.encode()
-
-
-def test_what_has_no_prompt_any_more_goes_if_it_is_untouched(
-    workspace: Path, kds_call: Call
-) -> None:
-    prompt = _agent(workspace, "artist")
-    kept = _agent(workspace, "painter", intent="PAINT")
-    kds_call("export", "skills", "--to", "out")
-    Path("out/kds-painter/SKILL.md").write_text(
-        Path("out/kds-painter/SKILL.md").read_text() + "mine"
-    )
-    Path("out/other").mkdir()
-    Path("out/other/SKILL.md").write_text("---\nname: other\n---\n")
-    prompt.unlink()
-    kept.unlink()
-    done = kds_call("export", "skills", "--to", "out")
-    assert done.code == 0
-    assert not Path("out/kds-artist").exists()
-    assert Path("out/kds-painter/SKILL.md").exists(), "changed by hand"
-    assert Path("out/other/SKILL.md").exists()
 
 
 def test_prompt_files_ask_for_the_message(workspace: Path, kds_call: Call) -> None:
@@ -269,7 +240,7 @@ def test_what_cannot_be_read_or_written_is_refused(workspace: Path, kds_call: Ca
 
 
 @pytest.mark.parametrize("link", ["out", "out/kds", "out/kds/SKILL.md", "made", "made/out/kds"])
-@pytest.mark.parametrize("option", [(), ("--force",), ("--dry-run",)])
+@pytest.mark.parametrize("option", [(), ("--force",)])
 def test_an_export_does_not_write_through_a_link(
     workspace: Path, kds_call: Call, tmp_path: Path, link: str, option: tuple[str, ...]
 ) -> None:

@@ -1,7 +1,5 @@
 """`kds init` on real folders: what it writes, what it leaves alone, and the way back."""
 
-import hashlib
-import io
 import json
 import os
 import shutil
@@ -14,8 +12,6 @@ import pytest
 import yaml
 from skills_ref.validator import validate_metadata
 
-from kds.brain.installation import install_line
-from kds.cli.commands.init import init
 from kds.clients.generated import digest_in, digest_of
 
 from .conftest import Project, Snapshot, read
@@ -273,28 +269,6 @@ def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(
-    ("answer", "hook", "mcp"),
-    [("\n", True, False), ("mcp\n", False, True), ("fax\nboth\n", True, True)],
-)
-def test_at_a_terminal_it_asks_for_hook_or_mcp(
-    project: Project, monkeypatch: pytest.MonkeyPatch, answer: str, hook: bool, mcp: bool
-) -> None:
-    shown = Terminal()
-    monkeypatch.setattr("sys.stdin", Terminal(answer))
-    monkeypatch.setattr("sys.stdout", shown)
-    monkeypatch.chdir(project.folder)
-    init.main(["--client", "claude"], standalone_mode=False)
-    assert "one is enough" in shown.getvalue()
-    assert Path(".claude/settings.json").exists() is hook
-    assert Path(".mcp.json").exists() is mcp
-
-
 @pytest.mark.parametrize(
     ("arguments", "hook", "mcp"),
     [
@@ -315,281 +289,7 @@ def test_one_way_is_enough_unless_both_are_asked_for(
     assert Path(".mcp.json").exists() is mcp
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("claude", "--no-mcp"), ("claude", "--no-hook"), ("claude", "--json"), ("cursor",)],
-)
-def test_nothing_is_asked_that_is_known(
-    project: Project, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal("it would be read as an answer"))
-    shown = Terminal()
-    monkeypatch.setattr("sys.stdout", shown)
-    monkeypatch.chdir(project.folder)
-    init.main(["--client", *arguments], standalone_mode=False)
-    assert "one is enough" not in shown.getvalue()
-
-
-@pytest.mark.parametrize(
-    "order", [("claude", "vscode"), ("vscode", "claude"), ("vscode", "claude", "copilot")]
-)
-@pytest.mark.parametrize("option", ["--start", "--no-mcp"])
-def test_vs_code_has_a_hook_of_its_own_beside_that_of_claude_code(
-    project: Project, order: tuple[str, ...], option: str
-) -> None:
-    project.init(*order[:2], option)
-    for client in order:
-        project.init(client, option)
-    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
-    assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
-    assert len(list(Path(".github/hooks").iterdir())) == 1
-    project.init("--undo")
-    assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
-
-
-def test_a_user_wide_hook_of_claude_is_not_doubled(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = tmp_path / "claude-home"
-    home.mkdir()
-    hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "kds-hook"}]}]}
-    (home / "settings.json").write_text(json.dumps({"hooks": hooks}))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
-    done = project.init("claude", "copilot")
-    assert any("has one for all projects" in note for note in done["notes"])
-    assert not Path(".claude/settings.json").exists()
-    assert Path(".github/hooks/kds.json").exists()
-
-
-def test_who_has_the_files_and_not_kds_sees_nothing(project: Project, tmp_path: Path) -> None:
-    project.write(".codex/hooks.json", '{"hooks": {}}')
-    project.write(".claude/settings.json", json.dumps(
-        {"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "kds-hook || true"}]}]}}
-    ))  # fmt: skip
-    project.init("claude", "codex", "gemini", "copilot")
-    for name in (".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"):
-        for command in {one for each in _commands(name).values() for one in each}:
-            done = subprocess.run(
-                ["/bin/sh", "-c", command], env={"PATH": str(tmp_path)}, capture_output=True
-            )
-            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), name
-
-
-def test_programs_of_an_environment_go_into_the_local_settings(
-    project: Project, programs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    environment = tmp_path / "my env"
-    shutil.copytree(programs, environment / "bin", symlinks=True)
-    (environment / "pyvenv.cfg").write_text("")
-    monkeypatch.setenv("PATH", str(environment / "bin"))
-    monkeypatch.setattr("sys.executable", str(environment / "bin" / "python"))
-    done = project.init("claude", *BOTH, "--skills")
-    assert not Path(".claude/settings.json").exists()
-    (command,) = _commands(".claude/settings.local.json")["UserPromptSubmit"]
-    assert command == f"'{environment}/bin/kds-hook' 2>/dev/null || true"
-    skill = Path(".claude/skills/kds/SKILL.md")
-    assert f"run `'{environment}/bin/kds' route --json 'MESSAGE'`" in skill.read_text()
-    assert f"Bash('{environment}/bin/kds' route *)" in _front(str(skill))["allowed-tools"]
-    assert read(".mcp.json")["mcpServers"]["kds"]["command"] == f"{environment}/bin/kds"
-    assert any("do not commit" in note for note in done["notes"])
-    assert ".claude/settings.local.json\n" in Path(".gitignore").read_text()
-    monkeypatch.setenv("PATH", str(programs))
-    project.init("claude", *BOTH)
-    assert not Path(".claude/settings.local.json").exists()
-    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
-    assert "run `kds route --json 'MESSAGE'`" in skill.read_text()
-
-
-def test_programs_that_are_nowhere_are_an_error(
-    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    refused = project.try_init("claude")
-    assert refused.code == 2
-    assert install_line(tool="pipx install") in refused.err
-
-
-def test_the_copilot_servers_stay_in_their_file(project: Project) -> None:
-    project.write(".github/mcp.json", '{"mcpServers": {}}')
-    project.init("copilot", *BOTH)
-    assert "kds" in read(".github/mcp.json")["mcpServers"]
-    assert not Path(".mcp.json").exists()
-    done = project.init("claude", "copilot", *BOTH)
-    assert any("move your servers there" in note for note in done["notes"])
-    assert "kds" in read(".mcp.json")["mcpServers"]
-
-
-def test_clients_are_found_by_what_they_leave_and_by_their_programs(
-    project: Project, programs: Path
-) -> None:
-    refused = project.try_init()
-    assert refused.code == 2
-    assert "--client claude" in refused.err
-    (project.folder / ".github" / "workflows").mkdir(parents=True)
-    assert project.try_init().code == 2, ".github alone is no sign of Copilot"
-    project.write("CLAUDE.md", "")
-    (project.folder / ".vscode").mkdir()
-    (programs / "cursor").symlink_to(programs / "kds")
-    assert project.init()["clients"] == [
-        {"client": "claude", "because": "CLAUDE.md"},
-        {"client": "vscode", "because": ".vscode"},
-        {"client": "cursor", "because": "`cursor` on the PATH"},
-    ]
-
-
-def test_a_workspace_below_kds_belongs_to_the_project_above(project: Project) -> None:
-    shutil.rmtree("kds-brain")
-    Path("KDS/kds-brain").mkdir(parents=True)
-    project.init("claude")
-    assert Path(".claude/settings.json").exists()
-    assert "KDS/kds-brain/*\n" in Path(".gitignore").read_text()
-
-
-def test_all_files_that_cannot_be_worked_with_are_named_at_once(project: Project) -> None:
-    shutil.rmtree("kds-brain")
-    project.write(".claude/settings.json", '{\n  "hooks": [1,\n}')
-    project.write(".vscode/mcp.json", "{}")
-    project.write(".mcp.json", '{"mcpServers": {"kds": {"command": "other"}}}')
-    Path(".gitignore").write_bytes(b"\xff\n")
-    before = Snapshot.of(project.folder, without="-")
-    refused = project.try_init(*ALL)
-    assert refused.code == 2
-    assert f"{project.folder}/.claude/settings.json:3: invalid JSON" in refused.err
-    assert f"{project.folder}/.mcp.json:1: an MCP server named 'kds' is there" in refused.err
-    assert f"{project.folder}/.gitignore:1: is not UTF-8 text" in refused.err
-    assert refused.err.count("fix:") == 3
-    assert Snapshot.of(project.folder, without="-") == before
-
-
-def test_a_link_out_of_the_project_is_refused(project: Project, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    Path(".claude").symlink_to(tmp_path / "elsewhere")
-    refused = project.try_init("claude")
-    assert refused.code == 2
-    assert "is reached by a link that leaves the project" in refused.err
-    assert list((tmp_path / "elsewhere").iterdir()) == []
-
-
-def test_a_link_within_the_project_stays_one(project: Project) -> None:
-    project.write("config/mcp.json", "{}")
-    Path(".mcp.json").symlink_to("config/mcp.json")
-    project.init("claude", *BOTH)
-    assert Path(".mcp.json").is_symlink()
-    assert "kds" in read("config/mcp.json")["mcpServers"]
-    project.init("--undo")
-    assert Path("config/mcp.json").read_text() == "{}"
-
-
-def test_a_read_only_file_is_refused_and_a_mode_is_kept(project: Project) -> None:
-    path = project.write(".mcp.json", "{}")
-    path.chmod(0o444)
-    refused = project.try_init("claude", *BOTH)
-    assert refused.code == 2
-    assert f"{path}: cannot write it: the file is read-only" in refused.err
-    path.chmod(0o640)
-    project.init("claude", *BOTH)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-
-
-def test_a_damaged_record_does_not_count(project: Project) -> None:
-    project.init("claude", *BOTH)
-    Path("kds-brain/init/record.json").write_text("{")
-    assert "was not written here" in project.init("--undo")["notes"][0]
-    assert Snapshot.of(project.folder).files == {}
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _foreign_record(project: Project, name: str, before: str, after: str) -> None:
-    """A record as somebody may put it into a project that others clone."""
-    file = {"kind": "settings", "before": f"{_digest(before)[:16]}.before", "after": _digest(after)}
-    record = {"files": {name: file, "../secret": file}, "folders": ["../empty", "src"]}
-    project.write("kds-brain/init/record.json", json.dumps(record)).chmod(0o600)
-    project.write(f"kds-brain/init/{file['before']}", before).chmod(0o600)
-
-
-def test_a_copy_that_is_not_the_one_kept_is_refused(project: Project) -> None:
-    project.write(".mcp.json", "{}")
-    project.init("claude", "--mcp")
-    project.write(f"kds-brain/init/{_digest('{}')[:16]}.before", "another")
-    assert "it was changed since" in project.try_init("--undo").err
-    assert "kds" in read(".mcp.json")["mcpServers"]
-
-
-EVIL = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "evil"}]}]}}'
-
-
-@pytest.mark.parametrize("theirs", ["{}", '{"hooks": {}}', '{"permissions": {"deny": ["Bash"]}}'])
-def test_a_record_that_was_not_written_here_restores_and_removes_nothing(
-    project: Project, theirs: str
-) -> None:
-    for folder in (project.folder.parent / "empty", project.folder / "src"):
-        folder.mkdir(exist_ok=True)
-    project.write("../secret", theirs)
-    project.write(".claude/settings.json", theirs)
-    _foreign_record(project, ".claude/settings.json", EVIL, theirs)
-    before = Snapshot.of(project.folder)
-    assert "record.json was not written here" in project.init("--undo")["notes"][0]
-    assert Snapshot.of(project.folder) == before
-    project.init("claude")
-    project.init("--undo")
-    assert Snapshot.of(project.folder) == before
-    assert (project.folder.parent / "secret").read_text() == theirs
-    assert (project.folder.parent / "empty").is_dir()
-
-
-def test_a_project_that_was_moved_loses_what_is_of_kds_and_keeps_its_copies(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _settle(project)
-    before = Snapshot.of(project.folder)
-    project.init(*ALL)
-    moved = tmp_path / "moved"
-    project.folder.rename(moved)
-    monkeypatch.chdir(moved)
-    project.init("--undo")
-    gone = {".cursor/mcp.json": [b"{}"]}
-    assert Snapshot.of(moved).words() | gone == before.words(), "without a record bare files go"
-    assert list((moved / "kds-brain" / "init").glob("*.before"))
-
-
-def test_a_setup_without_a_receipt_is_renewed_and_taken_back(project: Project) -> None:
-    _settle(project)
-    before = Snapshot.of(project.folder)
-    project.init(*ALL)
-    record = Path("kds-brain/init/record.json")
-    record.write_text(f"{record.read_text()}\n")
-    hooks = Path(".claude/settings.json")
-    hooks.write_text(hooks.read_text().replace("kds-hook", "/old/bin/kds-hook"))
-    project.init(*ALL)
-    project.init("--undo")
-    gone = {".cursor/mcp.json": [b"{}"]}
-    assert Snapshot.of(project.folder).words() | gone == before.words()
-
-
-def test_a_link_into_version_control_is_refused(project: Project) -> None:
-    project.write(".git/config", "predictable")
-    Path(".mcp.json").symlink_to(".git/config")
-    refused = project.try_init("claude", "--mcp")
-    assert "is reached by a link into the files of version control" in refused.err
-    assert Path(".git/config").read_text() == "predictable"
-
-
-@pytest.mark.parametrize("arguments", [("--undo",), ("claude",)])
-def test_a_folder_of_records_that_is_a_link_is_refused(
-    project: Project, tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "x.before").write_text("mine")
-    Path("kds-brain/init").symlink_to(tmp_path / "elsewhere")
-    assert "it is a link" in project.try_init(*arguments).err
-    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["x.before"]
-
-
-def test_in_a_subfolder_the_top_of_the_repository_is_named_and_set_up_when_it_is_agreed_to(
+def test_in_a_subfolder_the_top_of_the_repository_is_named(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree("kds-brain")
@@ -679,28 +379,12 @@ def test_what_init_wrote_is_a_sign_of_an_assistant(project: Project) -> None:
     ]
 
 
-def test_a_dry_run_lists_new_skills_and_shows_them_when_asked(project: Project) -> None:
-    project.write(".mcp.json", "{}")
-    shown = project.try_init("claude", *BOTH, "--skills", "--dry-run").out
-    assert "+++ b/.mcp.json" in shown
-    assert "SKILL.md" not in shown
-    assert ".claude/skills/ (1 skill)" in shown
-    assert "--full shows the text of 1 generated file" in shown
-    assert len(shown.splitlines()) < 80
-    full = project.try_init("claude", *BOTH, "--skills", "--dry-run", "--full").out
-    assert full.count("+++ b/.claude/skills/") == 1
-    refused = project.try_init("claude", *BOTH, "--full")
-    assert (refused.code, "add --dry-run" in refused.err) == (2, True)
-
-
 def test_a_dry_run_has_its_diffs_as_json_too(project: Project) -> None:
     project.write(".mcp.json", "{}")
     words = ("claude", *BOTH, "--skills", "--dry-run")
     rows = {row["path"]: row["diff"] for row in project.init(*words)["files"]}
     assert rows[".mcp.json"].startswith("--- a/.mcp.json\n+++ b/.mcp.json\n")
-    assert rows[".claude/skills/kds/SKILL.md"] is None
-    full = project.init(*words, "--full")["files"]
-    assert all(row["diff"] for row in full)
+    assert "+++ b/.claude/skills/kds/SKILL.md" in rows[".claude/skills/kds/SKILL.md"]
     assert "diff" not in project.init("claude", *BOTH)["files"][0]
 
 
@@ -708,7 +392,7 @@ def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(project:
     project.init("claude")
     project.kds("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
     first = project.try_init("--undo").out
-    assert f"{project.folder}/kds-brain stays, with the conversations" in first
+    assert f"{project.folder}/kds-brain stays, with conversations" in first
     assert "kds service stop" not in first
     assert first.endswith("taken back; restart the assistants\n")
     assert project.try_init("--undo").out.endswith("nothing to undo here\n")

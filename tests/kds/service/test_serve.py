@@ -18,7 +18,7 @@ from kds.service.service_client import ServiceAddress
         (("--http", "example.com:80"), "'example.com' is not this machine's loopback address"),
         (("--http", "http"), "'http' names no port"),
         (("--http", "70000"), "'70000' names no port"),
-        (("--idle-timeout", "soon"), "invalid time 'soon'"),
+        (("--idle-timeout", "soon"), "invalid duration 'soon'"),
         (("--workspace", "nowhere"), "no such folder"),
     ],
 )

@@ -1,32 +1,29 @@
 """`kds docs`: the documents of a workspace."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
-from kds.brain.documents.content import number_key
-from kds.brain.documents.store import DocumentPlace, Documents
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import ALL, Document, DocumentHit, DocumentRecall, Section
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, flag, group, option
+from kds.cli.command import command, flag, group, option
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, pass_on
 from kds.cli.options import (
-    NamedPath,
+    PATH,
     changing,
     common_options,
     embeddings_option,
     looking,
     search_embedder,
 )
-from kds.cli.output import counted, fields, print_json, print_line, print_lines, print_table, say
+from kds.cli.output import counted, fields, print_line, print_lines, print_table, say
 from kds.cli.progress import reported, slow
-from kds.cli.terminal import harmless
-from kds.documents.indexing import Choice, Report, State, add_documents
+from kds.documents.indexing import Report, State, add_documents
 
 NOTHING: Final = "no documents have been added"
 
@@ -49,23 +46,17 @@ def docs() -> None:
 
 @command(
     "kds docs add handbook.md agreement.pdf",
-    "kds docs add contracts/ --glob '*.docx' --exclude drafts",
     "kds docs add contracts/ --prune",
     closing="Exit code 0: all is read; 1: some files could not be read; 2: none could.",
     of=docs,
 )
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=NamedPath())
-@option("--glob PATTERN", "Of folders take only files like this; may be given several times.",
-        to="globs", multiple=True)  # fmt: skip
-@option("--exclude PATTERN", "Of folders leave out files and folders like this.", to="excludes",
-        multiple=True)  # fmt: skip
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=PATH)
 @flag("--prune", "Remove documents whose files are gone.")
 @embeddings_option
 @common_options
 def add(
-    *, paths: tuple[Path, ...], globs: tuple[str, ...], excludes: tuple[str, ...], prune: bool,
-    embeddings: str | None, workspace: Workspace,
-) -> int:  # fmt: skip
+    *, paths: tuple[Path, ...], prune: bool, embeddings: str | None, workspace: Workspace
+) -> int:
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
     Files that have not changed since are skipped. The vectors for search by meaning are made
@@ -74,9 +65,9 @@ def add(
     embedder = search_embedder(embeddings, workspace)
     with changing(DocumentPlace.of(workspace)) as store:
         with reported("reading documents") as tell:
-            choice = Choice(globs, excludes)
-            report = add_documents(store, paths, choice=choice, prune=prune, tell=tell)
-        _show_added(report)
+            report = add_documents(store, paths, prune=prune, tell=tell)
+        _complain_about(report)
+        say(_report_dict(report), lambda: _print_added(report))
         if embedder is not None:
             try:
                 with reported("embedding") as tell:
@@ -90,24 +81,24 @@ def add(
     return TESTS_FAILED if read else BAD_INPUT
 
 
-def _show_added(report: Report) -> None:
+def _complain_about(report: Report) -> None:
     for one in report.outcomes:
         path = _shown_path(one.path)
-        if one.state == "failed" and one.error is not None:
+        if one.error is not None:
             complain_about(KdsError(one.error.message, where=path, hint=one.error.hint))
         pass_on(f"{path}: {note}" for note in one.notes)
-    if asked_json():
-        print_json(_report_dict(report))
-        return
-    for one in report.outcomes:
-        if one.state in _TOLD and one.document is not None:
-            title, size = harmless(one.document.title), _size(one.document)
-            click.echo(f"{one.state:<9} {_shown_path(one.path)}  '{title}', {size}")
     if not report.outcomes:
         complain("there is no document in these folders", "give .md, .txt, .html, .pdf or .docx")
-        return
+
+
+def _print_added(report: Report) -> None:
+    for one in report.outcomes:
+        if one.state in _TOLD and one.document is not None:
+            title, size = one.document.title, _size(one.document)
+            click.echo(f"{one.state:<9} {_shown_path(one.path)}  '{title}', {size}")
     counts = (f"{len(report.of(state))} {state}" for state in _COUNTED if report.of(state))
-    click.echo(", ".join(counts))
+    if report.outcomes:
+        click.echo(", ".join(counts))
     if report.of("gone"):
         click.echo("  documents whose files are gone stay until you add with --prune")
 
@@ -126,80 +117,41 @@ def _report_dict(report: Report) -> dict[str, Any]:
     return {"counts": {state: len(report.of(state)) for state in _COUNTED}, "files": rows}
 
 
-@command(
-    "kds docs show",
-    "kds docs show agreement.pdf",
-    "kds docs show agreement.pdf --section 4.02",
-    of=docs,
-)
+@command("kds docs show", "kds docs show agreement.pdf", of=docs)
 @click.argument("name", metavar="[DOC]", required=False)
-@option("--section NUMBER|TITLE", "Print the text of a section.", to="wanted")
 @common_options
-def show(*, name: str | None, wanted: str | None, workspace: Workspace) -> None:
-    """List the documents; or show the outline of DOC, or the text of a section.
+def show(*, name: str | None, workspace: Workspace) -> None:
+    """List the documents; or show the outline of DOC.
 
     DOC is an id, a path, a file name or a title.
     """
-    if name is None:
-        if wanted is not None:
-            raise Refusal("--section needs a document", "kds docs show DOC --section NUMBER")
-        with looking(DocumentPlace.of(workspace)) as kept:
-            _show_documents(kept.documents() if kept else ())
-        return
-    with _opened(workspace) as store:
+    with looking(DocumentPlace.of(workspace)) as store:
+        if name is None:
+            found = store.documents() if store else ()
+            told = {"documents": [fields(one, _DOCUMENT) for one in found]}
+            say(told, lambda: _print_documents(found))
+            return
+        if store is None:
+            raise Refusal(NOTHING, "add some: kds docs add PATH")
         document = store.document(name)
         sections = store.sections(document.id)
-    if wanted is None:
-        outline = [fields(one, _SECTION) for one in sections]
-        told = fields(document, _DOCUMENT) | {"outline": outline}
-        say(told, lambda: _print_outline(document, sections))
-        return
-    chosen = _chosen(sections, wanted)
-    if not chosen:
-        raise Refusal(
-            f"'{harmless(document.title)}' has no section '{wanted}'",
-            f"see its outline: kds docs show {document.id}",
-        )
-    texts = [fields(one, _SECTION) | {"text": one.text} for one in chosen]
-    told = {"document": document.id, "title": document.title, "sections": texts}
-    say(told, "\n\n".join(map(_section_text, chosen)))
+    outline = [fields(one, _SECTION) for one in sections]
+    told = fields(document, _DOCUMENT) | {"outline": outline}
+    say(told, lambda: _print_outline(document, sections))
 
 
-def _show_documents(found: Sequence[Document]) -> None:
+def _print_documents(found: Sequence[Document]) -> None:
     columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
     rows = [
-        (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
+        (one.id, one.title, one.kind, "" if one.pages is None else f"{one.pages:,}",
          f"{one.sections:,}", f"{one.chunks:,}", _shown_path(one.path))
         for one in found
     ]  # fmt: skip
-    told = {"documents": [fields(one, _DOCUMENT) for one in found]}
-    say(told, lambda: print_table(columns, rows, none=NOTHING))
-
-
-def _chosen(sections: Sequence[Section], wanted: str) -> list[Section]:
-    """The section with a number or a title, and all inside it."""
-    asked = " ".join(wanted.split()).casefold()
-
-    def heading(one: Section) -> str:
-        return one.path[-1].casefold() if one.path else ""
-
-    tests = (
-        lambda one: one.number.casefold() == asked,
-        lambda one: bool(one.number) and number_key(one.number) == number_key(wanted),
-        lambda one: asked in (one.title.casefold(), heading(one)),
-        lambda one: asked in heading(one),
-    )
-    found = next((one for test in tests for one in sections if test(one)), None)
-    if found is None:
-        return []
-    depth = len(found.path)
-    inside = [one for one in sections[found.index + 1 :]
-              if len(one.path) > depth and one.path[:depth] == found.path]  # fmt: skip
-    return [found, *inside]
+    print_table(columns, rows, none=NOTHING)
 
 
 def _print_outline(document: Document, sections: Sequence[Section]) -> None:
-    click.echo(harmless(document.title))
+    click.echo(document.title)
     pages = f", {counted(document.pages, 'page')}" if document.pages is not None else ""
     print_line("file", _shown_path(document.path))
     print_line("holds", _size(document) + pages)
@@ -209,31 +161,23 @@ def _print_outline(document: Document, sections: Sequence[Section]) -> None:
         if one.path or one.chunks:
             heading = one.path[-1] if one.path else "(before the first heading)"
             where = f"  p. {one.page}" if one.page is not None else ""
-            click.echo(harmless(f"{'  ' * (one.level - 1)}{heading}{where}"))
-
-
-def _section_text(one: Section) -> str:
-    page = f"  (p. {one.page})" if one.page is not None else ""
-    parts = [one.path[-1] + page] if one.path else []
-    return harmless("\n\n".join([*parts, one.text] if one.text else parts))
+            click.echo(f"{'  ' * (one.level - 1)}{heading}{where}")
 
 
 @command(
     "kds docs search 'What is the Determination Date?'",
-    "kds docs search 'Section 4.02' --doc agreement.pdf",
     "kds docs search 'notice period' --only handbook.md --why",
     of=docs,
 )
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
-@option("--doc DOC", "Prefer this document (x1.15).", to="document")
 @option("--only DOC", "Look at this document only.", to="scope", default=ALL)
 @option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 100))
 @flag("--why", "Also say why each passage was found.")
 @embeddings_option
 @common_options
 def search(
-    *, words: tuple[str, ...], document: str | None, scope: str, limit: int, why: bool,
-    embeddings: str | None, workspace: Workspace,
+    *, words: tuple[str, ...], scope: str, limit: int, why: bool, embeddings: str | None,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Find the passages that answer QUERY, with document, section and page.
 
@@ -248,9 +192,7 @@ def search(
             say({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the documents"):
-            found = store.search(
-                query, limit=limit, document=document, scope=scope, embedder=embedder
-            )
+            found = store.search(query, limit=limit, scope=scope, embedder=embedder)
     report = {
         "query": found.query,
         "hits": list(map(_hit_dict, found.hits)),
@@ -274,13 +216,13 @@ def _hit_dict(hit: DocumentHit) -> dict[str, Any]:
 
 
 def _print_hits(found: DocumentRecall, *, why: bool) -> None:
-    pass_on(map(harmless, found.notes))
+    pass_on(found.notes)
     for number, hit in enumerate(found.hits, start=1):
-        click.echo(harmless(f"{number}. {hit.score:.2f}  {hit.citation}"))
+        click.echo(f"{number}. {hit.score:.2f}  {hit.citation}")
         for line in hit.passage.text.strip().splitlines():
-            click.echo(harmless(f"   {line}"))
+            click.echo(f"   {line}")
         if why:
-            print_lines(("   why", harmless(reason)) for reason in hit.why)
+            print_lines(("   why", reason) for reason in hit.why)
         click.echo()
     if not found.hits:
         click.echo("nothing was found")
@@ -291,19 +233,12 @@ def _print_hits(found: DocumentRecall, *, why: bool) -> None:
 @common_options
 def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     """Remove documents from the store, down to their bytes; their files stay."""
-    with _opened(workspace) as store, slow("wiping the documents from the store"):
-        found = store.remove(names)
-    lines = [f"removed '{harmless(one.title)}' ({_shown_path(one.path)})" for one in found]
-    say({"removed": [fields(one, _DOCUMENT) for one in found]}, "\n".join(lines))
-
-
-@contextmanager
-def _opened(workspace: Workspace) -> Iterator[Documents]:
-    """Open the documents of a workspace. Raises Refusal when none was ever added."""
-    with looking(DocumentPlace.of(workspace)) as store:
+    with looking(DocumentPlace.of(workspace)) as store, slow("wiping them from the store"):
         if store is None:
             raise Refusal(NOTHING, "add some: kds docs add PATH")
-        yield store
+        found = store.remove(names)
+    lines = [f"removed '{one.title}' ({_shown_path(one.path)})" for one in found]
+    say({"removed": [fields(one, _DOCUMENT) for one in found]}, "\n".join(lines))
 
 
 def _size(document: Document) -> str:

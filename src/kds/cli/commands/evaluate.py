@@ -1,5 +1,6 @@
 """`kds test` and `kds eval`: dialogues as tests, and the router measured on files of examples."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,14 +14,14 @@ from kds.cli.command import command, flag, option
 from kds.cli.guard import TESTS_FAILED, Refusal
 from kds.cli.options import (
     COUNT,
-    NamedPath,
+    FILE,
     check_target,
     common_options,
     json_option,
     open_router,
     workspace_option,
 )
-from kds.cli.output import fields, print_table, say, write_json_lines
+from kds.cli.output import fields, print_table, say
 from kds.cli.terminal import toned
 
 if TYPE_CHECKING:  # a wrong option loads no models of files
@@ -117,7 +118,7 @@ def _unknown_intents(
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 @option("--errors OUT.jsonl", "Write the wrong results, with the reasons.",
-        type=NamedPath(dir_okay=False))  # fmt: skip
+        type=FILE)  # fmt: skip
 @option("--limit N", "Only the first N examples.", type=COUNT)
 @flag("--no-history", "chats: keep the assistant's replies from the router.")
 @click.option("--rewriter", type=click.Choice(["rules", "rules-first", "model-first"]),
@@ -149,11 +150,15 @@ def evaluate(
             spelled = f"--{name.replace('_', '-')}"
             raise Refusal(f"{spelled} does not apply to {kind}", f"it is for {only}: leave it out")
     if errors is not None:
-        check_target(errors, apart=file)
+        if errors.resolve() == file.resolve():
+            raise Refusal(f"'{errors}' is the file of examples itself", "write to another file")
+        check_target(errors)
     from kds.cli.commands.eval_kinds import RUNNERS, Asked
 
     report = RUNNERS[kind](Asked(file, workspace, **options))
-    write_json_lines(errors, report.wrong)
+    if errors is not None:
+        rows = (json.dumps(row, ensure_ascii=False, default=str) for row in report.wrong)
+        errors.write_text("".join(f"{row}\n" for row in rows), "utf-8", "backslashreplace")
     say(report.figures, lambda: _show(report.figures, report.text))
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 import kds.pages
-from kds.cli.command import command, flag
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 
 TOPICS: Final = "topics"
@@ -28,13 +28,12 @@ _PAGE: Final = re.compile(r"^- \[[^\]]+\]\(([\w-]+)\.md\): (.+)$", re.MULTILINE)
     "kds help context load",
     "kds help topics",
     "kds help references",
-    "kds help memory --page",
+    "kds help docs/memory.md",
     name="help",
 )
 @click.argument("words", nargs=-1, metavar="[COMMAND|TOPIC]")
-@flag("--page", "The page, where a command has the same name.")
 @click.pass_context
-def help_(ctx: click.Context, words: tuple[str, ...], *, page: bool) -> None:
+def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Explain a command as its --help does, or print a page of the documentation.
 
     The pages come with KDS and need no network; on a terminal they open in your pager.
@@ -42,23 +41,22 @@ def help_(ctx: click.Context, words: tuple[str, ...], *, page: bool) -> None:
     """
     root = ctx.find_root()
     pages = {path.stem: path for path in sorted(Path(kds.pages.__file__).parent.glob("*.md"))}
-    name = words[0].removeprefix("docs/").removesuffix(".md") if len(words) == 1 else ""
+    said = " ".join(words)
+    name = said.removeprefix("docs/").removesuffix(".md")
     explained = _command(root, words) if words else None
     if words == (TOPICS,):
         click.echo(_listed(pages))
     elif not words:
         click.echo(f"{root.get_help()}\n\nPages, each by `kds help PAGE`:\n\n{_listed(pages)}")
-    elif name in pages and (page or explained is None):
-        text = pages[name].read_text(encoding="utf-8")
-        if sys.stdout.isatty():
-            click.echo_via_pager(text)
-        else:
-            click.echo(text, nl=False)
-    elif explained is None or page:
-        raise _unknown(root, words, pages)
-    else:
-        more = f"\n\nMore: kds help {name} --page" if name in pages else ""
+    elif explained is not None:
+        more = f"\n\nMore: kds help docs/{name}.md" if name in pages else ""
         click.echo(explained + more)
+    elif name not in pages:
+        raise _unknown(root, words, pages)
+    elif sys.stdout.isatty():
+        click.echo_via_pager(pages[name].read_text(encoding="utf-8"))
+    else:
+        click.echo(pages[name].read_text(encoding="utf-8"), nl=False)
 
 
 def _listed(pages: Mapping[str, Path]) -> str:

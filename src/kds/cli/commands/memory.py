@@ -1,16 +1,16 @@
 """`kds memory`: the sessions that are remembered; how much there is, and its upkeep."""
 
-import shutil
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import Any, Final, TextIO
+from typing import Any, Final, Literal
 
 import click
 
-from kds.api.embeddings import embed_waiting
+from kds.api.embeddings import embed_waiting, load_embedder, model_name
 from kds.api.session_names import LAST, NOTHING, all_sessions, find_session
 from kds.brain.clock import utc_now
 from kds.brain.documents.store import DocumentPlace
@@ -25,22 +25,21 @@ from kds.brain.memory.export import (
     to_json,
     to_markdown,
 )
-from kds.brain.memory.memory_store import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.metrics import log_recall
-from kds.brain.memory.records import Archive, Session, Stats
+from kds.brain.memory.records import Archive, Consent, ConsentEvent, Profile, Session, Stats
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.embedding_queue import EmbeddingQueue
-from kds.brain.passages.recall import Hit, Recall, recall, recall_settings
-from kds.brain.passages.values import EmbeddingModel, Scope
+from kds.brain.passages.recall import Hit, recall, recall_settings
+from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group, option
-from kds.cli.commands.profile import consent, profile
-from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
+from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.options import (
     COUNT,
+    FILE,
     STDIN,
-    NamedPath,
     changing,
     check_target,
     chosen_embedder,
@@ -55,7 +54,6 @@ from kds.cli.output import (
     counted,
     fields,
     mebibytes,
-    print_json,
     print_line,
     print_lines,
     print_sessions,
@@ -76,11 +74,21 @@ _RULE: Final = "\n---\n\n"
 SEARCHING: Final = "searched: kds memory search"
 """Use of the profile, in the audit log of the consent."""
 
+PURPOSE: Final = "answers that suit me"
+SHOWING: Final = "shown to its owner: kds memory profile show"
+EDITING: Final = "edited by its owner: kds memory profile set"
+"""Uses of the profile, in the audit log."""
+
+NO_CONSENT: Final = "there is no consent: nothing is kept about you"
+GRANT_HINT: Final = "give it first: kds memory consent grant"
+
 EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 NO_DOCUMENTS: Final = Holdings(0, 0, 0, 0, 0, 0)
 
 _MESSAGE: Final = "id seq role speaker at tokens content"
 _SUMMARY: Final = "first_seq last_seq kind at text"
+_MODEL: Final = "name dimensions state vectors waiting failed"
+_PROFILE: Final = " ".join(one.name for one in dataclasses.fields(Profile))
 
 session_argument = click.argument("name", metavar="SESSION")
 yes_option = flag("--yes", "Do it; without this it is only shown.")
@@ -96,10 +104,6 @@ def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
 
 
-memory.add_command(profile)
-memory.add_command(consent)
-
-
 @command(
     "kds memory search 'which port does staging use'",
     "kds memory search getUserName --session last --limit 3",
@@ -110,7 +114,6 @@ memory.add_command(consent)
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
 @option("--session SESSION", "Search this one first, the others only when it has too little.",
         to="name")  # fmt: skip
-@option("--document NAME", "Prefer sessions about this document.")
 @option("--limit N", "Most hits.", default=10, type=click.IntRange(1, 200))
 @option("--budget TOKENS", "Put the hits together as context of at most so many tokens.",
         type=COUNT)  # fmt: skip
@@ -118,8 +121,8 @@ memory.add_command(consent)
 @embeddings_option
 @common_options
 def search(
-    *, words: tuple[str, ...], name: str | None, document: str | None, limit: int,
-    budget: int | None, explain: bool, embeddings: str | None, workspace: Workspace,
+    *, words: tuple[str, ...], name: str | None, limit: int, budget: int | None, explain: bool,
+    embeddings: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Find what was said about QUERY, in the words and names of it, and by meaning.
 
@@ -138,7 +141,7 @@ def search(
             return
         with slow("searching the memory"):
             found = recall(
-                store, query, scope=Scope(session.id if session else None, document), limit=limit,
+                store, query, scope=Scope(session.id if session else None), limit=limit,
                 settings=recall_settings(load_settings(workspace).recall), embedder=embedder,
                 now=utc_now(),
             )  # fmt: skip
@@ -146,31 +149,11 @@ def search(
         used = context.tokens if context else None
         found = log_recall(store, found, surface="cli", budget_tokens=budget, used_tokens=used)
         ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
-        sessions = {one: kept for one in ids if (kept := store.find_session(one)) is not None}
+        titles = {one: kept.title for one in ids if (kept := store.find_session(one)) is not None}
         known = store.profile.matching(found.question, SEARCHING, vector=found.vector)
-    if asked_json():
-        told = _recall_dict(query, found, sessions) | {"profile": list(known)}
-        print_json(told | ({"context": _context_dict(context)} if context else {}))
-        return
-    print_lines(("profile", line) for line in known)
-    pass_on(found.notes)
-    if context is None:
-        _print_hits(found, sessions, explain=explain)
-    else:
-        pass_on(context.notes)
-        click.echo(context.text or "nothing was found")
-    if explain:
-        if context is not None:
-            print_line("\ntokens", f"{context.tokens} of {context.budget_tokens}")
-        counts = ", ".join(f"{source} {count}" for source, count in found.counts.items())
-        print_line("candidates", counts or "none")
-        print_line("ms", ", ".join(f"{stage} {ms:.1f}" for stage, ms in found.timings_ms.items()))
-
-
-def _recall_dict(query: str, found: Recall, sessions: Mapping[str, Session]) -> dict[str, Any]:
-    return {
+    report = {
         "query": query,
-        "hits": [_hit_dict(hit, sessions.get(hit.passage.session_id)) for hit in found.hits],
+        "hits": [_hit_dict(hit, titles) for hit in found.hits],
         "summaries": [
             {"session": summary.session_id, **fields(summary, "first_seq last_seq text"),
              "score": round(score, 4)}
@@ -179,70 +162,76 @@ def _recall_dict(query: str, found: Recall, sessions: Mapping[str, Session]) -> 
         "notes": list(found.notes),
         "counts": dict(found.counts),
         "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
+        "profile": list(known),
     }  # fmt: skip
+    if context is not None:
+        counts = {"used": len(context.used), "left_out": len(context.left_out)}
+        report["context"] = fields(context, "text tokens budget_tokens") | counts
+    say(report, lambda: _print_found(report, context, explain=explain))
 
 
-def _hit_dict(hit: Hit, session: Session | None) -> dict[str, Any]:
-    passage, parts = hit.passage, hit.parts
+def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
+    passage, scores = hit.passage, fields(hit.parts, "dense lexical code")
     return {
         "session": passage.session_id,
-        "title": session.title if session else "",
+        "title": titles.get(passage.session_id, ""),
         "message": passage.message_id,
         **fields(passage, "role speaker at kind header"),
         "text": passage.body,
         "tokens": passage.tokens,
         "score": round(hit.score, 4),
-        "scores": {
-            "dense": None if parts.dense is None else round(parts.dense, 4),
-            "lexical": round(parts.lexical, 4),
-            "code": round(parts.code, 4),
-        },
+        "scores": {key: None if one is None else round(one, 4) for key, one in scores.items()},
         "elsewhere": hit.elsewhere,
         "why": list(hit.why),
     }
 
 
-def _context_dict(context: Assembled) -> dict[str, Any]:
-    counts = {"used": len(context.used), "left_out": len(context.left_out)}
-    return fields(context, "text tokens budget_tokens") | counts
-
-
-def _print_hits(found: Recall, sessions: Mapping[str, Session], *, explain: bool) -> None:
-    for summary, _ in found.summaries:
-        click.echo(f"summary of messages {summary.first_seq}-{summary.last_seq}: {summary.text}\n")
-    for number, hit in enumerate(found.hits, start=1):
-        passage, parts = hit.passage, hit.parts
-        session = sessions.get(passage.session_id)
-        title = f" '{session.title}'" if session and session.title else ""
-        elsewhere = ", another session" if hit.elsewhere else ""
-        said = f"{passage.speaker or passage.role}, {shown(passage.at)}{elsewhere}"
-        click.echo(f"{number}. {hit.score:.2f}  {passage.session_id[:SHOWN_ID]}{title}, {said}")
-        for line in passage.body.strip().splitlines():
-            click.echo(f"   {line}")
-        if explain:
-            print_lines(("   why", reason) for reason in hit.why)
-            dense = "-" if parts.dense is None else f"{parts.dense:.2f}"
-            scores = f"meaning {dense}, words {parts.lexical:.2f}, names {parts.code:.2f}"
-            print_line("   scores", scores)
-        click.echo()
-    if not found.hits:
+def _print_found(report: Mapping[str, Any], context: Assembled | None, *, explain: bool) -> None:
+    print_lines(("profile", line) for line in report["profile"])
+    pass_on([*report["notes"], *(context.notes if context else ())])
+    if context is None:
+        for one in report["summaries"]:
+            click.echo(f"summary of messages {one['first_seq']}-{one['last_seq']}: {one['text']}\n")
+        for number, hit in enumerate(report["hits"], start=1):
+            _print_hit(number, hit, explain=explain)
+    if not report["hits"] or (context and not context.text):
         click.echo("nothing was found")
+    elif context is not None:
+        click.echo(context.text)
+    if explain:
+        if context is not None:
+            print_line("tokens", f"{context.tokens} of {context.budget_tokens}")
+        counts = ", ".join(f"{source} {count}" for source, count in report["counts"].items())
+        print_line("candidates", counts or "none")
+        times = report["timings_ms"].items()
+        print_line("ms", ", ".join(f"{stage} {ms:.1f}" for stage, ms in times))
+
+
+def _print_hit(number: int, hit: Mapping[str, Any], *, explain: bool) -> None:
+    title = f" '{hit['title']}'" if hit["title"] else ""
+    elsewhere = ", another session" if hit["elsewhere"] else ""
+    said = f"{hit['speaker'] or hit['role']}, {shown(hit['at'])}{elsewhere}"
+    click.echo(f"{number}. {hit['score']:.2f}  {hit['session'][:SHOWN_ID]}{title}, {said}")
+    for line in hit["text"].strip().splitlines():
+        click.echo(f"   {line}")
+    if explain:
+        print_lines(("   why", reason) for reason in hit["why"])
+        scores = (f"{key} {'-' if one is None else one}" for key, one in hit["scores"].items())
+        print_line("   scores", ", ".join(scores))
+    click.echo()
 
 
 @command(
     "kds memory show",
     "kds memory show last",
-    "kds memory show 'Add a FAB button' --last 10 --json",
+    "kds memory show 'Add a FAB button' --json",
     of=memory,
 )
 @click.argument("name", metavar="[SESSION]", required=False)
-@option("--last N", "Only the last N messages.", type=COUNT)
 @option("--limit N", "Sessions to list.", default=20, type=COUNT)
 @option("--offset N", "Sessions to skip.", default=0, type=click.IntRange(min=0))
 @common_options
-def show(
-    *, name: str | None, last: int | None, limit: int, offset: int, workspace: Workspace
-) -> None:
+def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> None:
     """List the sessions, the one changed last first; or print SESSION with its messages.
 
     SESSION is an id or the beginning of one, a title or a part of it, or `last`.
@@ -254,33 +243,35 @@ def show(
             return
         session = find_session(store, name)
         assert store is not None  # or find_session would have refused
-        messages = store.messages(session.id, last=last)
+        messages = store.messages(session.id)
         summaries = store.summaries(session.id)
         known = store.entities.load(session.id)
     terms = known.terms if known else ()
-    if asked_json():
-        print_json(session_dict(session) | {
-            "messages": [fields(message, _MESSAGE) for message in messages],
-            "summaries": [fields(summary, _SUMMARY) for summary in summaries],
-            "terms": [fields(term, "term snippet turn") for term in terms],
-        })  # fmt: skip
-        return
-    size = counted(session.message_count, "message")
-    print_lines((
-        ("session", session.id),
-        ("title", session.title or "(none yet)"),
-        *(("document", document) for document in session.documents),
-        ("begun", shown(session.created_at)),
-        ("changed", shown(session.updated_at)),
-        ("holds", f"{size}, about {counted(session.token_count, 'token')}"),
-        *(("term", f"{one.term}: {one.snippet}" if one.snippet else one.term) for one in terms),
-    ))  # fmt: skip
-    for summary in summaries:
-        click.echo(f"\nsummary of {summary.first_seq}-{summary.last_seq}: {summary.text}")
-    for message in messages:
-        speaker = f" ({message.speaker})" if message.speaker else ""
-        click.echo(f"\n{message.seq} {message.role}{speaker} {shown(message.at)}")
-        click.echo(message.content)
+
+    def show_session() -> None:
+        size = counted(session.message_count, "message")
+        print_lines((
+            ("session", session.id),
+            ("title", session.title or "(none yet)"),
+            *(("document", document) for document in session.documents),
+            ("begun", shown(session.created_at)),
+            ("changed", shown(session.updated_at)),
+            ("holds", f"{size}, about {counted(session.token_count, 'token')}"),
+            *(("term", f"{one.term}: {one.snippet}" if one.snippet else one.term) for one in terms),
+        ))  # fmt: skip
+        for summary in summaries:
+            click.echo(f"\nsummary of {summary.first_seq}-{summary.last_seq}: {summary.text}")
+        for message in messages:
+            speaker = f" ({message.speaker})" if message.speaker else ""
+            click.echo(f"\n{message.seq} {message.role}{speaker} {shown(message.at)}")
+            click.echo(message.content)
+
+    report = session_dict(session) | {
+        "messages": [fields(message, _MESSAGE) for message in messages],
+        "summaries": [fields(summary, _SUMMARY) for summary in summaries],
+        "terms": [fields(term, "term snippet turn") for term in terms],
+    }
+    say(report, show_session)
 
 
 @command("kds memory rename last 'Dark mode'", of=memory)
@@ -337,15 +328,15 @@ def cleanup(*, age: str, yes: bool, workspace: Workspace) -> None:
 
 def _show_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     messages = sum(session.message_count for session in sessions)
-    if asked_json():
-        listed = [session_dict(session) for session in sessions]
-        print_json({"sessions": listed, "messages": messages, "dry_run": not done})
-    elif not sessions:
-        click.echo("no session is that old")
-    else:
+    listed = [session_dict(session) for session in sessions]
+    counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
+
+    def show_deleted() -> None:
         print_sessions(sessions)
-        counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
         click.echo(f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it")
+
+    told = {"sessions": listed, "messages": messages, "dry_run": not done}
+    say(told, show_deleted if sessions else "no session is that old")
 
 
 @command(
@@ -359,11 +350,10 @@ def _show_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
 @click.option("--format", "form", type=click.Choice(["json", MARKDOWN]), default="json",
               help="JSON to import again, or Markdown to read.  [default: json]")  # fmt: skip
 @option("--to FILE", "Write it there, readable by you alone.  [default: print it]", to="target",
-        type=NamedPath(dir_okay=False))  # fmt: skip
-@flag("--force", "Replace FILE if it exists.")
+        type=FILE)  # fmt: skip
 @common_options
 def export(
-    *, names: tuple[str, ...], everything: bool, form: str, target: Path | None, force: bool,
+    *, names: tuple[str, ...], everything: bool, form: str, target: Path | None,
     workspace: Workspace,
 ) -> None:  # fmt: skip
     """Write sessions as JSON or Markdown.
@@ -375,8 +365,8 @@ def export(
     if target is None and asked_json() and form == MARKDOWN:
         raise Refusal("--json does not go with Markdown on stdout", "add --to FILE")
     if target is not None:
-        if target.exists() and not force:
-            raise Refusal(f"'{target}' exists already", "name another one, or add --force")
+        if target.exists():
+            raise Refusal(f"'{target}' exists already", "name another one")
         check_target(target)
     with looking(MemoryPlace.of(workspace)) as store:
         chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
@@ -402,67 +392,46 @@ def export(
     of=memory,
     name="import",
 )
-@click.argument("file", type=NamedPath(allow_dash=True))
-@flag("--skip-known", "Leave out sessions whose id is here already.")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @common_options
-def import_(*, file: Path, skip_known: bool, workspace: Workspace) -> None:
+def import_(*, file: Path, workspace: Workspace) -> None:
     """Put exported sessions back, as they were; FILE is JSON, `-` reads it from a pipe.
 
     A session whose id is here already is added beside it, as a copy with a new id. The whole file
     is examined before anything is stored.
     """
-    where = "stdin" if str(file) == STDIN else str(file)
-    with _opened(file) as text:
-        ids = [one.session.id for one in _archives(text, where)]
-        with changing(MemoryPlace.of(workspace)) as store:
-            known = {one for one in ids if skip_known and store.find_session(one)}
-            restored = [
-                store.restore(found)
-                for found in tracked(_archives(text, where), "importing", count=len(ids))
-                if found.session.id not in known
-            ]
-            total = checksum(archive(store, session.id) for session in restored)
-    if asked_json():
-        print_json({"sessions": [session_dict(one) for one in restored], "checksum": total})
-        return
-    if restored:
-        print_sessions(restored)
-        click.echo()
+    text, where = _read(file), "stdin" if str(file) == STDIN else str(file)
+    count = sum(1 for _ in _archives(text, where))
+    with changing(MemoryPlace.of(workspace)) as store:
+        found = tracked(_archives(text, where), "importing", count=count)
+        restored = [store.restore(one) for one in found]
+        total = checksum(archive(store, session.id) for session in restored)
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
-    click.echo(f"imported {counts}, checksum {total}")
+
+    def show_restored() -> None:
+        print_sessions(restored)
+        click.echo(f"\nimported {counts}, checksum {total}")
+
+    say({"sessions": [session_dict(one) for one in restored], "checksum": total}, show_restored)
 
 
-@contextmanager
-def _opened(file: Path) -> Iterator[TextIO]:
-    """Open an export to be read twice; a pipe is copied to a file without a name first."""
-    if str(file) == STDIN:
-        if sys.stdin is None:
-            raise Refusal("there is no input to read", "pipe an export in")
-        with TemporaryFile("w+", encoding="utf-8") as text:
-            shutil.copyfileobj(sys.stdin, text)
-            yield text
-        return
-    hint = "check the file and its rights"
+def _read(file: Path) -> str:
     try:
-        text = file.open(encoding="utf-8-sig")
-    except OSError as error:
-        raise StoreError(f"cannot be read: {error.strerror}", where=str(file), hint=hint) from error
-    with text:
-        try:
-            yield text
-        except UnicodeDecodeError as error:
-            raise StoreError("is not UTF-8 text", where=str(file), hint=hint) from error
+        with click.open_file(str(file), encoding="utf-8-sig") as lines:
+            return str(lines.read())
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "is not UTF-8 text"
+        if isinstance(error, OSError):
+            reason = f"cannot be read: {error.strerror}"
+        raise StoreError(reason, where=str(file), hint="check the file and its rights") from error
 
 
-def _archives(text: TextIO, where: str) -> Iterable[Archive]:
+def _archives(text: str, where: str) -> Iterable[Archive]:
     """The sessions of an export: of a small one all at once, with each of its problems."""
-    text.seek(0)
-    head = text.read(SMALL_CHARS)
-    if len(head) < SMALL_CHARS:
-        return from_json(head, where=where)
-    text.seek(0)
-    return stream_json(text, where=where)
+    if len(text) < SMALL_CHARS:
+        return from_json(text, where=where)
+    return stream_json(StringIO(text), where=where)
 
 
 @command("kds memory summarize", "kds memory summarize 'Dark mode' --json", of=memory)
@@ -522,29 +491,31 @@ def check(
     embedder = None if off or not backfill else chosen_embedder(embeddings, workspace)
     if backfill and not off and embedder is None:
         raise Refusal("the embedding model is off", "name one: --embeddings shipped")
-    place, given, held, embedded = MemoryPlace.of(workspace), False, NO_DOCUMENTS, 0
-    gone: list[str] = []
-    models: Iterable[EmbeddingModel] = ()
+    place = MemoryPlace.of(workspace)
     with looking(place) as store, looking(DocumentPlace.of(workspace)) as documents:
         stores = [one for one in (store, documents) if one is not None]
-        if backfill:
-            embedded = sum(_backfilled(one, embedder) for one in stores)
+        embedded = sum(_backfilled(one, embedder) for one in stores) if backfill else None
         with slow("examining memory and documents"):
             found = [one.rebuild() if rebuild else one.check() for one in stores]
             problems = [problem for one in found for problem in one.problems]
             stats = store.stats() if store else EMPTY
             given = bool(store and store.profile.consent().given)
-            if documents is not None:
-                held, models = documents.holdings(), documents.models()
-                paths = (one.path for one in documents.documents())
-                gone = [path for path in paths if not Path(path).exists()]
-    names = "sessions messages tokens chunks summaries size_bytes schema_version"
-    documents_held = fields(held, "documents sections chunks tokens size_bytes")
-    documents_held |= {"gone": gone, "models": _model_dicts(models)}
+            held = documents.holdings() if documents else NO_DOCUMENTS
+            paths = [one.path for one in documents.documents()] if documents else []
+            models = documents.models() if documents else ()
     report = {
-        "sound": not problems, "problems": problems, "path": str(place), **fields(stats, names),
-        "models": _model_dicts(stats.models), "profile_consent": given, "documents": documents_held,
-    } | ({"embedded": embedded} if backfill else {})  # fmt: skip
+        "sound": not problems,
+        "problems": problems,
+        "path": str(place),
+        **fields(stats, "sessions messages tokens chunks summaries size_bytes schema_version"),
+        "models": [fields(one, _MODEL) for one in stats.models],
+        "profile_consent": given,
+        "documents": fields(held, "documents sections chunks tokens size_bytes")
+        | {
+            "gone": [path for path in paths if not Path(path).exists()],
+            "models": [fields(one, _MODEL) for one in models],
+        },
+    } | ({} if embedded is None else {"embedded": embedded})
     say(report, lambda: _print_check(report, held))
     return TESTS_FAILED if problems else 0
 
@@ -566,25 +537,166 @@ def _print_check(report: Mapping[str, Any], held: Holdings) -> None:
         made = report["embedded"]
         click.echo(f"{made:,} vectors made" if made else "there was nothing to do")
     else:
-        for path in report["documents"]["gone"]:
-            click.echo(f"the file of a document is gone: {path}")
-        if report["sound"]:
-            click.echo("the memory is in order")
-        names = ("sessions", "messages", "tokens", "chunks", "summaries")
-        rows = [(name, f"{report[name]:,}") for name in names]
-        rows += [
-            ("documents", f"{held.documents:,}"),
-            ("size", mebibytes(report["size_bytes"] + held.size_bytes)),
-            ("profile", "kept, with consent" if report["profile_consent"] else "no consent"),
-        ]
-        click.echo()
-        print_table(("in the memory", ""), rows)
-        print_line("\nkept in", f"{report['path']} (schema {report['schema_version']})")
+        _print_holdings(report, held)
     for model in report["models"]:
         failed = f", {model['failed']:,} given up" if model["failed"] else ""
         made = f"{model['vectors']:,} made, {model['waiting']:,} waiting{failed}"
         print_line("vectors", f"{model['name']}: {made}; {model['state']}")
 
 
-def _model_dicts(models: Iterable[EmbeddingModel]) -> list[dict[str, Any]]:
-    return [fields(one, "name dimensions state vectors waiting failed") for one in models]
+def _print_holdings(report: Mapping[str, Any], held: Holdings) -> None:
+    for path in report["documents"]["gone"]:
+        click.echo(f"the file of a document is gone: {path}")
+    if report["sound"]:
+        click.echo("the memory is in order")
+    names = ("sessions", "messages", "tokens", "chunks", "summaries")
+    print_lines((
+        *((name, f"{report[name]:,}") for name in names),
+        ("documents", f"{held.documents:,}"),
+        ("size", mebibytes(report["size_bytes"] + held.size_bytes)),
+        ("profile", "kept, with consent" if report["profile_consent"] else "no consent"),
+        ("kept in", f"{report['path']} (schema {report['schema_version']})"),
+    ))  # fmt: skip
+
+
+@command(
+    "kds memory consent show",
+    "kds memory consent grant --for 'knowing my stack'",
+    "kds memory consent revoke",
+    of=memory,
+)
+@click.argument("action", type=click.Choice(["show", "grant", "revoke"]), default="show")
+@option("--for PURPOSE", "With grant: what you consent to.", to="purpose", default=PURPOSE)
+@option("--limit N", "With show: latest lines of the audit log.", default=20, type=COUNT)
+@common_options
+def consent(*, action: str, purpose: str, limit: int, workspace: Workspace) -> None:
+    """Show, grant or revoke your consent to a profile; it is off until you grant it.
+
+    `show` prints the audit log, too: every grant, change and use, never what the profile says.
+    `revoke` wipes the profile and its vectors, down to their bytes on disk.
+    """
+    events: Sequence[ConsentEvent] = ()
+    if action == "grant":
+        with changing(MemoryPlace.of(workspace)) as kept:
+            found = kept.profile.grant(purpose)
+    else:
+        with looking(MemoryPlace.of(workspace)) as store:
+            if store is None:
+                found = Consent(given=False)
+            elif action == "revoke":
+                found = store.profile.revoke()
+            else:
+                found, events = store.profile.consent(), store.profile.events()[-limit:]
+    log = [fields(event, "at action purpose") for event in events]
+    say(fields(found, "given since purpose") | {"events": log}, lambda: _print(found, events))
+
+
+def _print(found: Consent, events: Sequence[ConsentEvent]) -> None:
+    since = shown(found.since) if found.since else None
+    if found.given:
+        click.echo(f"consent stands since {since}, for: {found.purpose}")
+    else:
+        click.echo(NO_CONSENT + (f"; revoked {since}" if since else ""))
+    if events:
+        click.echo()
+        rows = [(shown(event.at), event.action, event.purpose) for event in events]
+        print_table(("at", "what", "for"), rows)
+
+
+@command(
+    "kds memory profile show",
+    "kds memory profile set --name Ada --role 'backend developer'",
+    "kds memory profile set --language python --prefer tests=pytest --prefer answers=short",
+    "kds memory profile set --prefer answers= --about 'I maintain the billing service.'",
+    "kds memory profile clear",
+    of=memory,
+)
+@click.argument("action", type=click.Choice(["show", "set", "clear"]), default="show")
+@option("--name TEXT", "What to call you.")
+@option("--role TEXT", "What you do.")
+@option("--language TEXT", "Languages you work in; those given replace those before.",
+        to="languages", multiple=True)  # fmt: skip
+@option("--framework TEXT", "Frameworks you work with; those given replace those before.",
+        to="frameworks", multiple=True)  # fmt: skip
+@option("--style TEXT", "How answers are to be written.")
+@option("--goals TEXT", "What you are working towards.")
+@option("--domain TEXT", "What your software is about.")
+@option("--constraints TEXT", "What always holds, such as 'Python 3.11'.")
+@option("--prefer KEY=VALUE", "A preference; `KEY=` takes it out.", to="preferences", multiple=True)
+@option("--about TEXT", "Anything else, in your words.")
+@common_options
+def profile(
+    *, action: Literal["show", "set", "clear"], preferences: tuple[str, ...], workspace: Workspace,
+    **given: Any,
+) -> None:  # fmt: skip
+    """Show, set or clear what KDS remembers about you; it needs your consent.
+
+    `set` changes what is given and keeps the rest; an empty text takes a field out. Every use,
+    `show` too, goes into the audit log. `clear` keeps the consent; to wipe the bytes of the
+    profile, revoke it.
+    """
+    change = {name: value for name, value in given.items() if value not in (None, ())}
+    pairs = dict(map(_preference, preferences))
+    if (change or pairs) and action != "set":
+        raise Refusal(f"options are for set, not {action}", "kds memory profile set ...")
+    if action == "set" and not change and not pairs:
+        raise Refusal("nothing to set", "such as --role 'backend developer'; see --help")
+    with looking(MemoryPlace.of(workspace)) as store:
+        if action == "clear":
+            granted = store is not None and store.profile.consent().given
+            if store is not None and granted:
+                store.profile.save(Profile())
+            say({"cleared": granted}, "the profile is empty" if granted else NO_CONSENT)
+            return
+        found = store.profile.use(SHOWING if action == "show" else EDITING) if store else None
+        if action == "set":
+            if store is None or found is None:
+                raise Refusal(NO_CONSENT, GRANT_HINT)
+            found = _saved(store, found, change, pairs, workspace)
+    kept = None if found is None else fields(found, _PROFILE)
+    say({"consent": found is not None, "profile": kept}, lambda: _print_profile(kept))
+
+
+def _saved(
+    store: MemoryStore, before: Profile, change: Mapping[str, Any], pairs: Mapping[str, str],
+    workspace: Workspace,
+) -> Profile:  # fmt: skip
+    """Change the profile, and embed it where there is an embedding model."""
+    merged = {key: value for key, value in {**before.preferences, **pairs}.items() if value}
+    lists = {
+        name: tuple(filter(str.strip, one))
+        for name, one in change.items()
+        if isinstance(one, tuple)
+    }
+    saved = store.profile.save(replace(before, **{**change, **lists, "preferences": merged}))
+    if model := model_name(load_settings(workspace).recall.embeddings):
+        try:
+            store.profile.embed(load_embedder(model))
+        except Exception as error:  # noqa: BLE001  # the user's model may raise anything
+            complain(f"the profile is saved and found by its words only: {error}")
+    return saved
+
+
+def _preference(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise Refusal(f"'{text}' is not a preference", "write KEY=VALUE, such as tests=pytest")
+    return key.strip(), value.strip()
+
+
+def _print_profile(kept: Mapping[str, Any] | None) -> None:
+    if kept is None:
+        click.echo(f"{NO_CONSENT}\n{GRANT_HINT}")
+    elif not any(kept.values()):
+        click.echo("the profile is empty")
+    else:
+        pairs = (f"{key}={one}" for key, one in kept["preferences"].items())
+        texts = {**kept, "preferences": ", ".join(pairs)}
+        print_lines(
+            (
+                "prefers" if key == "preferences" else key,
+                one if isinstance(one, str) else ", ".join(one),
+            )
+            for key, one in texts.items()
+            if one
+        )

@@ -14,8 +14,7 @@ from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.rule_tests import describe_outcome
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
-from kds.brain.yaml_files import nearest
-from kds.cli.command import asked_json, command, flag, group, option
+from kds.cli.command import asked_json, command, flag, group
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import common_options, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table, say
@@ -69,17 +68,14 @@ def new(*, name: str, workspace: Workspace) -> None:
     "kds prompts show code-executor",
     "kds prompts show PLAN --json",
     "kds prompts show code-executor --examples",
-    "kds prompts show code-executor --render --set 'expanded=Make the FAB button purple'",
+    "kds prompts show code-executor --render",
     of=prompts,
 )
 @click.argument("name")
 @flag("--examples", "Print the file of its examples instead.")
-@flag("--render", "Render it with sample inputs, or with those you set.")
-@option("--set KEY=VALUE", "With --render: an input; JSON, else text.", to="inputs", multiple=True)
+@flag("--render", "Render it with sample inputs.")
 @common_options
-def show(
-    *, name: str, examples: bool, render: bool, inputs: tuple[str, ...], workspace: Workspace
-) -> None:
+def show(*, name: str, examples: bool, render: bool, workspace: Workspace) -> None:
     """Print the file of the prompt NAME, or of the agent of an intent, as it is.
 
     With --json: what it does, which messages reach it, and which agents may go on after it. The
@@ -87,11 +83,8 @@ def show(
     """
     library = PromptLibrary.load(workspace.prompts_dir)
     prompt = prompt_named(name, library)
-    if inputs and not render:
-        raise Refusal("--set gives an input to render with", "add --render")
     if render:
-        values = _sample(library, prompt) | dict(_input(text, prompt) for text in inputs)
-        text = library.render(prompt, values)
+        text = library.render(prompt, _sample(library, prompt))
         say({"prompt": prompt.name, "text": text}, text)
         return
     path = prompt.path
@@ -218,19 +211,6 @@ def _summary(prompt: PromptFile) -> Mapping[str, object]:
         "path": str(prompt.path),
         "examples_path": prompt.more.path if prompt.more else None,
     }
-
-
-def _input(text: str, prompt: PromptFile) -> tuple[str, object]:
-    key, equals, value = text.partition("=")
-    if not equals or key not in prompt.inputs:
-        near = nearest(key, list(prompt.inputs))
-        known = ", ".join(prompt.inputs) or "none"
-        hint = f"did you mean {near}=...?" if near else f"its inputs: {known}"
-        raise Refusal(f"'{text}' sets no input of {prompt.name}", hint)
-    try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value
 
 
 def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:

@@ -19,11 +19,18 @@ from kds.brain.errors import KdsError
 from kds.brain.files import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, group, option
-from kds.cli.guard import Refusal, complain_about
-from kds.cli.options import COUNT, NamedPath, common_options, find_workspace, workspace_option
+from kds.cli.guard import complain_about
+from kds.cli.options import (
+    COUNT,
+    PATH,
+    common_options,
+    find_workspace,
+    read_span,
+    workspace_option,
+)
 from kds.cli.output import counted, print_lines, say
 from kds.cli.progress import slow
-from kds.cli.terminal import shown, shown_text
+from kds.cli.terminal import shown
 from kds.hooks import start as hook_start
 from kds.hooks.log import read_hook_log
 from kds.service import background
@@ -195,7 +202,7 @@ def logs(*, count: int, log: str | None, workspace: Workspace) -> None:
     rows = [
         (
             str(line["log"]),
-            f"{shown_text(at)} {line['text']}" if (at := line["at"]) else str(line["text"]),
+            f"{shown(at)} {line['text']}" if (at := line["at"]) else str(line["text"]),
         )
         for line in lines
     ]
@@ -259,9 +266,6 @@ WAITING: Final = (
     "`kds init` tells them to. Leave with Ctrl+C."
 )
 
-_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
-
 
 @command(
     "kds serve",
@@ -273,7 +277,7 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
 )
 @option("--workspace DIR", "Folder of a workspace that stays open; may be given several times. "
         "Others are opened when a request names them.  [default: $KDS_HOME, else searched]",
-        to="folders", type=NamedPath(), multiple=True)  # fmt: skip
+        to="folders", type=PATH, multiple=True)  # fmt: skip
 @option("--http [HOST:]PORT", "Also answer HTTP on loopback, with a token; port 0: any free one. "
         "`kds service status` names the port and the token's file.")  # fmt: skip
 @option("--team [HOST:]PORT", "Also answer people with tokens of their own (`kds team add`), each "
@@ -297,7 +301,6 @@ def serve(
     One service serves all your workspaces. Prompts and rules are read anew when they change. Exit
     code 3: another process is your service already.
     """
-    idle_s, drain_s = _seconds(idle_timeout), _seconds(drain) or 0.0
     wanted: tuple[Path | None, ...] = folders or (() if background else (None,))
     workspaces = [find_workspace(folder) for folder in wanted]
     places = [None if place is None else host_and_port(place) for place in (http, team)]
@@ -309,8 +312,8 @@ def serve(
         http=HttpAddress(*places[0]) if places[0] else None,
         team=TeamAddress(*places[1]) if places[1] else None,
         unix_socket=not no_socket,
-        idle_s=idle_s,
-        drain_s=drain_s,
+        idle_s=read_span(idle_timeout).total_seconds() or None,
+        drain_s=read_span(drain).total_seconds(),
     )
     if json_log:
         options = replace(options, tell=_tell)
@@ -341,18 +344,6 @@ def _log_json(line: str) -> None:
 
 def _log(line: str) -> None:
     click.echo(f"{moment(utc_now())} {line}", err=True)
-
-
-def _seconds(text: str) -> float | None:
-    """Read a time; None is never.
-
-    >>> _seconds("30m"), _seconds("90"), _seconds("0")
-    (1800.0, 90.0, None)
-    """
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise Refusal(f"invalid time '{text}'", "use 90s, 30m or 2h; 0 is never")
-    return float(match[1]) * _UNITS_S[match[2].lower() or "s"] or None
 
 
 @command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")

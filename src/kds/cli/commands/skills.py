@@ -11,7 +11,7 @@ from kds.activation.discovery import READS, discover, reads
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, group, option
 from kds.cli.guard import TESTS_FAILED, Refusal, complain
-from kds.cli.options import NamedPath, common_options, message_argument, read_message
+from kds.cli.options import common_options, message_argument, read_message
 from kds.cli.output import print_json, print_line, print_table, say
 from kds.cli.progress import slow
 from kds.testing.skills import describe, failure, judge, read_cases
@@ -100,7 +100,7 @@ def check(*, annotate: bool, workspace: Workspace) -> int:
 
 
 @command("kds skills test tests/skills.yaml", of=skills)
-@click.argument("file", type=NamedPath(exists=True, dir_okay=False))
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @common_options
 def test(*, file: Path, workspace: Workspace) -> int:
     """Run the cases of FILE: a YAML list of `prompt`, `expect` (a name or null) and `history`.

@@ -1,6 +1,5 @@
 """`kds status`, `kds doctor` and `kds metrics`: what KDS works with here, and how it does."""
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -167,9 +166,6 @@ nothing was measured in this time
 Turns and recalls are measured where the memory is on: set KDS_MEMORY=on, or `memory: {enabled: \
 true}` in kds-brain/settings.yaml. Measurements are kept for 30 days."""
 
-_BARS: Final = "▁▂▃▄▅▆▇█"
-_PLAIN_BARS: Final = ".:-=+*%#"
-
 
 @command("kds metrics", "kds metrics --since 24h --json")
 @option("--since TIME", "How far to look back, at most 30d.", default="7d")
@@ -191,34 +187,17 @@ def metrics(*, since: str, workspace: Workspace) -> None:
     say(report.as_dict() | {"memory": memory}, lambda: _print_metrics(report, stats))
 
 
-def sparkline(counts: Sequence[int], bars: str = _BARS) -> str:
-    """Draw counts as one line of bars; a blank for zero.
-
-    >>> sparkline([0, 1, 4, 8])
-    ' ▁▄█'
-    """
-    most = max(counts, default=0)
-    return "".join(
-        bars[max(round(count / most * len(bars)), 1) - 1] if count else " " for count in counts
-    )
-
-
 def _print_metrics(report: MetricsReport, stats: Stats) -> None:
     tables = list(metrics_tables(report))
     if not tables:
         click.echo(NOTHING)
         return
     print_line("since", minute(report.since))
-    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
-    bars = _BARS if encoding.startswith("utf") else _PLAIN_BARS
-    turns, recalls = ([getattr(one, name) for one in report.buckets]
-                      for name in ("turns", "recalls"))  # fmt: skip
-    print_line("turns", f"{sum(turns):,}  [{sparkline(turns, bars)}]")
-    print_line("recalls", f"{sum(recalls):,}  [{sparkline(recalls, bars)}]")
+    print_line("turns", f"{sum(one.turns for one in report.buckets):,}")
+    print_line("recalls", f"{sum(one.recalls for one in report.buckets):,}")
     for table in tables:
-        if table.key != "activity":  # shown as bars
+        if table.key != "activity":  # a line for each hour or day
             click.echo(f"\n{table.title}")
             print_table(table.heads, table.rows)
     size = f"{counted(stats.sessions, 'session')}, {counted(stats.messages, 'message')}"
-    click.echo()
-    print_line("memory", f"{size}, {mebibytes(stats.size_bytes)}")
+    click.echo(f"\nmemory: {size}, {mebibytes(stats.size_bytes)}")

@@ -1,7 +1,6 @@
 """`kds ask` and `kds chat`: messages that are routed and answered."""
 
 import importlib.util
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
@@ -36,7 +35,7 @@ from kds.cli.output import (
     print_turn,
 )
 from kds.cli.progress import slow
-from kds.cli.terminal import coloured, for_people, harmless, toned
+from kds.cli.terminal import toned
 from kds.service.desk import LOADING
 from kds.session.exchange import Answer
 
@@ -55,9 +54,6 @@ HELP: Final = """\
 /sessions  conversations that are remembered; `kds chat --session NAME` resumes one
 /clear     forget the context, and what was under way; names what stays
 /quit      leave; Ctrl-C halts a running answer"""
-
-_FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
-_BLANK: Final = "\n\n"
 
 session_option = option(
     "--session NAME",
@@ -126,7 +122,7 @@ def _show_whole(answer: Answer) -> None:
         print_json(answer.as_dict())
         return
     if answer.error is None:
-        click.echo(harmless(answer.text))
+        click.echo(answer.text)
     _tell_noted(answer)
 
 
@@ -143,7 +139,7 @@ def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None
         click.echo(preview.says)
     for one in preview.messages:
         print_line(f"--- {one.role}", "")
-        click.echo(harmless(one.text))
+        click.echo(one.text)
 
 
 @command(
@@ -232,8 +228,7 @@ class _Chat:
     def answer(self, message: str) -> None:
         if self.session.has_model:
             with slow(WAITING) as arrived:
-                pieces = self.session.stream(message)
-                self.last = _show_stream(pieces, arrived, rendered=for_people())
+                self.last = _show_stream(self.session.stream(message), arrived)
         else:
             with slow(WAITING):
                 self.last = self.session.ask(message)
@@ -253,7 +248,7 @@ class _Chat:
 
     def prompt(self) -> None:
         prompt = self.last.turn.prompt if self.last else ""
-        click.echo(harmless(prompt) if prompt else "nothing was routed yet")
+        click.echo(prompt or "nothing was routed yet")
 
     def context(self) -> None:
         conversations = self.session.conversations
@@ -273,11 +268,12 @@ class _Chat:
 
 
 def _lines(*, interactive: bool) -> Iterator[str]:
+    """The lines of the input; at a terminal, with history and line editing."""
     if not interactive:
         yield from sys.stdin
         return
     if importlib.util.find_spec("readline"):
-        importlib.import_module("readline")  # gives input() history and line editing
+        importlib.import_module("readline")
     while True:
         try:
             yield input(PROMPT)
@@ -288,22 +284,23 @@ def _lines(*, interactive: bool) -> Iterator[str]:
             click.echo("\n/quit leaves")
 
 
-def _show_stream(
-    pieces: Iterator[str | Answer], arrived: Callable[[], None], *, rendered: bool = False
-) -> Answer:
+def _show_stream(pieces: Iterator[str | Answer], arrived: Callable[[], None]) -> Answer:
     """Print the pieces as they arrive, and return the answer at their end.
 
-    ``arrived`` is called before the first one is printed. ``rendered``: as Markdown, a paragraph
-    at a time. A prompt that stands in for an answer is not printed.
+    ``arrived`` is called before the first one is printed. A prompt that stands in for an answer is
+    not printed.
     """
-    prose = Prose(arrived, rendered=rendered)
+    last = "\n"
     for piece in pieces:
+        arrived()
         if isinstance(piece, Answer):
-            arrived()
-            prose.end()
+            if not last.endswith("\n"):
+                click.echo()
             _tell_noted(piece)
             return piece
-        prose.add(harmless(piece))
+        click.echo(piece, nl=False)
+        sys.stdout.flush()
+        last = piece or last
     raise AssertionError("an exchange ends with its answer")
 
 
@@ -329,50 +326,3 @@ def _tell_about(answer: Answer, *, has_model: bool) -> None:
         hint = f"next: {offer.intent} ({offer.agent}){because}; say 'go ahead'"
     if hint and sys.stderr.isatty():
         click.echo(toned(hint, "label", err=True), err=True)
-
-
-class Prose:
-    """Text that arrives piece by piece. ``rendered``: as Markdown, else as it is.
-
-    ``before`` is called before anything is printed.
-    """
-
-    def __init__(self, before: Callable[[], None], *, rendered: bool) -> None:
-        self._before = before
-        self._rendered = rendered
-        self._waiting = ""
-        self._said = ""
-
-    def add(self, piece: str) -> None:
-        """Print a piece, or what it completes."""
-        self._said += piece
-        if not self._rendered:
-            self._before()
-            click.echo(piece, nl=False)
-            sys.stdout.flush()
-            return
-        whole, gap, rest = (self._waiting + piece).rpartition(_BLANK)
-        if gap and len(_FENCE.findall(whole)) % 2 == 0:  # a block of code stays in one piece
-            self._render(whole)
-            self._waiting = rest
-        else:
-            self._waiting += piece
-
-    def end(self) -> None:
-        """Print what is left, and end the line."""
-        if self._rendered:
-            self._render(self._waiting)
-            self._waiting = ""
-        elif self._said and not self._said.endswith("\n"):
-            click.echo()
-
-    def _render(self, text: str) -> None:
-        if not text.strip():
-            return
-        self._before()
-        from rich.console import Console  # 0.1 s of imports: only with a model and a terminal
-        from rich.markdown import Markdown
-
-        console = Console(no_color=not coloured(), emoji=False)
-        console.print(Markdown(text.strip("\n"), hyperlinks=False))
-        console.print()
