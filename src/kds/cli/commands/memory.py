@@ -106,7 +106,6 @@ def memory() -> None:
 
 @command(
     "kds memory search 'which port does staging use'",
-    "kds memory search getUserName --session last --limit 3",
     "kds memory search 'retry policy' --explain",
     "kds memory search 'retry policy' --budget 500",
     of=memory,
@@ -224,7 +223,6 @@ def _print_hit(number: int, hit: Mapping[str, Any], *, explain: bool) -> None:
 @command(
     "kds memory show",
     "kds memory show last",
-    "kds memory show 'Add a FAB button' --json",
     of=memory,
 )
 @click.argument("name", metavar="[SESSION]", required=False)
@@ -607,7 +605,6 @@ def _print(found: Consent, events: Sequence[ConsentEvent]) -> None:
     "kds memory profile show",
     "kds memory profile set --name Ada --role 'backend developer'",
     "kds memory profile set --language python --prefer tests=pytest --prefer answers=short",
-    "kds memory profile set --prefer answers= --about 'I maintain the billing service.'",
     "kds memory profile clear",
     of=memory,
 )
