@@ -11,7 +11,6 @@ from kds.agents.models import checked_model, load_chat_model
 from kds.agents.run import AgentRunnable
 from kds.agents.tools import AnyTool, built_in_tools
 from kds.brain.documents.store import DocumentPlace
-from kds.brain.errors import WorkspaceError
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -36,7 +35,7 @@ def load(
     names. ``documents`` is what its `search_documents` searches; None: what `kds docs` indexed.
     Raises DispatchError, ConfigError, WorkspaceError and ModelError.
     """
-    place = _workspace(workspace)
+    place = Workspace.at(workspace)
     settings = load_settings(place).model
     checked_model(model)
     if isinstance(model, str):
@@ -54,15 +53,5 @@ def load(
 
 def names(workspace: Place = None) -> tuple[str, ...]:
     """The names of the agents of a workspace, by priority. Raises ConfigError, WorkspaceError."""
-    library = PromptLibrary.load(_workspace(workspace).prompts_dir)
+    library = PromptLibrary.load(Workspace.at(workspace).prompts_dir)
     return tuple(prompt.name for prompt in library.agents())
-
-
-def _workspace(place: Place) -> Workspace:
-    if isinstance(place, Workspace):
-        return place
-    if place is None:
-        return Workspace.find()
-    if not Path(place).is_dir():
-        raise WorkspaceError("no such folder", where=str(place), hint="make it, or check the path")
-    return Workspace.find(environ={"KDS_HOME": str(place)})

@@ -1,20 +1,18 @@
-"""Where KDS was installed from, and the lines that install it, or an extra of it, again.
+"""The version of KDS, and the lines that install it, or an extra of it, again.
 
 The name `kds` belongs to another author's package on PyPI: only the import and the command are
-called so. A line that is printed names what this KDS came from, so that it works before KDS is
-published anywhere, and never fetches a stranger's package. Libraries that only some parts need
-are installed with an extra.
+called so. A line that is printed names the clone that this KDS came from, so that it never fetches
+a stranger's package. Libraries that only some parts need are installed with an extra.
 """
 
 import importlib
 import json
 import shlex
-from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import Distribution, distributions, version
+from importlib.metadata import distribution, version
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -22,12 +20,6 @@ from kds.brain.errors import KdsError
 
 DISTRIBUTION: Final = "kds-router"
 """What pip calls KDS."""
-
-OTHER: Final = "kds"
-"""What pip calls another author's package, and called KDS before it was renamed."""
-
-_OUR_SCRIPT: Final = "kds-hook"
-"""A program that only KDS installs: it tells an old installation of ours from a stranger's."""
 
 
 @cache
@@ -37,10 +29,14 @@ def kds_version() -> str:
 
 
 def install_line(extra: str | None = None, *, tool: str = "pip install") -> str:
-    """What to type to install KDS, or an ``extra`` of it, from where this one came from."""
-    installed = next(_installed(DISTRIBUTION), None)
-    requirement = _requirement(installed, extra) if installed else None
-    return f"{tool} " + (requirement or f"'.{_bracketed(extra)}', in the clone of KDS")
+    """What to type to install KDS, or an ``extra`` of it, from the clone it came from."""
+    bracketed = f"[{extra}]" if extra else ""
+    origin = _origin()
+    path = Path(url2pathname(urlsplit(origin.get("url", "")).path))
+    if not origin.get("url", "").startswith("file:") or not path.exists():
+        return f"{tool} '.{bracketed}', in the clone of KDS"
+    editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    return f"{tool} {editable}{shlex.quote(f'{path}{bracketed}')}"
 
 
 def load_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
@@ -61,67 +57,9 @@ def load_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
         ) from error
 
 
-def other_kds() -> str | None:
-    """What is wrong where a distribution called `kds` is installed too, or None.
-
-    Both own the folder `kds` and the command: whichever was installed last has overwritten the
-    other, and taking one away breaks the one that stays.
-    """
-    here = [one.locate_file("") for one in _installed(DISTRIBUTION)][:1]
-    for other in _installed(OTHER):
-        ours = any(script.name == _OUR_SCRIPT for script in other.entry_points)
-        if not ours or other.locate_file("") in here:  # an older KDS in another folder does no harm
-            whose = "an older KDS" if ours else "another author's package"
-            return f"{whose} is installed too, as '{OTHER}' {other.version}: both own 'kds'"
-    return None
-
-
-def mend_line() -> str:
-    """What to type when `other_kds` found something."""
-    again = install_line(tool="pip install --force-reinstall --no-deps")
-    return f"pip uninstall -y {OTHER}; {again}"
-
-
-def _requirement(installed: Distribution, extra: str | None) -> str | None:
-    """What pip takes for the origin of ``installed``, or None when that is not known."""
-    url, origin = _origin(installed)
-    name = f"{DISTRIBUTION}{_bracketed(extra)}"
-    if url.startswith("file:") and "vcs_info" not in origin:
-        path = Path(url2pathname(urlsplit(url).path))
-        editable = _part(origin, "dir_info").get("editable") is True
-        quoted = shlex.quote(f"{path}{_bracketed(extra)}")
-        return (f"-e {quoted}" if editable else quoted) if path.exists() else None
-    if "vcs_info" in origin:
-        vcs = _part(origin, "vcs_info")
-        revision = vcs.get("requested_revision")
-        url = f"{vcs.get('vcs', 'git')}+{url}" + (f"@{revision}" if revision else "")
-    return shlex.quote(f"{name} @ {url}") if url else None
-
-
-def _origin(installed: Distribution) -> tuple[str, Mapping[str, object]]:
-    """The URL and the whole of `direct_url.json` (PEP 610), else the repository it names."""
-    try:
-        origin = json.loads(installed.read_text("direct_url.json") or "{}")
-    except ValueError:
-        origin = {}
-    if isinstance(origin, dict) and isinstance(origin.get("url"), str):
-        return origin["url"], origin
-    for line in installed.metadata.get_all("Project-URL") or ():
-        label, _, url = line.partition(", ")
-        if label.lower() in ("repository", "source"):
-            return url, {"vcs_info": {"vcs": "git"}}
-    return "", {}
-
-
-def _part(origin: Mapping[str, object], name: str) -> Mapping[str, object]:
-    part = origin.get(name)
-    return part if isinstance(part, dict) else {}
-
-
-def _bracketed(extra: str | None) -> str:
-    return f"[{extra}]" if extra else ""
-
-
-def _installed(name: str) -> Iterator[Distribution]:
-    """The distributions of that name; a build folder in the current one is none."""
-    return (one for one in distributions(name=name) if one.read_text("RECORD") is not None)
+def _origin() -> dict[str, Any]:
+    """The folder or address that pip installed KDS from (`direct_url.json`, PEP 610)."""
+    found: dict[str, Any] = json.loads(
+        distribution(DISTRIBUTION).read_text("direct_url.json") or "{}"
+    )
+    return found

@@ -129,7 +129,7 @@ class RecallOptions(_Section):
     rerank_gamma: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Weight of identifiers."""
     embeddings: str | None = Field(default=None, min_length=1)
-    """The embedding model: ``shipped``, ``minilm``, ``off`` for words and names only, or
+    """The embedding model: ``shipped``, ``off`` for words and names only, or
     ``module:name`` (`kds.api.embeddings`), which a workspace cannot choose; None: shipped."""
 
     @model_validator(mode="after")

@@ -105,6 +105,21 @@ class Workspace:
             found = nearest(origin) or (origin, f"{origin}{os.sep}{BRAIN}")
         return cls(Path(found[0]), Path(found[1]))
 
+    @classmethod
+    def at(cls, place: "Workspace | Path | str | None" = None) -> "Workspace":
+        """The workspace of a folder, or (None) the one found from here upwards.
+
+        Raises WorkspaceError.
+        """
+        if isinstance(place, Workspace):
+            return place
+        if place is None:
+            return cls.find()
+        if not Path(place).is_dir():
+            hint = "make it, or check the path"
+            raise WorkspaceError("no such folder", where=str(place), hint=hint)
+        return cls.find(environ={HOME_VARIABLE: str(place)})
+
     def ensure(self) -> None:
         """Make ``brain`` with mode 0700 unless it is there, and see that it can be written to.
 

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
-from kds.api.routing import rehearsed, workspace_at
+from kds.api.routing import rehearsed
 from kds.api.same_text import matches
 from kds.brain.turn import Edit, Turn, Utterance
+from kds.brain.workspace import Workspace
 from kds.router.references.decision import PRECISION, bar, digest
 from kds.router.references.signs import Signs, edit_signs
 from kds.testing.chats import play_with, read_chats
@@ -97,7 +98,7 @@ def main() -> None:
     data, tests, out = asked.data, asked.tests, asked.out
     with tempfile.TemporaryDirectory() as empty:
         # what is fitted must not depend on what was
-        parts = replace(Parts.load(workspace_at(empty), may_write=False), decider=None)
+        parts = replace(Parts.load(Workspace.at(empty), may_write=False), decider=None)
     found = list(_from_chats(data / "chats/dev.jsonl", parts))
     for path in (data / "dialogues/dev.json", *find_dialogue_files([tests / "dialogues"])):
         found += _from_dialogues(path, parts)

@@ -15,8 +15,9 @@ import numpy as np
 
 from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
-from kds.api.routing import rehearsed, workspace_at
+from kds.api.routing import rehearsed
 from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
 from kds.router.classify import first_reading, place_of
 from kds.router.intents.examples import examples_of
 from kds.router.intents.features import WIDTH, Place
@@ -53,7 +54,7 @@ def read_lessons(data: Path, own: Path) -> list[Lesson]:
     """Of chats/dev.jsonl and dialogues/dev.json in ``data``, the chats in ``own``, the prompts."""
     with tempfile.TemporaryDirectory() as empty:
         # without a turn model: what is fitted must not depend on what was
-        parts = replace(Parts.load(workspace_at(empty), may_write=False), turns=None)
+        parts = replace(Parts.load(Workspace.at(empty), may_write=False), turns=None)
     return [
         *_chat_lessons("chats", data / "chats/dev.jsonl", parts),
         *(one for path in sorted(own.glob("*.jsonl")) for one in _chat_lessons(OWN, path, parts)),

@@ -14,8 +14,6 @@ from kds.brain.installation import (
     install_line,
     kds_version,
     load_extra,
-    mend_line,
-    other_kds,
 )
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -38,13 +36,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """Install a distribution by its metadata alone, in front of all others."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def made(name: str = DISTRIBUTION, *headers: str, scripts: str = "", **origin: object) -> Path:
-        folder = tmp_path / f"{name.replace('-', '_')}-9.dist-info"
+    def made(**origin: object) -> Path:
+        folder = tmp_path / "kds_router-9.dist-info"
         folder.mkdir()
-        head = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 9", *headers, ""]
-        (folder / "METADATA").write_text("\n".join(head))
-        (folder / "RECORD").write_text("")
-        (folder / "entry_points.txt").write_text(f"[console_scripts]\n{scripts}\n")
+        head = f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: 9\n"
+        (folder / "METADATA").write_text(head)
         if origin:
             (folder / "direct_url.json").write_text(json.dumps(origin))
         return tmp_path
@@ -65,40 +61,14 @@ def test_a_folder_is_named_editable_or_not_and_quoted(install: Install, tmp_path
     ("origin", "line"),
     [
         ({"url": "file:///", "dir_info": {}}, "pip install '/[docs]'"),
-        (
-            {"url": "https://x.org/k", "vcs_info": {"vcs": "git", "requested_revision": "v1"}},
-            "pip install 'kds-router[docs] @ git+https://x.org/k@v1'",
-        ),
-        (
-            {"url": "https://x.org/k.whl", "archive_info": {}},
-            "pip install 'kds-router[docs] @ https://x.org/k.whl'",
-        ),
-        (
-            {"url": "file:///gone/clone", "dir_info": {}},
-            UNKNOWN,
-        ),
-        ({"url": 3}, UNKNOWN),
+        ({"url": "https://x.org/k", "vcs_info": {"vcs": "git"}}, UNKNOWN),
+        ({"url": "file:///gone/clone", "dir_info": {}}, UNKNOWN),
         ({}, UNKNOWN),
     ],
 )
 def test_each_origin_has_its_line(install: Install, origin: dict[str, object], line: str) -> None:
     install(**origin)
     assert install_line("docs") == line
-
-
-@pytest.mark.parametrize(
-    ("scripts", "whose"),
-    [("plot = kds:plot", "another author's"), ("kds-hook = kds.hooks:main", "an older KDS")],
-)
-def test_a_distribution_called_kds_is_told_with_what_mends_it(
-    install: Install, scripts: str, whose: str
-) -> None:
-    install(DISTRIBUTION, url="https://x.org/k.whl")
-    assert other_kds() is None
-    install("kds", scripts=scripts)
-    assert whose in str(other_kds())
-    again = "pip install --force-reinstall --no-deps 'kds-router @ https://x.org/k.whl'"
-    assert mend_line() == f"pip uninstall -y kds; {again}"
 
 
 def test_a_library_that_is_not_there_is_named_with_its_extra() -> None:

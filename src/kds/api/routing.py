@@ -1,6 +1,6 @@
 """The router: the steps on one screen, bound to a workspace, behind `Router.route`."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import Journal
-from kds.brain.errors import ConfigError, DispatchError, WorkspaceError
+from kds.brain.errors import ConfigError, DispatchError
 from kds.brain.message import clean_message, utterances
 from kds.brain.turn import UNKNOWN, StepRecord, Turn
 from kds.brain.workspace import Workspace
@@ -82,8 +82,7 @@ def build_steps(
 class Router:
     """Routes messages of one conversation. Make it with `Router.open`.
 
-    Also a LangChain Runnable in all but name: `invoke`, `ainvoke`, `batch`, `stream` and `|`
-    go through a thin adapter, which is imported when one of them is first used.
+    `as_runnable` makes a LangChain Runnable of it, and so does `|`.
     """
 
     def __init__(
@@ -114,7 +113,7 @@ class Router:
         Without ``log`` nothing is remembered, and no folder is made. Raises WorkspaceError
         when the folder cannot be used, ConfigError when a rule or prompt file does not load.
         """
-        workspace = path if isinstance(path, Workspace) else workspace_at(path)
+        workspace = Workspace.at(path)
         if log:
             workspace.ensure()
         contexts = Contexts(workspace, clock=clock)
@@ -186,26 +185,6 @@ class Router:
         """Return the router as a LangChain Runnable."""
         return kds.agents.RouterRunnable(self.route)
 
-    def invoke(self, input: Any, config: Any = None, **options: Any) -> Turn:
-        """Route one message, as a Runnable does."""
-        return self.as_runnable().invoke(input, config, **options)
-
-    async def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Turn:
-        """Route one message off the event loop, as a Runnable does."""
-        return await self.as_runnable().ainvoke(input, config, **options)
-
-    def batch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Turn]:
-        """Route messages in order: each may refer to the one before."""
-        return self.as_runnable().batch(inputs, config, **options)
-
-    def stream(self, input: Any, config: Any = None, **options: Any) -> Iterator[Turn]:
-        """Yield the one Turn that comes of a message."""
-        return self.as_runnable().stream(input, config, **options)
-
-    def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Turn]:
-        """Yield the one Turn that comes of a message, off the event loop."""
-        return self.as_runnable().astream(input, config, **options)
-
     def __or__(self, other: Any) -> Any:
         """Compose: `router | step` hands the Turn to the next Runnable or function."""
         return self.as_runnable() | other
@@ -273,15 +252,6 @@ def precision_of(config: LiveConfig) -> Precision:
             return PRECISION
 
     return precision
-
-
-def workspace_at(path: Path | str | None) -> Workspace:
-    """The workspace of a folder, or the one found from here upwards. Raises WorkspaceError."""
-    if path is None:
-        return Workspace.find()
-    if not Path(path).is_dir():
-        raise WorkspaceError("no such folder", where=str(path), hint="make it, or check the path")
-    return Workspace.find(environ={"KDS_HOME": str(path)})
 
 
 def _addressed(message: str, library: PromptLibrary) -> tuple[str, PromptFile | None]:

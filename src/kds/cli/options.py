@@ -92,8 +92,7 @@ context_option = click.option(
 
 embeddings_option = option(
     "--embeddings MODULE:CLASS",
-    "Embedding model: one of yours, shipped, minilm or off.  [default: that of the settings, else "
-    "shipped]",
+    "Embedding model: one of yours, shipped or off.  [default: that of the settings, else shipped]",
 )
 
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from kds.brain.clock import moment, utc_now
 from kds.brain.errors import ConfigError
-from kds.brain.installation import install_line, kds_version, mend_line, other_kds
+from kds.brain.installation import install_line, kds_version
 from kds.brain.workspace import Workspace
 from kds.clients import workspace_health
 from kds.clients.apply import RecordStore
@@ -89,8 +89,6 @@ def this_kds() -> Iterator[Finding]:
     """The versions of Python and KDS."""
     python = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding("kds", "ok", f"kds {kds_version()}, Python {python} at {sys.executable}")
-    if other := other_kds():
-        yield Finding("kds", "problem", other, mend_line())
 
 
 def programs() -> Iterator[Finding]:

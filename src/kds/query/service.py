@@ -1,16 +1,13 @@
 """`QueryService`: a question in, the passages that answer it out, in the light of what was said."""
 
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from time import perf_counter
 from typing import Final, Self
 
 from kds.api.embeddings import model_name
-from kds.api.measures import percentile
 from kds.api.parts import LearnedParts, Parts, RewriterSource
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
@@ -36,49 +33,6 @@ from kds.query.session import (
 )
 from kds.query.values import Query, QueryReply, Rewriting, RewrittenBy, SessionTurn, citations_of
 from kds.router.rewrite import FindRewriter
-
-RECENT: Final = 1000
-"""Queries whose times are kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The queries so far; times are of the last thousand, None before the first."""
-
-    count: int
-    answered: int
-    answer_errors: int
-    p50_ms: float | None
-    p95_ms: float | None
-
-
-class Counter:
-    """Counts queries, for any threads."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._count = self._answered = self._failed = 0
-        self._recent: deque[float] = deque(maxlen=RECENT)
-
-    def note(self, reply: QueryReply) -> None:
-        """Count a query."""
-        with self._lock:
-            self._count += 1
-            self._answered += reply.answer is not None
-            self._failed += reply.answer_error is not None
-            self._recent.append(reply.timings_ms["total"])
-
-    def tally(self) -> Tally:
-        """Say how it stands."""
-        with self._lock:
-            times = list(self._recent)
-            return Tally(
-                self._count,
-                self._answered,
-                self._failed,
-                percentile(times, 50) if times else None,
-                percentile(times, 95) if times else None,
-            )
 
 
 @contextmanager
@@ -272,7 +226,6 @@ class QueryService:
         self._search = Search(self.library, self.memory, self.embedder)
         self.use(parts)
         self._keeper = Keeper(self.memory)
-        self._counter = Counter()
 
     @classmethod
     def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> Self:
@@ -419,11 +372,6 @@ class QueryService:
         """What is wrong with the settings as they are now; those before stay in use."""
         return self._keeper.settings_fault()
 
-    @property
-    def tally(self) -> Tally:
-        """How many queries there were, and how long they took."""
-        return self._counter.tally()
-
     def stop(self) -> None:
         """Let everybody go who waits for a model."""
         self.speakers.stop()
@@ -488,7 +436,6 @@ class QueryService:
         )
 
     def _measured(self, reply: QueryReply, found: Understood) -> QueryReply:
-        self._counter.note(reply)
         if notes := self._keeper.note_recall(found.findings):
             reply = replace(reply, warnings=(*reply.warnings, *notes))
         if found.known is None or reply.session is None:

@@ -6,7 +6,7 @@
 Several threads may share a session. A correction halts what runs in it.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -93,7 +93,7 @@ class Session:
         ModelError for a ``model`` that can be none, and StoreError for a `last` session where
         there is none.
         """
-        workspace = path if isinstance(path, Workspace) else _workspace_at(path)
+        workspace = Workspace.at(path)
         desk = AgentDesk(load_settings(workspace).model, model, workspace=workspace)
         memory = SessionMemory(workspace, clock=clock, keeps=log)
         conversation, notes = context, slip_notes(memory, name)
@@ -149,26 +149,6 @@ class Session:
         The message is logged before this returns. To stop iterating is to halt the agent.
         """
         return self.begin(message, agent=agent, follow=follow).pieces()
-
-    async def aask(self, message: str, *, agent: str | None = None, follow: bool = False) -> Answer:
-        """As `ask`, off the event loop; halted when the task is cancelled."""
-        answers = [one async for one in self.astream(message, agent=agent, follow=follow)
-                   if isinstance(one, Answer)]  # fmt: skip
-        return answers[-1]
-
-    async def astream(
-        self, message: str, *, agent: str | None = None, follow: bool = False
-    ) -> AsyncIterator[str | Answer]:
-        """As `stream`, off the event loop; halted when the task is cancelled."""
-        import asyncio  # 40 ms: a caller with a loop has it loaded
-
-        exchange = await asyncio.to_thread(self.begin, message, agent=agent, follow=follow)
-        pieces = exchange.pieces()
-        try:
-            while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-                yield piece
-        finally:
-            exchange.halt()  # nothing when it is over
 
     def begin(self, message: str, *, agent: str | None = None, follow: bool = False) -> Exchange:
         """Route and log ``message``; its answer comes when the exchange is iterated over.
@@ -269,14 +249,6 @@ class Session:
         with self._lock:
             running = tuple(self._running)
         return tuple(filter(None, (exchange.halt() for exchange in running)))
-
-
-def _workspace_at(path: Path | str | None) -> Workspace:
-    from kds.api.routing import (
-        workspace_at,  # 0.4 s of imports, which a served session does without
-    )
-
-    return workspace_at(path)
 
 
 def _last(pieces: Iterator[str | Answer]) -> Answer:

@@ -51,8 +51,8 @@ def test_a_class_is_loaded_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("small", "names no embedding model"),
-        (":Small", "names no embedding model"),
+        ("small", "unknown embedding model"),
+        (":Small", "unknown embedding model"),
         ("no_such_module:Small", "cannot be loaded"),
         ("own_models:Large", "cannot be loaded"),
         ("own_models:NeedsMore", "cannot be loaded"),

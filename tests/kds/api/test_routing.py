@@ -1,6 +1,5 @@
 """The router from Python: open, route, explain, compose; what it leaves, and what it does not."""
 
-import asyncio
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
@@ -205,18 +204,9 @@ def test_a_wrong_prompt_file_is_refused_when_the_router_opens(fitted_workspace: 
 
 
 def test_a_router_is_a_runnable(router: Router) -> None:
-    assert router.invoke(FAB).intent == "PLAN"
-    assert asyncio.run(router.ainvoke({"message": "Make it purple"})).intent == "EXECUTE"
-    batch = router.batch(["Commit it", "Where was I?"])
+    assert (router | (lambda turn: turn.intent)).invoke(FAB) == "PLAN"
+    batch = router.as_runnable().batch(["Commit it", "Where was I?"])
     assert [turn.message for turn in batch] == ["Commit it", "Where was I?"]
-    assert [turn.message for turn in router.stream(FAB)] == [FAB]
-
-
-def test_turns_are_streamed_off_the_event_loop(router: Router) -> None:
-    async def collect() -> list[str]:
-        return [turn.message async for turn in router.astream(FAB)]
-
-    assert asyncio.run(collect()) == [FAB]
 
 
 def test_the_settings_say_how_sure_a_reading_must_be_and_are_read_anew(workspace: Path) -> None:

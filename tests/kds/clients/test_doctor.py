@@ -275,12 +275,3 @@ def test_files_in_prompts_that_are_not_ours_are_told(project: Project) -> None:
     checks = project.doctor()
     assert [finding["mark"] for finding in checks["prompts"]] == ["ok", "note"]
     assert "passed over" in checks["prompts"][1]["found"]
-
-
-def test_another_distribution_called_kds_is_a_problem_with_its_fix(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kds.clients.doctor.other_kds", lambda: "another author's package")
-    checks = project.doctor()
-    assert checks.problems == ["another author's package"]
-    assert checks["kds"][1]["fix"].startswith("pip uninstall -y kds; pip install --force-reinstall")

@@ -38,8 +38,6 @@ def test_the_stats_tell_what_is_stored_and_how_queries_do(client: httpx.Client) 
     assert stats["documents"] == {
         "documents": 0, "sections": 0, "chunks": 0, "tokens": 0, "size_bytes": 0,
     }  # fmt: skip
-    assert stats["queries"]["count"] >= 1
-    assert stats["queries"]["p50_ms"] > 0
     embedding = stats["embedding"]
     assert (embedding["model"], embedding["failures"]) == ("shipped", 0)
     assert embedding["last_error"] is None

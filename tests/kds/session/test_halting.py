@@ -1,6 +1,5 @@
 """A correction halts the work in progress; what was said until then is kept."""
 
-import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -72,28 +71,6 @@ def test_to_stop_iterating_halts_the_agent(chat: Chat) -> None:
     assert speaker == "work-planner"
     assert said.endswith("[halted]")
     assert session.work.rest == ()
-
-
-def test_a_cancelled_task_halts_the_agent(chat: Chat) -> None:
-    chat.model.play(Stall("1. Add"))
-    session = chat.open()
-
-    async def give_up() -> None:
-        async for _ in session.astream(DARK):
-            break
-
-    async def cancelled() -> None:
-        task = asyncio.create_task(session.aask("Make it purple"))
-        await asyncio.to_thread(chat.model.wait_asked, 2)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(give_up())
-    chat.model.script.append(Slow())
-    asyncio.run(cancelled())
-    assert ("work-planner", "1. Add\n\n[halted]") in chat.replies()
-    assert session.halt() is None
 
 
 def test_a_correction_in_another_process_drops_what_is_left(

@@ -1,6 +1,5 @@
 """The loop: route, run the agent, remember both sides."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -58,20 +57,6 @@ def test_a_stream_yields_the_pieces_and_then_the_answer(chat: Chat) -> None:
     assert answer.as_dict()["replies"][0]["usage"] == {  # type: ignore[index]  # JSON
         "input_tokens": 12, "output_tokens": 5, "total_tokens": 17,
     }  # fmt: skip
-
-
-def test_the_same_in_an_event_loop(chat: Chat) -> None:
-    chat.model.play(Text("a plan"), Text("all of it"))
-    session = chat.open()
-
-    async def talk() -> tuple[kds.Answer, list[str | kds.Answer]]:
-        first = await session.aask(FAB)
-        return first, [piece async for piece in session.astream(PURPLE)]
-
-    first, pieces = asyncio.run(talk())
-    assert first.text == "a plan"
-    assert isinstance(pieces[-1], kds.Answer)
-    assert "".join(map(str, pieces[:-1])) == pieces[-1].text == "all of it"
 
 
 def test_the_memory_can_be_off(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
-from kds.api.routing import rehearsed, workspace_at
+from kds.api.routing import rehearsed
 from kds.brain.turn import Turn, Utterance
+from kds.brain.workspace import Workspace
 from kds.router.decide import make_decide
 from kds.router.expand import make_expand
 from kds.router.language.misspelling import is_known
@@ -26,7 +27,7 @@ Expand = Callable[[str], str]
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
-    return Parts.load(workspace_at(tmp_path_factory.mktemp("invariance")), may_write=False)
+    return Parts.load(Workspace.at(tmp_path_factory.mktemp("invariance")), may_write=False)
 
 
 def _turns(parts: Parts, path: Path) -> Iterator[tuple[ExpectedTurn, Expand]]:

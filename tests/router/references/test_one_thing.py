@@ -14,8 +14,9 @@ import yaml
 
 from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
-from kds.api.routing import rehearsed, workspace_at
+from kds.api.routing import rehearsed
 from kds.brain.turn import Utterance
+from kds.brain.workspace import Workspace
 
 TABLES: dict[str, dict[str, Any]] = {
     path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -26,7 +27,7 @@ POINTING = re.compile(r"\[([^\]]*)\]|\b(?:it|them|this|that)\b")
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
-    return Parts.load(workspace_at(tmp_path_factory.mktemp("one-thing")), may_write=False)
+    return Parts.load(Workspace.at(tmp_path_factory.mktemp("one-thing")), may_write=False)
 
 
 def _names(thing: dict[str, Any]) -> list[str]:

@@ -7,7 +7,8 @@ import pytest
 
 from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock, RehearsalJournal
-from kds.api.routing import Router, workspace_at
+from kds.api.routing import Router
+from kds.brain.workspace import Workspace
 from kds.testing.dialogues import Dialogue, read_dialogues
 from kds.testing.playing import play
 
@@ -55,7 +56,7 @@ def _dialogues(folder: Path) -> tuple[Dialogue, ...]:
 def test_the_rules_still_propose_what_the_decision_does_not_write(
     workspace: Path, number: int
 ) -> None:
-    parts = replace(Parts.load(workspace_at(workspace), may_write=False), decider=None)
+    parts = replace(Parts.load(Workspace.at(workspace), may_write=False), decider=None)
 
     def propose(clock: MinuteClock) -> Router:
         return Router(parts, RehearsalJournal(clock=clock), clock=clock)

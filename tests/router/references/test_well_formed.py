@@ -9,8 +9,9 @@ import pytest
 
 from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock
-from kds.api.routing import rehearsed, workspace_at
+from kds.api.routing import rehearsed
 from kds.brain.turn import Utterance
+from kds.brain.workspace import Workspace
 from kds.router.references.resolver import Resolver, apply_edits
 
 ROOT = Path(__file__).parents[3]
@@ -57,7 +58,7 @@ def _faults(talk: Talk, parts: Parts) -> Iterator[tuple[str, str]]:
 def test_no_rewrite_has_a_fault_of_form(of: object, tmp_path: Path) -> None:
     if of is _shared and not SHARED.is_dir():
         pytest.skip("the development data is absent: ../shared/data")
-    parts = Parts.load(workspace_at(tmp_path), may_write=False)
+    parts = Parts.load(Workspace.at(tmp_path), may_write=False)
     found = [fault for talk in of() for fault in _faults(talk, parts)]  # type: ignore[operator]
     assert found == []
 

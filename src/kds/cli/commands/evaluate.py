@@ -127,7 +127,7 @@ def _unknown_intents(
         type=click.Path(path_type=Path))  # fmt: skip
 @option("--shots K", "intents: draw K examples of each intent from --train.", type=COUNT)
 @option("--seeds S", "intents: how many draws; figures are their means.  [default: 5]", type=COUNT)
-@option("--embeddings NAME", "retrieval: the embedding model: shipped, minilm, MODULE:CLASS of a "
+@option("--embeddings NAME", "retrieval: the embedding model: shipped, MODULE:CLASS of a "
         "Embeddings, or off.  [default: that of the settings, else shipped]")  # fmt: skip
 @flag("--tune", "retrieval: search the weights on half of the queries for NDCG@5, and report the "
       "other half.")  # fmt: skip

@@ -38,7 +38,6 @@ MOST_HOURS: Final = 30 * 24
 STORED: Final = ("sessions", "messages", "tokens", "size_bytes")
 IN_DETAIL: Final = ("chunks", "summaries")
 HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
-TALLIED: Final = ("count", "answered", "answer_errors", "p50_ms", "p95_ms")
 
 HoursQuery = Annotated[
     int, Query(ge=1, le=MOST_HOURS, description="How far to look back.", examples=[24])
@@ -239,6 +238,6 @@ def _stats(served: ServedWorkspace, waiting: int) -> dict[str, Any]:
         "index_bytes": index_sizes(store.database) if store else {},
         "consent": store.profile.consent().given if store else False,
         "documents": _numbers(served.queries.library.holdings(), HELD),
-        "queries": _numbers(served.queries.tally, TALLIED) | {"waiting": waiting},
+        "queries": {"waiting": waiting},
         "embedding": {"model": model, **asdict(served.embedding)},
     }
