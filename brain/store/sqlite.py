@@ -169,7 +169,7 @@ class Database:
         trust(connection)  # the file was looked at when it was opened
         for pragma in _ALWAYS:
             connection.execute(pragma)
-        return connection.check_rows()
+        return connection
 
     def _reading_mode(self) -> str:
         if not self.read_only:

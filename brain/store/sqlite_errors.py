@@ -38,9 +38,6 @@ _REASONS: Final = {
         "the file is not a database",
         "open {what} again: a damaged file is set aside and a new one begun",
     ),
-    sqlite3.SQLITE_NOMEM: ("out of memory", "end other programs, or ask for less"),
-    sqlite3.SQLITE_TOOBIG: ("the text is too long to be stored", "store it in parts"),
-    sqlite3.SQLITE_INTERRUPT: ("the work was interrupted", "try again"),
 }
 
 

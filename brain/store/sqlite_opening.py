@@ -4,16 +4,12 @@ An ordinary start finds a present file and takes no lock.
 """
 
 import sqlite3
-from collections.abc import Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
 
 from kds.brain.clock import Clock
 from kds.brain.errors import StoreError
 from kds.brain.files import locked
-from kds.brain.store.columns import DamagedRowError
 from kds.brain.store.migrations import (
     FileKind,
     add_missing,
@@ -34,65 +30,6 @@ from kds.brain.store.sqlite_files import (
     set_aside,
     set_journal_aside,
 )
-
-Kinds = tuple[type, ...]
-
-_KINDS: Final[Mapping[str, Kinds]] = {
-    "TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,),
-}  # fmt: skip
-_READABLE: Final[Kinds] = (str, int, float)
-"""What is computed from columns, such as a part of a text, is never bytes."""
-_STATEMENTS: Final = 256
-"""Statements whose columns are remembered: those of KDS are some hundred."""
-_DECLARED: Final = """\
-SELECT p.name, p.type FROM sqlite_master AS m, pragma_table_info(m.name) AS p
-WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%'"""
-
-
-class CheckedConnection(sqlite3.Connection):
-    """A connection whose rows are checked by the names of their columns, once it knows them."""
-
-    _columns: Mapping[str, Kinds] = {}
-    _read: dict[str, tuple[tuple[int, str, Kinds], ...]]
-
-    def check_rows(self) -> Self:
-        """Learn from the schema, which was looked at, what each column is to hold.
-
-        A name that stands for two kinds in two tables may be of both.
-        """
-        columns: dict[str, Kinds] = {}
-        for name, kind in super().execute(_DECLARED):
-            if kind in _KINDS:  # the tables behind a search index declare none
-                columns[name] = (*columns.get(name, ()), *_KINDS[kind])
-        self._columns, self._read = columns, {}
-        return self
-
-    def execute(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
-        """Run one statement; a damaged row raises DamagedRowError when it is fetched."""
-        cursor = super().execute(sql, values)
-        if self._columns and cursor.description is not None and sql.startswith(("SELECT", "WITH")):
-            checks = self._read.get(sql)
-            if checks is None:
-                if len(self._read) >= _STATEMENTS:
-                    self._read.clear()
-                checks = self._read[sql] = self._checks([one[0] for one in cursor.description])
-            cursor.row_factory = partial(_checked, checks)
-        return cursor
-
-    def _checks(self, names: Sequence[str]) -> tuple[tuple[int, str, Kinds], ...]:
-        return tuple(
-            (place, name, (*self._columns.get(name, _READABLE), type(None)))
-            for place, name in enumerate(names)
-        )
-
-
-def _checked(
-    checks: Sequence[tuple[int, str, Kinds]], cursor: sqlite3.Cursor, row: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    for place, name, kinds in checks:
-        if not isinstance(row[place], kinds):
-            raise DamagedRowError(f"{name} holds {type(row[place]).__name__}")
-    return row
 
 
 def prepare(path: Path, kind: FileKind, *, clock: Clock, timeout_s: float) -> tuple[str, ...]:
@@ -126,7 +63,7 @@ def require_search(path: Path) -> None:
             raise missing_search(path) from error
 
 
-def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> CheckedConnection:
+def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> sqlite3.Connection:
     """Open the file, which must exist: SQLite would make it readable for everybody.
 
     In autocommit mode: transactions are begun explicitly.
@@ -137,7 +74,6 @@ def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> CheckedConnect
         timeout=timeout_s,
         isolation_level=None,
         check_same_thread=False,
-        factory=CheckedConnection,
     )
     trust(connection, trusted=False)
     return connection

@@ -19,7 +19,7 @@ from kds.api.measures import mean, rounded, share
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import UNKNOWN, Turn
 from kds.router.intents.evidence import Situation
-from kds.router.intents.linear import ReliabilityBin, expected_calibration_error, reliability
+from kds.router.intents.linear import expected_calibration_error
 from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
 from kds.router.intents.verdict import IntentVerdict
@@ -131,14 +131,12 @@ class IntentReport:
     """How a classifier did. Shares between 0 and 1; None where the set says nothing about it.
 
     ``figures`` have the keys of `kds eval intents --json`, ``std`` their deviation over the
-    seeds. ``pairs`` are the expected and the given intent of every message, ``bins`` compare the
-    confidence with whether the best real intent was right.
+    seeds. ``pairs`` are the expected and the given intent of every message.
     """
 
     figures: Mapping[str, float | None]
     std: Mapping[str, float]
     pairs: tuple[tuple[str, str], ...]
-    bins: tuple[ReliabilityBin, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +200,11 @@ def score_intents(
         run = _score_all(test, fitted, tell)
         runs.append(_figures(run, train_s))
         scored += run
-    inside = [one for one in scored if not one.message.out_of_scope]
     columns = {key: [v for run in runs if (v := run[key]) is not None] for key in runs[0]}
     return IntentReport(
         figures={key: mean(values) for key, values in columns.items()},
         std={key: pstdev(values or [0.0]) for key, values in columns.items()},
         pairs=tuple(one.pair for one in scored),
-        bins=reliability(*_confidence_and_right(inside)) if inside else (),
     )
 
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from kds.router.pattern import Pattern
 from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.promptfile import IntentPattern, PromptFile
-from kds.testing.prompt_examples import LintFinding, lint_intents
+from kds.testing.prompt_examples import lint_examples
 
 Run = Callable[..., Any]
 
@@ -91,70 +89,16 @@ def test_a_copy_that_starts_no_sessions_any_more_is_a_warning(
     assert (told["message"], Path(told["where"].rpartition(":")[0])) == (lost, path)
 
 
-THINGS = ("door", "wall", "roof", "fence", "gate", "floor", "chair", "lamp", "shelf", "bench")
-
-
-@pytest.fixture(scope="module")
-def agents() -> dict[str, PromptFile]:
-    """Two agents that paint and sell things, without patterns."""
-    found = PromptLibrary.load().agents()
-    return {
-        intent: replace(
-            next(prompt for prompt in found if prompt.intent == intent),
-            examples=tuple(f"{verb} the {thing} please" for thing in THINGS),
-            patterns=(),
-            excludes=(),
-        )
-        for intent, verb in (("PLAN", "paint"), ("ASK", "sell"))
-    }
-
-
-def pattern(source: str, weight: float = 0.9) -> IntentPattern:
-    return IntentPattern(source, Pattern.literal(source, where="x:7"), weight, False, "x:7")
-
-
-def lint(agents: dict[str, PromptFile], **changed: PromptFile) -> tuple[LintFinding, ...]:
-    return lint_intents(tuple((agents | changed).values()))
-
-
-def test_the_same_example_under_two_intents_is_found_on_both_sides(
-    agents: dict[str, PromptFile],
-) -> None:
-    twice = replace(agents["ASK"], examples=("paint the doors please", *agents["ASK"].examples[1:]))
-    found = [one for one in lint(agents, ASK=twice) if one.kind == "same"]
-    assert {one.intent for one in found} == {"PLAN", "ASK"}
-    assert "work-planner.examples.yaml:" in found[0].where
-
-
-def test_a_pattern_that_matches_nothing_is_silent(agents: dict[str, PromptFile]) -> None:
-    silent = replace(agents["PLAN"], patterns=(pattern("varnish"),))
-    (found,) = lint(agents, PLAN=silent)
-    assert (found.kind, found.where, found.text) == ("silent", "x:7", "varnish")
-
-
-def test_a_pattern_that_matches_others_more_than_its_own_is_greedy(
-    agents: dict[str, PromptFile],
-) -> None:
-    greedy = replace(agents["PLAN"], patterns=(pattern("sell"),))
-    kinds = {one.kind for one in lint(agents, PLAN=greedy)}
-    assert "greedy" in kinds
-
-
-def test_what_stands_in_files_of_the_users_comes_first(agents: dict[str, PromptFile]) -> None:
-    folder = agents["PLAN"].path.parent
-    mine = replace(
-        agents["PLAN"],
-        path=folder / "mine" / "work-planner.md",
-        ref="prompts/mine/work-planner.md",
-        more=None,
-        front=replace(agents["PLAN"].front, path=str(folder / "mine" / "work-planner.md")),
-        patterns=(replace(pattern("varnish"), where="prompts/mine/work-planner.md:3"),),
+@pytest.mark.parametrize("own", [False, True])
+def test_an_example_of_two_agents_is_found_on_both_sides_the_users_first(own: bool) -> None:
+    library = PromptLibrary.load()
+    folder = library.agent_of("PLAN").path.parent / "mine"
+    plan, ask = (
+        replace(library.agent_of(intent), examples=(text, f"{intent} for it"))
+        for intent, text in (("PLAN", "paint the doors"), ("ASK", "Paint my door"))
     )
-    other = replace(agents["ASK"], patterns=(pattern("auction"),))
-    both = (other, replace(mine, examples=(*mine.examples[1:], other.examples[0])))
-    usual, first = lint_intents(both), lint_intents(both, own=folder / "mine")
-    assert set(usual) == set(first)
-    places = ["mine" in one.where for one in first]
-    assert places == sorted(places, reverse=True)
-    assert {True, False} == {*places}
-    assert places != ["mine" in one.where for one in usual]
+    ask = replace(ask, path=folder / "ask.md")
+    found = lint_examples((plan, ask), own=folder if own else None)
+    first, second = ("ASK", "PLAN") if own else ("PLAN", "ASK")
+    assert [(one.intent, one.others) for one in found] == [(first, (second,)), (second, (first,))]
+    assert found[own].where.rpartition(":")[0].endswith("work-planner.examples.yaml")

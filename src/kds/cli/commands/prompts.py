@@ -18,22 +18,16 @@ from kds.cli.command import asked_json, command, flag, group
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import common_options, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table, say
-from kds.cli.progress import reported, slow
+from kds.cli.progress import slow
 from kds.cli.terminal import toned
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.lint import lost_behaviour, stray_files
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import load_rules
-from kds.testing.prompt_examples import ExampleReach, LintFinding, example_reach, lint_intents
+from kds.testing.prompt_examples import ExampleReach, LintFinding, example_reach, lint_examples
 
 SHOWN_STRAYS: Final = 3
 """Examples of a prompt that are named one by one when they reach another agent."""
-
-LINT_KINDS: Final = {
-    "same": "examples that another intent has too",
-    "greedy": "patterns that match more of another intent than of their own",
-    "silent": "patterns that match no example",
-}
 
 
 @group("kds prompts list", "kds prompts check")
@@ -102,7 +96,7 @@ def show(*, name: str, examples: bool, render: bool, workspace: Workspace) -> No
 
 
 @command("kds prompts check", "kds prompts check --json", "kds prompts check --lint", of=prompts)
-@flag("--lint", "Also name examples and patterns that collide or never match: hints, not errors.")
+@flag("--lint", "Also name examples that two agents have: hints, not errors.")
 @common_options
 def check(*, lint: bool, workspace: Workspace) -> int:
     """Load every prompt file and render it with sample inputs; report all problems.
@@ -134,8 +128,7 @@ def check(*, lint: bool, workspace: Workspace) -> int:
     }
     linted: Sequence[LintFinding] = ()
     if lint:
-        with reported("looking at the examples") as tell:
-            linted = lint_intents(library.prompts(), own=workspace.prompts_dir, progress=tell)
+        linted = lint_examples(library.prompts(), own=workspace.prompts_dir)
         report["lint"] = list(linted)
     if asked_json():
         print_json(report)
@@ -167,7 +160,7 @@ def _print_check(
 
 
 def _print_lint(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> None:
-    """A table for each kind of finding, with the files as `kds prompts list` names them."""
+    """A table of the findings, with the files as `kds prompts list` names them."""
     refs = {str(prompt.path): prompt.ref for prompt in prompts}
 
     def place(where: str) -> str:
@@ -176,10 +169,9 @@ def _print_lint(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> 
             return f"{refs.get(path, path)}:{line}"
         return refs.get(where, where)
 
-    for kind, meaning in LINT_KINDS.items():
-        if rows := [(place(one.where), one.text, one.message) for one in found if one.kind == kind]:
-            click.echo(f"\n{kind}: {meaning}")
-            print_table(("where", "what", "finding"), rows)
+    if rows := [(place(one.where), one.text, " ".join(one.others)) for one in found]:
+        click.echo()
+        print_table(("where", "example", "also of"), rows)
 
 
 def _rendered(workspace: Workspace) -> PromptLibrary:
