@@ -135,7 +135,7 @@ def test_copilot_brings_the_context_to_models_of_every_api(
 def test_a_slash_command_reaches_the_model_without_context(
     client: Client, install: Install
 ) -> None:
-    install(client.name, "--skills")
+    install(client.name)
     client.ask(f"/kds {SECOND}")
     [turn] = client.model.turns
     assert SECOND in turn.text

@@ -27,7 +27,7 @@ GROUPS: Final[Sections] = {
     "Set up": {
         "status": ("status:status", "Show workspace, service, memory, model and hook."),
         "config": ("config:config", "Show settings and where they come from; change them."),
-        "export": ("init:export_", "Write skills, prompt files, agents or a plugin."),
+        "export": ("init:export_", "Write skills, prompt files or a plugin."),
     },
     "Teach and test": {
         "prompts": ("prompts:prompts", "List, show, begin and check the prompt files."),

@@ -1,47 +1,36 @@
-"""`kds doctor`: workspace, service, hook and the files and settings of the clients."""
+"""`kds doctor`: workspace, service, hook and the files of the clients, as a table of checks."""
 
 import json
 import os
-import re
 import shutil
+import stat
 import subprocess
 import sys
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from kds.brain.clock import moment, utc_now
-from kds.brain.errors import ConfigError
+from kds.brain.context.journal import ContextJournal
+from kds.brain.errors import ConfigError, KdsError
+from kds.brain.git import CONVERSATION, DOCUMENT_FILES, exposure, ignore_conversations
 from kds.brain.installation import install_line, kds_version
+from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.clients import workspace_health
 from kds.clients.apply import RecordStore
-from kds.clients.findings import Checks, Finding, examine
-from kds.clients.plan import (
-    InstalledHook,
-    has_hook,
-    has_server,
-    installed_hooks,
-    installed_wish,
-    plan_install,
-)
-from kds.clients.programs import (
-    NO_START,
-    VERSION_TIMEOUT_S,
-    fault_of,
-    find_programs,
-    hook_arguments,
-)
-from kds.clients.project import Project, read_project_text
-from kds.clients.settings_file import SettingsFile
-from kds.clients.table import CLIENT_TABLE, CODEX_HOOKS, COPILOT_MCP, SHARED_MCP
+from kds.clients.plan import InstalledHook, installed_hooks, installed_wish, plan_install
+from kds.clients.programs import NO_START, fault_of, find_programs, hook_arguments
+from kds.clients.project import Project
+from kds.clients.table import CLIENT_TABLE, Client
 from kds.hooks.log import read_hook_log
 from kds.hooks.reply import PROBE
+from kds.router.english import load_english
+from kds.router.intents.model_cache import needs_fit
 from kds.router.prompts.library import PromptLibrary
+from kds.router.references.ruleset import load_rules
 from kds.service.service_client import ServiceAddress, reach
 
 SERVICE_TIMEOUT_S: Final = 5.0
@@ -51,121 +40,218 @@ PROBE_PROMPT: Final = "I want to add a FAB button"
 RECENT: Final = timedelta(days=1)
 """Older troubles of the hook are history."""
 
+PRIVATE_FILE: Final = 0o600
+PRIVATE_FOLDER: Final = 0o700
+OTHERS: Final = 0o077
+"""The rights of group and others."""
+
+_USERS_OWN: Final = ("rules", "english", "settings.yaml", "README.md", ".gitignore")
+"""Written by hand and committed; they hold nothing of a conversation."""
+
+TRUSTING: Final[tuple[Client, ...]] = ("copilot", "codex")
+
 _START: Final = "kds service start"
-_VERSION: Final = re.compile(r"\d+(?:\.\d+)+(?:-\w+)?")
+_SHOWN: Final = 3
+
+Mark = Literal["ok", "note", "problem"]
+"""``note``: it works but could be better, or is not in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found. ``fix`` says what to do, if anything."""
+
+    check: str
+    mark: Mark
+    found: str
+    fix: str | None = None
+
+
+Seen = Iterable[tuple[Mark, str, str | None]]
+"""What a check sees: a mark, a sentence, and what to do about it."""
 
 
 def findings_of(project: Project) -> Iterator[Finding]:
     """The findings of every check, in order; a check that fails is a finding."""
-    workspace = project.workspace
-    library = cache(lambda: PromptLibrary.load(workspace.prompts_dir))
-    checks: dict[str, Checks] = {
-        "kds": this_kds,
-        "programs": programs,
-        "workspace": partial(workspace_health.place, workspace),
-        "privacy": partial(workspace_health.rights, workspace),
-        "git": partial(workspace_health.committed, workspace),
-        "settings": partial(workspace_health.settings, workspace),
-        "context": partial(workspace_health.context, workspace),
-        "rules": partial(workspace_health.rules, workspace),
-        "prompts": lambda: workspace_health.prompts(workspace, library()),
-        "service": partial(service, project),
-        "files": partial(client_files, project),
-        "hook": partial(hooks, project),
-        "hook log": partial(hook_log, workspace),
-        "trust": partial(copilot_trust, project),
-        "trust of Codex": partial(codex_trust, project),
-        "clients": clients,
-    }
     told = set()
-    for name, look in checks.items():
-        for finding in examine(name, look):
+    for name, look in CHECKS.items():
+        for finding in _examined(name, look, project):
             if finding.mark != "problem" or finding.found not in told:  # two checks, one file
                 told.add(finding.found)
                 yield finding
 
 
-def this_kds() -> Iterator[Finding]:
-    """The versions of Python and KDS."""
+def is_well(findings: Iterable[Finding]) -> bool:
+    """Whether none of the findings is a problem."""
+    return all(finding.mark != "problem" for finding in findings)
+
+
+def _examined(check: str, look: Callable[[Project], Seen], project: Project) -> Iterator[Finding]:
+    try:
+        for mark, found, fix in look(project):
+            yield Finding(check, mark, found, fix)
+    except ConfigError as error:
+        for problem in error.problems:
+            yield Finding(check, "problem", f"{problem.where}: {problem.message}", problem.hint)
+    except KdsError as error:
+        where = f"{error.where}: " if error.where else ""
+        yield Finding(check, "problem", f"{where}{error.message}", error.hint)
+    except OSError as error:
+        found = f"{error.filename or ''}: {error.strerror or error}".lstrip(": ")
+        yield Finding(check, "problem", found, "check the file and its rights")
+
+
+def _kds(project: Project) -> Seen:
     python = ".".join(str(part) for part in sys.version_info[:3])
-    yield Finding("kds", "ok", f"kds {kds_version()}, Python {python} at {sys.executable}")
+    yield "ok", f"kds {kds_version()}, Python {python} at {sys.executable}", None
 
 
-def programs() -> Iterator[Finding]:
-    """Whether assistants find our programs by name, and can run them. Raises WorkspaceError."""
+def _programs(project: Project) -> Seen:
+    """Whether assistants find our programs by name, and can run them."""
     found = find_programs()
     install = f"{install_line(tool='pipx install')}, then kds init"
     if (fault := fault_of(found.kds)) is not None:
-        yield Finding("programs", "problem", f"{found.kds} {fault}", install)
+        yield "problem", f"{found.kds} {fault}", install
     elif found.shared:
-        yield Finding("programs", "ok", "kds and kds-hook are on the PATH")
+        yield "ok", "kds and kds-hook are on the PATH", None
     else:
         said = "kds and kds-hook are only on the PATH of an environment: files name their place"
-        yield Finding("programs", "note", said, install)
+        yield "note", said, install
 
 
-def client_files(project: Project) -> Iterator[Finding]:
-    """Whether the files of the clients are as `kds init` would write them. Raises ConfigError."""
+def _place(project: Project) -> Seen:
+    workspace = project.workspace
+    workspace.check()
+    if workspace.brain.is_dir():
+        yield "ok", str(workspace.brain), None
+    else:
+        found = f"{workspace.root} has no {workspace.brain.name} yet; the first message makes it"
+        yield "note", found, "kds init"
+
+
+def _privacy(project: Project) -> Seen:
+    """Whether anybody else may read what is stored."""
+    workspace = project.workspace
+    if sys.platform == "win32" or not workspace.brain.is_dir():
+        return
+    paths = list(too_open(workspace))
+    if not paths:
+        yield "ok", "nobody else may read what is stored", None
+        return
+    shown = (f"{one.name} ({stat.S_IMODE(one.stat().st_mode):04o})" for one in paths[:_SHOWN])
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    yield "problem", f"others may read {', '.join(shown)}{more}", "kds doctor --fix"
+
+
+def _git(project: Project) -> Seen:
+    """Whether git would commit what is stored; if so, nothing is stored."""
+    workspace = project.workspace
+    if not workspace.brain.is_dir():
+        return
+    found = exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES))
+    if found:
+        error = found.as_error(workspace.brain)
+        yield "problem", f"{error.message}; nothing is kept there", error.hint
+    elif found.unknown:
+        yield "note", f"git does not say what it would commit: {found.unknown}", None
+    else:
+        yield "ok", "git leaves what is stored out of every commit", None
+
+
+def _settings(project: Project) -> Seen:
+    service = load_settings(project.workspace).service
+    switched = "on" if service.enabled else "off"
+    yield "ok", f"service {switched}, idle after {service.idle_minutes:g} min", None
+
+
+def _context(project: Project) -> Seen:
+    if not project.workspace.context_path.exists():
+        yield "ok", "nothing is remembered yet", None
+        return
+    loaded = ContextJournal(project.workspace.context_path).load()
+    for warning in loaded.warnings:
+        yield "note", warning, None
+    yield "ok", f"messages remembered: {len(loaded.entries)}", None
+
+
+def _rules(project: Project) -> Seen:
+    workspace = project.workspace
+    load_rules(workspace.rules_dir)
+    load_english(workspace.english_dir)
+    own = len(list(workspace.rules_dir.glob("*.yaml")))
+    yield "ok", f"the rules load, {own} files of this workspace among them", None
+
+
+def _prompts(project: Project) -> Seen:
+    library = PromptLibrary.load(project.workspace.prompts_dir)
+    agents = len(library.agents())
+    yield "ok", f"{len(library.prompts())} prompts load, {agents} are agents", None
+    if count := len(library.passed_over):
+        folder = project.workspace.prompts_dir
+        yield "note", f"files in {folder} without front matter, passed over: {count}", None
+
+
+def _model(project: Project) -> Seen:
+    library = PromptLibrary.load(project.workspace.prompts_dir)
+    if needs_fit(library.prompts(), project.workspace.cache_dir):
+        found = "the intent model is not fitted yet: the first message takes some seconds more"
+        yield "note", found, _START
+    else:
+        yield "ok", "the intent model is fitted", None
+
+
+def _service(project: Project) -> Seen:
+    """Whether a service runs, its version, and whether its last reload failed."""
+    client = reach(project.workspace, timeout_s=SERVICE_TIMEOUT_S)
+    if client is None:
+        yield "note", _without_service(project), _START
+        return
+    health = client.health()
+    running, ours = str(health.get("version")), kds_version()
+    if running != ours:
+        found = f"it is kds {running}, the commands are kds {ours}"
+        yield "problem", found, "kds service stop, then kds service start"
+    else:
+        process, minutes = health.get("pid"), float(health.get("uptime_s", 0)) / 60
+        found = f"running (process {process}, {minutes:.0f} min, {health.get('turns')} turns)"
+        yield "ok", found, None
+    here = str(project.workspace.root)
+    for served in (one for one in health.get("workspaces", ()) if one.get("root") == here):
+        if error := served.get("reload", {}).get("error"):
+            found = f"it still uses older rules and prompts of {here}: {error}"
+            yield "problem", found, "correct the file; it is read again by itself"
+        for warning in served.get("warnings", ()):
+            yield "note", str(warning), None
+
+
+def _without_service(project: Project) -> str:
+    stale = ServiceAddress().socket_path.exists()
+    found = "its socket is there, but nothing answers" if stale else "it is not running"
+    commands: list[str] = []
+    with suppress(ConfigError):  # another check reports it
+        commands = [hook.command for hook in installed_hooks(project)]
+    if any(NO_START not in command for command in commands):
+        return f"{found}: the hook starts it with the next session or prompt"
+    return f"{found}: commands take seconds{', the hook has nothing to say' if commands else ''}"
+
+
+def _files(project: Project) -> Seen:
+    """Whether the files of the clients are as `kds init` would write them."""
     record = RecordStore(project.workspace.brain).load()
     wish = installed_wish(project, record)
     plan = plan_install(project, wish, find_programs(), record)
     wrong = [file.name for file in plan.files if file.changes and file.before is not None]
     for name in wrong:
         found = f"{name} is not as kds init would write it now: see kds init --dry-run"
-        yield Finding("files", "problem", found, "kds init")
+        yield "problem", found, "kds init"
     for note in plan.notes:
-        yield Finding("files", "note", note)
+        yield "note", note, None
     right = [file.name for file in plan.files if file.after and file.name not in wrong]
     if wish.clients and right:
-        yield Finding("files", "ok", f"as kds init writes them: {', '.join(sorted(right))}")
+        yield "ok", f"as kds init writes them: {', '.join(sorted(right))}", None
 
 
-def service(project: Project) -> Iterator[Finding]:
-    """Whether a service runs, its version, and whether its last reload failed."""
-    client = reach(project.workspace, timeout_s=SERVICE_TIMEOUT_S)
-    if client is None:
-        yield _no_service(project)
-        return
-    health = client.health()
-    running, ours = str(health.get("version")), kds_version()
-    if running != ours:
-        found = f"it is kds {running}, the commands are kds {ours}"
-        yield Finding("service", "problem", found, "kds service stop, then kds service start")
-    else:
-        process, minutes = health.get("pid"), float(health.get("uptime_s", 0)) / 60
-        found = f"running (process {process}, {minutes:.0f} min, {health.get('turns')} turns)"
-        yield Finding("service", "ok", found)
-    here = str(project.workspace.root)
-    for served in (one for one in health.get("workspaces", ()) if one.get("root") == here):
-        if error := served.get("reload", {}).get("error"):
-            found = f"it still uses older rules and prompts of {served.get('root')}: {error}"
-            fix = "correct the file; it is read again by itself"
-            yield Finding("service", "problem", found, fix)
-        for warning in served.get("warnings", ()):
-            yield Finding("service", "note", str(warning))
-
-
-def _no_service(project: Project) -> Finding:
-    stale = ServiceAddress().socket_path.exists()
-    found = "its socket is there, but nothing answers" if stale else "it is not running"
-    commands = [hook.command for hook in _known_hooks(project)]
-    if any(NO_START not in command for command in commands):
-        meant = "the hook starts it with the next session or prompt; that prompt goes on without it"
-    elif commands:
-        meant = "the hook has nothing to say, and commands take seconds"
-    else:
-        meant = "commands take seconds"
-    return Finding("service", "note", f"{found}: {meant}", _START)
-
-
-def _known_hooks(project: Project) -> list[InstalledHook]:
-    """The installed hooks, none if their files are broken, which another check reports."""
-    with suppress(ConfigError):
-        return installed_hooks(project)
-    return []
-
-
-def hooks(project: Project) -> Iterator[Finding]:
+def _hook(project: Project) -> Seen:
     """Run each installed hook as its client would, with a prompt that is not remembered.
 
     They run without a shell. They do not run without a service, which answers them; nor if
@@ -173,53 +259,38 @@ def hooks(project: Project) -> Iterator[Finding]:
     """
     installed = installed_hooks(project)
     if not installed:
-        yield Finding("hook", "note", "no hook is installed here", "kds init")
-        return
-    if reach(project.workspace, timeout_s=SERVICE_TIMEOUT_S) is None:
-        yield Finding("hook", "note", "installed; not tried, as no service is running", _START)
-        return
-    for hook in installed:
-        yield _round_trip(hook, project.folder)
+        yield "note", "no hook is installed here", "kds init"
+    elif reach(project.workspace, timeout_s=SERVICE_TIMEOUT_S) is None:
+        yield "note", "installed; not tried, as no service is running", _START
+    else:
+        yield from (_round_trip(hook, project.folder) for hook in installed)
 
 
-def hook_input(folder: Path) -> bytes:
-    """What a client writes to the hook, marked as not to be remembered."""
-    event = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": "kds-doctor",
-        "cwd": str(folder),
-        "prompt": PROBE_PROMPT,
-        PROBE: True,
-    }
-    return json.dumps(event).encode()
-
-
-def _round_trip(hook: InstalledHook, folder: Path) -> Finding:
-    def wrong(what: str, fix: str) -> Finding:
-        return Finding("hook", "problem", f"the one in {hook.name} {what}", fix)
-
+def _round_trip(hook: InstalledHook, folder: Path) -> tuple[Mark, str, str | None]:
+    here = f"the one in {hook.name}"
     arguments = hook_arguments(hook.command)
     if arguments is None:
-        found = f"the one in {hook.name} is not as kds init writes it here; not tried: "
-        fix = f"look at it in {hook.name}; kds init writes its own"
-        return Finding("hook", "note", f"{found}{hook.command!a:.200}", fix)
+        found = f"{here} is not as kds init writes it here; not tried: {hook.command!a:.200}"
+        return "note", found, f"look at it in {hook.name}; kds init writes its own"
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "kds-doctor",
+             "cwd": str(folder), "prompt": PROBE_PROMPT, PROBE: True}  # fmt: skip
     try:
         done = subprocess.run(
-            arguments, cwd=folder, input=hook_input(folder), capture_output=True,
+            arguments, cwd=folder, input=json.dumps(event).encode(), capture_output=True,
             timeout=HOOK_TIMEOUT_S, check=False,
         )  # fmt: skip
     except OSError as error:
         fix = "install KDS again, then kds init"
-        return wrong(f"cannot be run: {error.strerror or error}", fix)
+        return "problem", f"{here} cannot be run: {error.strerror or error}", fix
     except subprocess.TimeoutExpired:
-        return wrong(f"did not end within {HOOK_TIMEOUT_S:.0f} s", "see the hook log")
-    said = _last_line(done.stderr)
+        return "problem", f"{here} did not end within {HOOK_TIMEOUT_S:.0f} s", "see the hook log"
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    said = lines[-1][:200] if lines else "see the hook log"
     if done.returncode != 0:
-        return wrong(f"ended with {done.returncode}: {said}", "kds init")
+        return "problem", f"{here} ended with {done.returncode}: {said}", "kds init"
     if not _has_context(done.stdout):
-        why = said or "see the hook log"
-        return wrong(f"said nothing: {why}", "kds init, and kds service status")
-    return Finding("hook", "ok", f"a prompt comes through the one in {hook.name}")
+        return "problem", f"{here} said nothing: {said}", "kds init, and kds service status"
+    return "ok", f"a prompt comes through {here}", None
 
 
 def _has_context(output: bytes) -> bool:
@@ -232,105 +303,86 @@ def _has_context(output: bytes) -> bool:
     return isinstance(text, str) and bool(text.strip())
 
 
-def _last_line(output: bytes) -> str:
-    lines = output.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:200] if lines else ""
-
-
-def hook_log(workspace: Workspace) -> Iterator[Finding]:
-    """The troubles of the hook within the last day."""
+def _hook_log(project: Project) -> Seen:
     since = utc_now() - RECENT
-    recent = [one for one in read_hook_log(workspace.brain) if one.at and one.at >= since]
+    log = read_hook_log(project.workspace.brain)
+    recent = [(one.at, one.reason) for one in log if one.at and one.at >= since]
     if not recent:
-        yield Finding("hook log", "ok", "no trouble within a day")
+        yield "ok", "no trouble within a day", None
         return
-    last = recent[-1]
     times = "once" if len(recent) == 1 else f"{len(recent)} times"
-    at = moment(last.at) if last.at else "?"
-    found = f"the hook had to let prompts pass {times} within a day; last at {at}: {last.reason}"
-    yield Finding("hook log", "note", found, "kds service status")
+    at, reason = recent[-1]
+    found = f"the hook had to let prompts pass {times} within a day; last at {moment(at)}: {reason}"
+    yield "note", found, "kds service status"
 
 
-def copilot_trust(project: Project) -> Iterator[Finding]:
-    """Whether the Copilot CLI trusts the project. Raises ConfigError for its settings.
+def _trust(project: Project) -> Seen:
+    """They skip hooks and servers without a word (tried with Copilot 1.0.102)."""
+    names = [CLIENT_TABLE[one].label for one in TRUSTING if shutil.which(one)]
+    if names and installed_hooks(project):
+        found = (
+            f"{' and '.join(names)} runs no hook and no server in a folder that it does not trust"
+        )
+        fix = f"start it in {project.folder} once, and trust the folder; in Codex see /hooks, too"
+        yield "note", found, fix
 
-    If it does not, it skips hooks and servers without a word (tried with 1.0.102). The place of
-    the list, and that folders below count, are from GitHub's page on configuring it.
+
+CHECKS: Final[Mapping[str, Callable[[Project], Seen]]] = {
+    "kds": _kds,
+    "programs": _programs,
+    "workspace": _place,
+    "privacy": _privacy,
+    "git": _git,
+    "settings": _settings,
+    "context": _context,
+    "rules": _rules,
+    "prompts": _prompts,
+    "model": _model,
+    "service": _service,
+    "files": _files,
+    "hook": _hook,
+    "hook log": _hook_log,
+    "trust": _trust,
+}
+
+
+def leave_out(workspace: Workspace) -> bool:
+    """Have git ignore what is stored; return whether a rule had to be added.
+
+    What git tracks already stays tracked until the user removes it from git.
     """
-    config = Path(os.environ.get("COPILOT_HOME") or Path.home() / ".copilot") / "config.json"
-    has_servers = any((project.folder / name).exists() for name in (SHARED_MCP, COPILOT_MCP))
-    if not (has_servers or _known_hooks(project)) or not (
-        shutil.which("copilot") or config.exists()
+    if (
+        not workspace.brain.is_dir()
+        or not exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES)).let_through
     ):
+        return False
+    ignore_conversations(workspace)
+    return True
+
+
+def too_open(workspace: Workspace) -> Iterator[Path]:
+    """Folders and files of the workspace that others have rights to, except behind a link."""
+    if workspace.brain.is_symlink():
         return
-    text = (read_project_text(config) or "").strip()
-    node = SettingsFile(str(config), text).root().find(("trustedFolders",)) if text else None
-    names = node.value() if node else None
-    real = Path(os.path.realpath(project.folder))
-    if isinstance(names, list) and any(
-        real.is_relative_to(os.path.realpath(name))
-        for name in names
-        if name and isinstance(name, str)
-    ):
-        yield Finding("trust", "ok", f"the Copilot CLI trusts {project.folder}")
-        return
-    found = f"the Copilot CLI does not trust {project.folder}: there it runs no hook and no server"
-    fix = f"start copilot in {project.folder}, and trust the folder for future sessions"
-    yield Finding("trust", "note", found, fix)
-
-
-def codex_trust(project: Project) -> Iterator[Finding]:
-    """Whether Codex trusts the project, and its user has looked at the hook. Raises ConfigError.
-
-    The forms of the entries are those of Codex's own code: `[projects."FOLDER"]` with a
-    `trust_level`, and `[hooks.state."FILE:..."]` with the hash of a hook that was looked at.
-    """
-    home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-    if not shutil.which("codex") or not (
-        has_hook(project, "codex") or has_server(project, "codex")
-    ):
-        return
-    known: dict[str, Any] = {}
-    with suppress(tomllib.TOMLDecodeError):  # Codex reports it itself, and does not start
-        known = tomllib.loads(read_project_text(home / "config.toml") or "")
-    trusted = any(
-        isinstance(entry, dict)
-        and entry.get("trust_level") == "trusted"
-        and project.folder.resolve().is_relative_to(Path(name))
-        for name, entry in known.get("projects", {}).items()
-    )
-    hook_file = project.folder / CODEX_HOOKS
-    states = known.get("hooks", {}).get("state", {})
-    if not trusted:
-        found = f"Codex does not trust {project.folder}: there it runs no hook and no server"
-        yield Finding("trust", "note", found, f"start codex in {project.folder}, and trust it")
-    elif hook_file.exists() and not any(str(name).startswith(str(hook_file)) for name in states):
-        found = f"nobody has told Codex yet that the hook in {CODEX_HOOKS} is wanted"
-        yield Finding("trust", "note", found, "start codex there, and look at it: /hooks")
-    else:
-        yield Finding("trust", "ok", f"Codex trusts {project.folder}")
-
-
-def clients() -> Iterator[Finding]:
-    """The clients on the PATH, with their versions."""
-    for traits in CLIENT_TABLE.values():
-        path = shutil.which(traits.program or "")
-        if path is None:
+    if workspace.brain.stat().st_mode & OTHERS:
+        yield workspace.brain
+    for path in sorted(workspace.brain.rglob("*")):
+        if path.relative_to(workspace.brain).parts[0] in _USERS_OWN or path.is_symlink():
             continue
-        version = _version_of(path)
-        if version is None:
-            yield Finding("clients", "note", f"{traits.label}: {path} does not say its version")
-        else:
-            yield Finding("clients", "ok", f"{traits.label} {version}")
+        if path.stat().st_mode & OTHERS:
+            yield path
 
 
-def _version_of(path: str) -> str | None:
-    try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S,
-            check=False, stdin=subprocess.DEVNULL, env={**os.environ, "DISABLE_AUTOUPDATER": "1"},
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = _VERSION.search(done.stdout)
-    return match[0] if match and done.returncode == 0 else None
+def ours_too_open(workspace: Workspace) -> list[Path]:
+    """Those whose rights we may change: files of another owner are left alone."""
+    if sys.platform == "win32" or not workspace.brain.is_dir():
+        return []
+    return [path for path in too_open(workspace) if path.stat().st_uid == os.geteuid()]
+
+
+def make_private(workspace: Workspace) -> int:
+    """Take the rights of others away, and return from how many files and folders."""
+    paths = ours_too_open(workspace)
+    for path in paths:
+        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
+    return len(paths)

@@ -8,7 +8,6 @@ from kds.brain.errors import ConfigError, Problem
 from kds.clients.generated import (
     FileState,
     GeneratedFile,
-    agent_files,
     prompt_files,
     skill_files,
     state_of,
@@ -18,7 +17,7 @@ from kds.clients.project import ProjectFileError, read_project_text, write_proje
 from kds.clients.table import Client
 from kds.router.prompts.library import PromptLibrary
 
-Kind = Literal["skills", "prompts", "agents", "plugin"]
+Kind = Literal["skills", "prompts", "plugin"]
 
 _REASONS: Final[dict[FileState, str]] = {
     "foreign": "was not written by KDS",
@@ -35,7 +34,6 @@ def generate(kind: Kind, library: PromptLibrary, *, client: Client | None) -> li
     make: dict[Kind, Callable[[], list[GeneratedFile]]] = {
         "skills": lambda: skill_files(library, client=client),
         "prompts": lambda: prompt_files(library, client=client),
-        "agents": lambda: agent_files(library),
         "plugin": lambda: plugin_files(client=client),
     }
     return make[kind]()

@@ -7,7 +7,7 @@ whether it was changed since, on any machine.
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -148,30 +148,16 @@ def prompt_files(library: PromptLibrary, *, client: Client | None = None) -> lis
     """
     made = []
     for prompt in (library.get(FRONT_DOOR), *called_agents(library)):
-        if client == "cursor":
-            text = f"{_body(library, prompt, COMMAND_TEXT)}\n"
-            made.append(_file(prompt, ".md", text))
-            continue
-        fields = {
-            "description": _shortened(prompt.description),
-            "agent": "agent",
-            "argument-hint": "what you want, in plain words",
-        }
-        text = _with_front_matter(fields, _body(library, prompt, INPUT))
-        made.append(_file(prompt, ".prompt.md", text))
-    return made
-
-
-def agent_files(library: PromptLibrary) -> list[GeneratedFile]:
-    """`*.agent.md` of VS Code and Copilot, with handoffs; the front door hands over to each.
-
-    Raises DispatchError when a prompt cannot be rendered.
-    """
-    agents = called_agents(library)
-    made = [_agent(library, library.get(FRONT_DOOR), agents)]
-    for agent in agents:
-        targets = [target for target in map(library.for_intent, agent.handoffs) if target]
-        made.append(_agent(library, agent, [target for target in targets if target in agents]))
+        text, ending = f"{_body(library, prompt, COMMAND_TEXT)}\n", "md"
+        if client != "cursor":
+            fields = {
+                "description": _shortened(prompt.description),
+                "agent": "agent",
+                "argument-hint": "what you want, in plain words",
+            }
+            text, ending = _with_front_matter(fields, _body(library, prompt, INPUT)), "prompt.md"
+        path = PurePosixPath(f"{file_name(prompt)}.{ending}")
+        made.append(GeneratedFile(path, stamped(text)))
     return made
 
 
@@ -224,35 +210,6 @@ def _when_named(agent: PromptFile) -> str:
         f"{agent.intent} and its instructions are not at hand yet.{caution}"
     )
     return f"{_shortened(agent.description, MAX_DESCRIPTION - len(use) - 1)} {use}"
-
-
-def _agent(
-    library: PromptLibrary, prompt: PromptFile, targets: Iterable[PromptFile]
-) -> GeneratedFile:
-    handoffs = [_handoff(target) for target in targets]
-    fields = {
-        "name": file_name(prompt),
-        "description": _shortened(prompt.description),
-        **({"disable-model-invocation": True} if prompt.confirm else {}),
-        **({"handoffs": handoffs} if handoffs else {}),
-    }
-    text = _with_front_matter(fields, _body(library, prompt, MESSAGE))
-    return _file(prompt, ".agent.md", text)
-
-
-def _handoff(target: PromptFile) -> dict[str, object]:
-    """A button below the answer. Nothing is sent before the user has read the message."""
-    wish = target.ask or target.name.replace("-", " ")
-    return {
-        "label": f"{wish[0].upper()}{wish[1:]}",
-        "agent": file_name(target),
-        "prompt": f"Go on from here: {wish}.",
-        "send": False,
-    }
-
-
-def _file(prompt: PromptFile, suffix: str, text: str) -> GeneratedFile:
-    return GeneratedFile(PurePosixPath(f"{file_name(prompt)}{suffix}"), stamped(text))
 
 
 def _body(library: PromptLibrary, prompt: PromptFile, message: str) -> str:

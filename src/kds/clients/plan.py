@@ -12,10 +12,6 @@ from kds.clients.apply import InitRecord, PlannedFile, ignored_lines
 from kds.clients.generated import (
     FRONT_DOOR,
     cursor_rule,
-    digest_in,
-    digest_of,
-    is_one_skill,
-    one_skill,
     standing_words,
     state_of,
 )
@@ -31,14 +27,11 @@ from kds.clients.settings_file import (
 )
 from kds.clients.table import (
     AGENTS_PAGE,
-    ALONE_IN_COMMON,
     CLAUDE_LOCAL,
     CLAUDE_SETTINGS,
-    CLAUDE_SKILLS,
     CLIENT_TABLE,
     CLIENTS,
     CODEX_CONFIG,
-    COMMON_SKILLS,
     COPILOT_HOOKS,
     COPILOT_MCP,
     CURSOR_RULE,
@@ -48,7 +41,6 @@ from kds.clients.table import (
     OWN_HOOK_FILES,
     SHARED_MCP,
     SHARING,
-    SKILL_FOLDERS,
     Client,
     HookPlace,
     ServerPlace,
@@ -71,7 +63,6 @@ class Wish:
     clients: tuple[Client, ...]
     hook: frozenset[Client] = frozenset()
     mcp: frozenset[Client] = frozenset()
-    skills: bool = False
     start: bool = True
 
 
@@ -90,9 +81,7 @@ def plan_install(project: Project, wish: Wish, programs: Programs, record: InitR
     """
     plan = Plan(project, wish, programs, record)
     problems: list[Problem] = []
-    steps = (
-        plan.plan_hooks, plan.plan_servers, plan.plan_skills, plan.plan_pages, plan.plan_ignored
-    )  # fmt: skip
+    steps = (plan.plan_hooks, plan.plan_servers, plan.plan_pages, plan.plan_ignored)
     for step in steps:
         try:
             step()
@@ -139,13 +128,6 @@ def installed_wish(project: Project, record: InitRecord) -> Wish:
         tuple(client for client in CLIENTS if client in found), frozenset(by_hook),
         frozenset(by_mcp), start=not any(NO_START in hook.command for hook in hooks),
     )  # fmt: skip
-
-
-def has_hook(project: Project, client: Client) -> bool:
-    """Whether the settings of a client name our hook. Raises ConfigError."""
-    place = CLIENT_TABLE[client].hook
-    text = project.read(place.file) if place else None
-    return bool(place and text and SettingsFile(place.file, text).hooks())
 
 
 def has_server(project: Project, client: Client) -> bool:
@@ -300,34 +282,7 @@ class Plan:
         settings.set_server(place.container, mcp_server(self.programs.kds, style=place.style))
         self._put_settings(name, settings)
 
-    # -- skills and pages
-
-    def plan_skills(self) -> None:
-        """Have the one skill where it is wanted or there already, in as few folders as possible."""
-        targets = self._skill_targets()
-        for folder in SKILL_FOLDERS:
-            name = f"{folder}/{FRONT_DOOR}/SKILL.md"
-            text = self.project.read(name)
-            if text is not None and not is_one_skill(text):
-                continue  # `kds export` wrote it, or somebody else
-            if folder in targets:
-                client: Client | None = "claude" if folder == CLAUDE_SKILLS else None
-                self._put_generated(name, one_skill(self._kds(), client=client).text)
-            elif text is not None and digest_in(text) == digest_of(text):
-                self._put(PlannedFile(name, "generated", text, None))
-
-    def _skill_targets(self) -> set[str]:
-        """The folders for the skill: as few as the clients can be served from."""
-        clients = {*self.wish.clients, *self.record.clients}
-        places = [
-            folder for folder in SKILL_FOLDERS
-            if is_one_skill(self.project.read(f"{folder}/{FRONT_DOOR}/SKILL.md") or "")
-        ]  # fmt: skip
-        if not (self.wish.skills or places):
-            return set()
-        for_claude = "claude" in self.wish.clients or CLAUDE_SKILLS in places
-        targets = {CLAUDE_SKILLS} if for_claude else {COMMON_SKILLS}
-        return targets | ({COMMON_SKILLS} if clients & set(ALONE_IN_COMMON) else set())
+    # -- pages
 
     def plan_pages(self) -> None:
         """Text that is always read: a rule for Cursor, and a section of AGENTS.md."""

@@ -41,11 +41,8 @@ MCP_FILES: Final = (
 OWN_HOOK_FILES: Final = (CODEX_HOOKS, GEMINI_SETTINGS, CURSOR_HOOKS)
 """Each is read by one client only; a client may read several of the others."""
 
-CLAUDE_SKILLS: Final = ".claude/skills"
-"""Read by all but Codex and Gemini CLI, and the only folder that Claude Code reads (tried)."""
-COMMON_SKILLS: Final = ".agents/skills"
-"""Read by all but Claude Code."""
-SKILL_FOLDERS: Final = (CLAUDE_SKILLS, COMMON_SKILLS, ".github/skills", ".cursor/skills")
+SKILL_FOLDERS: Final = (".claude/skills", ".agents/skills", ".github/skills", ".cursor/skills")
+"""Where earlier versions of `kds init` wrote a skill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,5 +116,3 @@ SHARING: Final[frozenset[Client]] = frozenset(("claude", "copilot", "vscode"))
 HOOK_CLIENTS: Final[frozenset[Client]] = SHARING | {"codex", "gemini", "opencode"}
 """Clients that pass the hook's answer on to the model (tried, except VS Code). Cursor's
 documentation does not describe that for prompts; its version 3.20 is said to do it."""
-ALONE_IN_COMMON: Final[tuple[Client, ...]] = ("codex", "gemini")
-"""They do not read Claude Code's skills: beside it they need a copy of their own."""

@@ -22,8 +22,7 @@ from kds.api.settings_edit import (
 from kds.brain.environment import Place
 from kds.brain.errors import MessageError
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
-from kds.clients.doctor import findings_of
-from kds.clients.findings import Finding, is_well
+from kds.clients.doctor import Finding, findings_of, is_well
 from kds.clients.project import Project
 from kds.service.security import is_loopback
 from kds.service.telemetry import Vitals

@@ -112,7 +112,7 @@ def test_a_reload_that_failed_is_told(
 def test_programs_that_moved_or_do_not_run_are_told_and_mended_by_init(
     project: Project, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("claude", "cursor", "agents", "--hook", "--mcp", "--skills")
+    words = ("claude", "cursor", "agents", "--hook", "--mcp")
     project.init(*words)
     (tmp_path / "my env").mkdir()
     moved = programs.rename(tmp_path / "my env" / "bin")
@@ -120,7 +120,7 @@ def test_programs_that_moved_or_do_not_run_are_told_and_mended_by_init(
     monkeypatch.setenv("PATH", str(moved))
     monkeypatch.setattr("sys.executable", str(moved / "python"))
     assert {one.partition(" is not as kds init")[0] for one in project.doctor().problems} == {
-        *(".claude/settings.json", ".claude/skills/kds/SKILL.md", ".mcp.json"),
+        *(".claude/settings.json", ".mcp.json"),
         *(".cursor/mcp.json", ".cursor/hooks.json", ".cursor/rules/kds.mdc", "AGENTS.md"),
         ".gitignore",
     }
@@ -184,25 +184,23 @@ def test_broken_files_of_the_user_are_named_with_line_and_fix(project: Project) 
 def test_files_that_init_would_write_otherwise_are_problems_that_it_solves(
     project: Project,
 ) -> None:
-    project.try_init("claude", "vscode", "opencode", "--skills")
+    project.try_init("claude", "vscode", "opencode")
     checks = project.doctor()
     assert checks.problems == []
     assert "as kds init writes them: .claude/settings.json, " in checks["files"][0]["found"]
     hooks = {"userPromptSubmitted": [{"type": "command", "bash": "kds-hook"}]}
     project.write(".github/hooks/other.json", json.dumps({"version": 1, "hooks": hooks}))
-    shutil.copytree(".claude/skills", ".agents/skills")
     plugin = Path(".opencode/plugin/kds.js")
     text = plugin.read_text().replace("5000", "4000")
     plugin.write_text(text.replace(digest_in(text) or "", digest_of(text)))
     assert {one.partition(" is not as")[0] for one in project.doctor().problems} == {
-        *(".github/hooks/other.json", ".agents/skills/kds/SKILL.md", plugin.as_posix())
+        *(".github/hooks/other.json", plugin.as_posix())
     }
     project.try_init("claude", "vscode", "opencode")
     assert project.doctor().problems == []
-    skill = Path(".claude/skills/kds/SKILL.md")
-    skill.write_text(skill.read_text() + "mine")
+    plugin.write_text(plugin.read_text() + "mine")
     notes = [one["found"] for one in project.doctor()["files"] if one["mark"] == "note"]
-    assert notes == [f"{skill} stays as it is: changed by hand"]
+    assert notes == [f"{plugin} stays as it is: changed by hand"]
 
 
 def test_a_foreign_server_of_our_name_is_a_problem(project: Project) -> None:
@@ -225,17 +223,6 @@ def test_recent_troubles_of_the_hook_are_told_and_old_ones_are_not(project: Proj
     assert finding["found"].endswith("no service")
 
 
-def test_clients_are_asked_for_their_versions(project: Project, programs: Path) -> None:
-    for name, script in (("claude", "echo 2.1.197."), ("copilot", "exit 1")):
-        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
-        (programs / name).chmod(0o755)
-    found = [finding["found"] for finding in project.doctor()["clients"]]
-    assert found == [
-        "Claude Code 2.1.197",
-        f"Copilot CLI: {programs}/copilot does not say its version",
-    ]
-
-
 def test_without_a_service_it_tells_what_the_hook_does_then(project: Project) -> None:
     def found() -> str:
         return project.doctor()["service"][0]["found"]
@@ -245,29 +232,6 @@ def test_without_a_service_it_tells_what_the_hook_does_then(project: Project) ->
     assert "the hook starts it with the next session or prompt" in found()
     project.try_init("claude", "--no-start")
     assert "the hook has nothing to say" in found()
-
-
-def test_a_folder_that_copilot_does_not_trust_is_told(
-    project: Project, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tmp_path / "copilot" / "config.json"
-    monkeypatch.setenv("COPILOT_HOME", str(config.parent))
-    config.parent.mkdir()
-    config.write_text("{}")
-    assert "trust" not in project.doctor(), "Copilot finds nothing here"
-    config.unlink()
-    project.try_init("copilot")
-    assert "trust" not in project.doctor(), "Copilot is not there"
-    (programs / "copilot").write_text("#!/bin/sh\necho 1.0.102\n")
-    (programs / "copilot").chmod(0o755)
-    (finding,) = project.doctor()["trust"]
-    assert (finding["mark"], str(project.folder) in finding["fix"]) == ("note", True)
-    here = project.folder
-    for trusted, mark in (("/else/where", "note"), (here, "ok"), (here.parent, "ok")):
-        config.write_text(f'// by Copilot\n{{"trustedFolders": ["{trusted}"]}}\n')
-        assert project.doctor()["trust"][0]["mark"] == mark, trusted
-    config.write_text("{]")
-    assert project.doctor()["trust"][0]["mark"] == "problem"
 
 
 def test_files_in_prompts_that_are_not_ours_are_told(project: Project) -> None:

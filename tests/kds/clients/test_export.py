@@ -110,7 +110,7 @@ def test_long_names_and_descriptions_are_cut_to_the_limits(workspace: Path, kds_
     assert "... Use it when" in description
 
 
-@pytest.mark.parametrize("kind", ["skills", "prompts", "agents", "plugin"])
+@pytest.mark.parametrize("kind", ["skills", "prompts", "plugin"])
 def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: str) -> None:
     first = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
     times = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
@@ -166,24 +166,10 @@ def test_prompt_files_ask_for_the_message(workspace: Path, kds_call: Call) -> No
     assert path.read_text().rstrip().endswith("-->")
 
 
-def test_agents_hand_over_to_agents_that_exist(workspace: Path, kds_call: Call) -> None:
-    kds_call("export", "agents", "--to", "out")
-    names = {_front(path)["name"] for path in Path("out").glob("*.agent.md")}
-    handoffs = {
-        front["name"]: [handoff["agent"] for handoff in front.get("handoffs", ())]
-        for front in map(_front, Path("out").glob("*.agent.md"))
-    }
-    assert handoffs["kds-work-planner"] == ["kds-code-executor", "kds-test-generator"]
-    assert set(handoffs["kds"]) == names - {"kds"}
-    assert {agent for each in handoffs.values() for agent in each} <= names
-    assert "handoffs" not in _front(Path("out/kds-brain-amnesia.agent.md"))
-
-
 def test_kinds_in_one_folder_leave_each_other_alone(workspace: Path, kds_call: Call) -> None:
-    kds_call("export", "agents", "--to", "out")
     kds_call("export", "prompts", "--to", "out")
     kds_call("export", "prompts", "--to", "out", "--client", "cursor")
-    assert len(list(Path("out").glob("*.md"))) == 42
+    assert len(list(Path("out").glob("*.md"))) == 28
 
 
 def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call) -> None:

@@ -6,19 +6,14 @@ import shutil
 import stat
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from skills_ref.validator import validate_metadata
-
-from kds.clients.generated import digest_in, digest_of
 
 from .conftest import Project, Snapshot, read
 
 BOTH = ("--hook", "--mcp")
 CLIENTS = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents")
-ALL = (*CLIENTS, *BOTH, "--skills")
+ALL = (*CLIENTS, *BOTH)
 HOOK = "kds-hook 2>/dev/null || true"
 THEIRS = {
     ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
@@ -59,58 +54,22 @@ def _commands(path: str) -> dict[str, list[str]]:
         ("gemini", ".gemini/settings.json", "BeforeAgent SessionStart", ".gemini/settings.json"),
     ],
 )
-def test_a_client_gets_hook_server_and_skill_where_it_reads_them(
+def test_a_client_gets_hook_and_server_where_it_reads_them(
     project: Project, client: str, hooks: str, events: str, servers: str
 ) -> None:
-    project.init(client, *BOTH, "--skills")
+    project.init(client, *BOTH)
     assert _commands(hooks) == {event: [HOOK] for event in events.split()}
     assert read(hooks).get("version") == (1 if client in ("copilot", "cursor") else None)
     entry = read(servers)["mcp_servers" if client == "codex" else "mcpServers"]["kds"]
     here = ["--workspace", "${workspaceFolder}"] if client == "cursor" else []
     assert (entry["command"], entry["args"]) == ("kds", ["mcp", *here])
-    skills = Path(".claude" if client == "claude" else ".agents", "skills")
-    assert [path.name for path in skills.iterdir()] == ["kds"]
     assert Path(".claude").exists() is (client == "claude")
-
-
-def _front(path: str) -> dict[str, Any]:
-    front = yaml.safe_load(Path(path).read_text().split("---\n")[1])
-    assert isinstance(front, dict)
-    return front
 
 
 def test_by_default_nothing_is_listed_in_every_request(project: Project) -> None:
     project.init(*(one for one in CLIENTS if one not in ("cursor", "agents")))
     assert not list(project.folder.glob(".*/skills"))
     assert not [path for path in project.folder.rglob("*mcp*") if "kds-brain" not in path.parts]
-
-
-@pytest.mark.parametrize("client", ["claude", "codex"])
-def test_the_one_skill_is_short_and_for_when_it_is_asked_for(project: Project, client: str) -> None:
-    project.init(client, "--skills")
-    (path,) = project.folder.glob(".*/skills/*/SKILL.md")
-    front = _front(str(path))
-    assert "Only when the user asks for KDS" in front["description"]
-    assert len(f"{front['name']}: {front['description']}") / 4 < 60, "tokens"
-    assert ("allowed-tools" in front) is (client == "claude")
-    wrong = validate_metadata({k: v for k, v in front.items() if k != "license"}, path.parent)
-    assert wrong == []
-
-
-def _found(text: str) -> str:
-    found = digest_in(text)
-    assert found is not None
-    return found
-
-
-def test_the_one_skill_stays_and_follows_a_later_init(project: Project, programs: Path) -> None:
-    project.init("claude", "--skills")
-    skill = Path(".claude/skills/kds/SKILL.md")
-    text = skill.read_text()
-    older = text.replace("`kds route", "`/old/kds route")
-    skill.write_text(older.replace(_found(older), digest_of(older)))
-    project.init("claude")
-    assert skill.read_text() == text
 
 
 def test_what_is_kept_of_it_is_private_and_ignored(project: Project) -> None:
@@ -162,7 +121,6 @@ def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
         (".codex/config.toml", '["mcp"]\n', '["mcp"]\n\n# about db\n[mcp_servers.db]\n'),
         ("AGENTS.md", "<!--", "# Ours\n<!--"),
         ("AGENTS.md", "kds: end -->\n", "kds: end -->\n\nUse tabs.\n"),
-        (".claude/skills/kds/SKILL.md", "---\n", "---\nmine: 1\n"),
     ):
         path = Path(name)
         text = path.read_text().replace(old, new, 1)
@@ -175,7 +133,6 @@ def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
     config = 'model = "o3"\n\n# about db\n[mcp_servers.db]\n'
     assert Path(".codex/config.toml").read_text() == config
     assert Path("AGENTS.md").read_text() == "# Ours\n\nUse tabs.\n"
-    assert [path.name for path in Path(".claude/skills").iterdir()] == ["kds"]
     assert not Path(".vscode").exists()
 
 
@@ -256,15 +213,13 @@ def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
     "order",
     [("claude", "copilot"), ("copilot", "claude"), ("cursor", "claude", "copilot")],
 )
-def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
+def test_in_any_order_of_clients_there_is_one_hook(
     project: Project, order: tuple[str, ...]
 ) -> None:
     for client in order:
-        project.init(client, "--skills")
+        project.init(client)
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert not Path(".github/hooks").exists()
-    assert not Path(".agents/skills/kds").exists()
-    assert [path.name for path in Path(".claude/skills").iterdir()] == ["kds"]
     project.init("--undo")
     assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
 
@@ -368,7 +323,7 @@ def test_a_workspace_that_others_may_read_is_closed(project: Project) -> None:
 
 
 def test_what_init_wrote_is_a_sign_of_an_assistant(project: Project) -> None:
-    project.init("claude", "--skills")
+    project.init("claude")
     assert project.init()["clients"] == [{"client": "claude", "because": ".claude"}]
     project.init("--undo")
     project.init("codex", "claude", "--mcp")
@@ -381,10 +336,10 @@ def test_what_init_wrote_is_a_sign_of_an_assistant(project: Project) -> None:
 
 def test_a_dry_run_has_its_diffs_as_json_too(project: Project) -> None:
     project.write(".mcp.json", "{}")
-    words = ("claude", *BOTH, "--skills", "--dry-run")
+    words = ("claude", *BOTH, "--dry-run")
     rows = {row["path"]: row["diff"] for row in project.init(*words)["files"]}
     assert rows[".mcp.json"].startswith("--- a/.mcp.json\n+++ b/.mcp.json\n")
-    assert "+++ b/.claude/skills/kds/SKILL.md" in rows[".claude/skills/kds/SKILL.md"]
+    assert "+++ b/.claude/settings.json" in rows[".claude/settings.json"]
     assert "diff" not in project.init("claude", *BOTH)["files"][0]
 
 

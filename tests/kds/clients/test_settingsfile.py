@@ -172,12 +172,6 @@ def test_another_shape_is_refused_with_its_place(text: str, message: str) -> Non
     assert "fix:" in str(stop.value)
 
 
-def test_a_file_with_more_values_than_a_person_writes_is_refused_at_once() -> None:
-    text = json.dumps({"env": {str(number): 1 for number in range(150_000)}})
-    with pytest.raises(SettingsFileError, match="it holds more than 20000 values"):
-        SettingsFile("s.json", text).set_hooks(_wanted())
-
-
 def test_the_page_about_the_hook_shows_the_files_that_init_writes() -> None:
     blocks = re.findall(r"```json\n(.*?)```", HOOK_PAGE.read_text(encoding="utf-8"), re.DOTALL)
     files = [json.loads(block) for block in blocks if '"hooks"' in block]

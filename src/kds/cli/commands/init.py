@@ -18,12 +18,12 @@ from kds.cli.options import common_options
 from kds.cli.output import print_line, print_lines, say
 from kds.cli.progress import slow
 from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
+from kds.clients.doctor import make_private, ours_too_open
 from kds.clients.exports import Kind, export, generate
 from kds.clients.plan import Plan, Wish, plan_install
 from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
 from kds.clients.table import CLIENTS, HOOK_CLIENTS, Client
-from kds.clients.workspace_health import make_private, ours_too_open
 from kds.router.prompts.library import PromptLibrary
 
 
@@ -53,16 +53,15 @@ class Outcome:
 @flag("--undo", "Take back all that earlier runs wrote.", to="back")
 @click.option("--hook/--no-hook", default=None, help="The prompt hook, or without it.")
 @click.option("--mcp/--no-mcp", default=None, help="The MCP server, or without it.")
-@flag("--skills", "Add the skill `kds`, for when you ask for KDS.")
 @click.option("--start/--no-start", default=True, show_default=True,
               help="Let the hook start the service in the background.")  # fmt: skip
 @common_options
 @click.pass_context
 def init(
     ctx: click.Context, *, named: tuple[Client, ...], dry_run: bool, back: bool, hook: bool | None,
-    mcp: bool | None, skills: bool, start: bool, workspace: Workspace,
+    mcp: bool | None, start: bool, workspace: Workspace,
 ) -> None:  # fmt: skip
-    """Write the hook, the MCP server or a skill into the project of the workspace.
+    """Write the hook or the MCP server into the project of the workspace.
 
     By default the hook alone: it adds nothing to a request but a hint where there is one. --mcp is
     the server instead: the model, or you, call KDS as a tool. For both: --hook --mcp.
@@ -94,7 +93,7 @@ def init(
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
     by_hook, has_mcp = _ways(clients, hook=hook, mcp=mcp)
     by_mcp = frozenset(clients if has_mcp else ())
-    wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=skills, start=start)
+    wish = Wish(clients, hook=by_hook, mcp=by_mcp, start=start)
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     notes += plan.notes
@@ -250,7 +249,7 @@ def _diff(file: PlannedFile) -> str:
     "kds export plugin --to ../kds-plugin",
     name="export",
 )
-@click.argument("kind", type=click.Choice(["skills", "prompts", "agents", "plugin"]))
+@click.argument("kind", type=click.Choice(["skills", "prompts", "plugin"]))
 @click.option("--to", "folder", required=True, metavar="DIR", help="The folder to write into.",
               type=click.Path(path_type=Path, file_okay=False))  # fmt: skip
 @click.option("--client", type=click.Choice(CLIENTS),
@@ -260,7 +259,7 @@ def _diff(file: PlannedFile) -> str:
 def export_(
     *, kind: Kind, folder: Path, client: Client | None, force: bool, workspace: Workspace
 ) -> None:
-    """Write the prompts, your own included, as skills, prompt files, agents or a plugin.
+    """Write the prompts, your own included, as skills, prompt files or a plugin.
 
     Files that KDS did not write, or that were changed since, stay unless you say --force.
     """

@@ -35,9 +35,7 @@ from kds.cli.output import (
     say,
 )
 from kds.cli.progress import slow
-from kds.clients import workspace_health
-from kds.clients.doctor import findings_of
-from kds.clients.findings import Finding, is_well
+from kds.clients.doctor import Finding, findings_of, is_well, leave_out, make_private
 from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
 from kds.router.prompts.library import PromptLibrary
@@ -140,10 +138,10 @@ def doctor(*, fix: bool, workspace: Workspace) -> int:
     """
     project = Project.of(workspace)
     if fix:
-        changed = workspace_health.make_private(project.workspace)
+        changed = make_private(project.workspace)
         if changed and not asked_json():
             click.echo(f"took the rights of others from {changed} files and folders")
-        if workspace_health.leave_out(project.workspace) and not asked_json():
+        if leave_out(project.workspace) and not asked_json():
             click.echo(f"added rules to {project.workspace.brain / '.gitignore'}")
     with slow("checking workspace, service, hook and clients"):
         findings = list(findings_of(project))
