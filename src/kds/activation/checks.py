@@ -10,7 +10,7 @@ from kds.activation.entries import Entry
 from kds.activation.features import sentences_of, spoken, terms_of, words
 from kds.brain.encoder import shared_encoder
 
-FindingKind = Literal["same", "unclear", "unreached", "short", "long", "budget"]
+FindingKind = Literal["same", "unreached", "short", "long", "budget"]
 
 SAME_MEANING: Final = 0.92
 """The cosine of two descriptions from which on they are near-duplicates."""

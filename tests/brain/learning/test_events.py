@@ -1,7 +1,6 @@
 """The events in a file and on a server: in order, damaged lines aside, bounded."""
 
 import json
-import stat
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kds.brain.files import LockedFile
 from kds.brain.learning.events import EventLog, LearningEvent, decode, encode
 from kds.brain.message import one_line
 from kds.brain.secrets.redaction import storable
@@ -40,25 +38,6 @@ def test_damaged_lines_are_set_aside_and_the_rest_is_kept(log: EventLog) -> None
     log.append([told(minutes=5)])
     assert len(log.load().events) == 2
     assert (log.text.aside.read() or b"").count(b"\n") == 3
-
-
-def test_the_file_is_private_and_bytes_that_are_not_text_are_set_aside(path: Path) -> None:
-    log = EventLog(LockedFile(path))
-    log.append([told()])
-    with path.open("ab") as file:
-        file.write(b"\xff\xfe\n")
-    log.append([told(minutes=5)])
-    aside = path.with_name("learning.jsonl.bad")
-    assert aside.read_bytes() == b"\xff\xfe\n"
-    assert stat.S_IMODE(aside.stat().st_mode) == stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_looking_says_which_lines_were_damaged(log: EventLog) -> None:
-    log.text.replace(encode(told()) + b"\nnot json\n")
-    loaded = log.load()
-    assert len(loaded.events) == 1
-    assert loaded.warnings == (f"{log.text}:2: invalid JSON; set aside in learning.jsonl.bad",)
-    assert log.load().warnings == ()
 
 
 def test_a_line_torn_by_a_crash_does_not_swallow_the_next(log: EventLog) -> None:

@@ -13,7 +13,6 @@ from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile
 from kds.brain.learning.events import example_id
 from kds.brain.learning.examples import (
-    MAX_EXAMPLES,
     YOU,
     LearnedExample,
     LearnedFile,
@@ -51,15 +50,6 @@ def file(make_text: MakeText) -> LearnedFile:
 def written(file: LearnedFile) -> str | None:
     content = file.text.read()
     return None if content is None else content.decode()
-
-
-def test_an_example_says_what_by_whom_and_when(file: LearnedFile) -> None:
-    add(file, "sort out the login page")
-    [one] = file.load()
-    assert (one.text, one.intent, one.by) == ("sort out the login page", "PLAN", "you")
-    text = written(file) or ""
-    for part in ('text: "sort out the login page"', "intent: PLAN", 'at: "2026-01-01T12:00:00Z"'):
-        assert part in text
 
 
 def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile) -> None:
@@ -100,19 +90,6 @@ def test_a_file_that_does_not_load_says_where(file: LearnedFile, raw: bytes, lin
     file.text.replace(raw)
     with pytest.raises(LearnedFileError, match=f"learned.yaml:{line}"):
         file.load()
-
-
-def test_there_is_a_limit(file: LearnedFile) -> None:
-    add(file, *(f"sort out page number {number}" for number in range(MAX_EXAMPLES)))
-    full = written(file) or ""
-    with pytest.raises(StoreError, match="at most 2,000 count"):
-        add(file, "one more for the road")
-    file.text.replace(f"{full}- {{text: one more, intent: PLAN}}\n".encode())
-    with pytest.raises(LearnedFileError, match="holds 2,001 examples, more than 2,000") as caught:
-        file.load()
-    line = full.count("\n") + 1
-    assert f"learned.yaml:{line}" in str(caught.value)
-    assert "remove those you need least" in str(caught.value)
 
 
 words = st.text(min_size=1, max_size=60).filter(lambda text: len(one_line(text).strip()) > 1)

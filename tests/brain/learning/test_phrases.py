@@ -7,23 +7,9 @@ from hypothesis import strategies as st
 from kds.brain.learning.phrases import (
     MAX_CHARACTERS,
     phrase_key,
-    says_little,
-    says_nothing,
     unlearnable,
 )
 from kds.brain.secrets.redaction import storable
-
-
-@pytest.mark.parametrize(
-    ("text", "nothing"),
-    [
-        *((text, True) for text in ("it", "yes", "do it", "do it again, please", "", "???")),
-        *((text, False) for text in ("ship it", "wrap this up", "fix this", "go")),
-    ],
-)
-def test_some_messages_say_too_little_to_speak_for_others(text: str, nothing: bool) -> None:
-    assert says_little(text)
-    assert says_nothing(text) == nothing
 
 
 @pytest.mark.parametrize(

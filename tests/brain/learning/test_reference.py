@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kds.brain.learning.events import reference_id
-from kds.brain.learning.examples import YOU, LearnedFile, LearnedFileError, LearnedReference
+from kds.brain.learning.examples import YOU, LearnedFile, LearnedReference
 from kds.brain.learning.phrases import unteachable
 
 from ..conftest import MakeText
@@ -63,11 +63,3 @@ def test_it_stands_among_the_examples_and_leaves_by_its_lines(make_text: MakeTex
     assert file.text.read() == BY_HAND.encode()
     assert file.remove(file.references()[0].id)
     assert file.text.read() == ("examples:\n" + BY_HAND.partition("export\n")[2]).encode()
-
-
-@pytest.mark.parametrize("said", ["", "  intent: PLAN\n  antecedent: FAB button\n"])
-def test_an_entry_says_one_thing_of_its_text(make_text: MakeText, said: str) -> None:
-    file = LearnedFile(make_text("learned.yaml"))
-    file.text.replace(f'examples:\n- text: "the button"\n{said}'.encode())
-    with pytest.raises(LearnedFileError, match="needs an intent, or an antecedent"):
-        file.references()

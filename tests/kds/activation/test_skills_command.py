@@ -64,7 +64,14 @@ def test_check_finds_near_duplicates_and_descriptions_that_say_little(project: P
     found = {(one["kind"], tuple(one["entries"])) for one in json.loads(ended.stdout)["findings"]}
     assert {("same", ("notes", "release-notes")), ("short", ("ship",))} <= found
     assert ended.return_value == 1
-    assert "::warning file=" in kds(project, "check", "--annotate").stdout
+    annotated = kds(project, "check", "--format", "github").stdout
+    assert "::warning file=.claude/commands/ship.md::" in annotated
+    sarif = json.loads(kds(project, "check", "--format", "sarif").stdout)
+    places = {
+        (one["ruleId"], one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
+        for one in sarif["runs"][0]["results"]
+    }
+    assert (sarif["version"], ("short", ".claude/commands/ship.md") in places) == ("2.1.0", True)
 
 
 def test_cases_pass_or_say_what_was_said_instead(project: Path) -> None:

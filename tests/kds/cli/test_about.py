@@ -1,6 +1,5 @@
 """`kds help`, `status`, `config`, `logs`: what KDS is, here and now; files to begin with."""
 
-import json
 from pathlib import Path
 
 import click
@@ -9,7 +8,7 @@ import yaml
 
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.main import GROUPS, app
+from kds.cli.main import app
 
 from ..conftest import BAD_INPUT, Run, begin_session, data, refused
 
@@ -25,15 +24,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "own" / "settings.yaml"
     monkeypatch.setenv("KDS_CONFIG", str(path))
     return path
-
-
-def test_the_help_lists_every_command_once_in_a_group(kds_call: Run) -> None:
-    shown = kds_call("--help").out
-    headings = [line.rstrip(":") for line in shown.splitlines() if line.rstrip(":") in GROUPS]
-    assert headings == list(GROUPS)
-    named = [name for group in GROUPS.values() for name in group]
-    assert sorted(named) == sorted(set().union(*GROUPS.values()))
-    assert list(GROUPS["Begin here"]) == ["route", "init", "doctor"]
 
 
 def test_every_page_of_the_documentation_can_be_read_offline(kds_call: Run) -> None:
@@ -136,18 +126,6 @@ def test_status_says_what_there_is_and_makes_nothing(
     assert found["hooks"]
     assert (found["counts"]["context"], found["counts"]["sessions"]) == (2, 1)
     assert "2 messages in the context, 1 session" in kds_call("status").out
-
-
-def test_status_shows_the_rest_where_a_part_of_it_is_damaged(
-    kds_call: Run, fitted_workspace: Path
-) -> None:
-    kds_call("context", "log", "--message", "open the page", "--intent", "ASK")
-    (fitted_workspace / "kds-brain" / "memory.db").mkdir()
-    shown, told = kds_call("status"), kds_call("status", "--json")
-    assert (shown.code, told.code) == (BAD_INPUT, BAD_INPUT)
-    assert "1 message in the context" in shown.out
-    assert "memory.db: it is a folder" in shown.err
-    assert json.loads(told.out)["problems"][0]["message"] == "it is a folder"
 
 
 def test_logs_show_hook_and_service_by_time(workspace: Path, kds_call: Run) -> None:

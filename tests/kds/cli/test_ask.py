@@ -3,7 +3,6 @@
 import io
 import os
 import pty
-import re
 import select
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from ...agents.openai_server import (
     Cut,
     Failure,
     FakeProvider,
-    Slow,
     Stall,
     Text,
 )
@@ -71,12 +69,6 @@ def test_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(
     ]
 
 
-def test_a_dry_run_of_what_asks_first_says_so(model: FakeProvider, kds_call: Run) -> None:
-    result = kds_call("ask", "commit this", "--dry-run")
-    assert "commit-handler is asked only after a yes" in result.err
-    assert "# Commit handler" in result.out
-
-
 @pytest.mark.parametrize("form", [[], ["--no-stream"]])
 def test_a_model_that_fails_is_told_of_on_stderr(
     form: list[str], model: FakeProvider, kds_call: Run, fitted_workspace: Path
@@ -88,16 +80,6 @@ def test_a_model_that_fails_is_told_of_on_stderr(
     assert "fix:" in result.err
     assert "kds ask continue" in result.err
     assert said_in(fitted_workspace) == [FAB]
-
-
-def test_a_slow_model_is_given_up_in_time(
-    model: FakeProvider, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", "0.5")
-    model.play(default=Slow())
-    result = kds_call("ask", FAB)
-    assert result.code == NO_ANSWER
-    assert re.search(r"(?:fake did not answer within|had no answer after) 0\.5 s", result.err)
 
 
 def test_the_agent_and_the_model_can_be_chosen(
@@ -120,22 +102,6 @@ def test_a_conversation_can_be_named_and_resumed(
     kds_call("ask", "Make it purple", "--session", "last")
     assert "a plan" in model.asked[1].text
     assert said_in(fitted_workspace) == []
-
-
-@pytest.mark.parametrize("command", ["ask", "chat"])
-def test_the_first_message_of_a_fresh_folder_is_answered(
-    command: str, tmp_path: Path, launchers: Path
-) -> None:
-    folder = tmp_path / "fresh"
-    folder.mkdir()
-    words = [FAB, "--no-stream"] if command == "ask" else []
-    done = subprocess.run(
-        [str(launchers / "kds"), command, *words],
-        cwd=folder, input=FAB, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "work-planner" in done.stdout or "# Work planner" in done.stdout
-    assert said_in(folder) == [FAB]
 
 
 def test_an_answer_that_breaks_off_or_is_empty_is_none(model: FakeProvider, kds_call: Run) -> None:
@@ -202,13 +168,6 @@ def test_a_chat_with_a_model_through_a_pipe(model: FakeProvider, chat: Run) -> N
     assert "commit-handler was not started" in result.out
     assert "no such command '/nothing'" in result.err
     assert "never read" not in result.out
-
-
-def test_a_chat_goes_on_after_a_model_failed(model: FakeProvider, chat: Run) -> None:
-    model.play(Failure(500, "down"), Text("a plan"))
-    result = chat(f"{FAB}\ncontinue\n")
-    assert (result.code, result.out.strip()) == (0, "a plan")
-    assert "down" in result.err
 
 
 class Terminal:

@@ -132,15 +132,6 @@ def test_a_logged_message_is_loaded_again(kds_call: Run) -> None:
     assert "Make it purple" in kds_call("context", "load").out
 
 
-def test_the_path_of_the_context_is_printed_and_nothing_is_made(
-    kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = kds_call("context", "load", "--path").out.strip()
-    assert path == str(tmp_path / "kds-brain" / "conversation-context.jsonl")
-    assert list(tmp_path.iterdir()) == [] or not (tmp_path / "kds-brain").exists()
-
-
 def test_a_damaged_line_is_a_warning_on_stderr(kds_call: Run, workspace: Path) -> None:
     (workspace / "kds-brain" / "conversation-context.jsonl").write_text("{broken\n")
     result = kds_call("context", "load", "--json")
@@ -148,14 +139,6 @@ def test_a_damaged_line_is_a_warning_on_stderr(kds_call: Run, workspace: Path) -
     assert result.code == 0
     assert result.err.startswith("kds: ")
     assert "set aside" in result.err
-
-
-def test_routing_tells_of_a_line_that_it_set_aside(kds_call: Run, workspace: Path) -> None:
-    (workspace / "kds-brain" / "conversation-context.jsonl").write_text("{broken\n")
-    told = kds_call("route", "Make it purple").err
-    assert "conversation-context.jsonl:1: " in told
-    assert "set aside in conversation-context.jsonl.bad" in told
-    assert kds_call("route", "Make it purple").err == ""
 
 
 def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:
@@ -171,9 +154,3 @@ def test_a_closed_pipe_is_not_an_error(kds_spawn: Run, workspace: Path) -> None:
         ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S
     )
     assert done.stderr == b""
-
-
-def test_no_colour_goes_into_a_pipe_or_against_no_color(kds_spawn: Run) -> None:
-    kds_spawn("context", "log", "--message", "Hello", "--intent", "ASK")
-    assert "\x1b" not in kds_spawn("context", "load").out
-    assert "\x1b[3" not in kds_spawn("context", "load", NO_COLOR="1", FORCE_COLOR="1").out

@@ -4,8 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from uuid import uuid4
 
 import pytest
 
@@ -105,21 +103,6 @@ def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path
     assert "count their tokens wrong" in kds_call("db", "check").out
 
 
-def test_what_was_learned_is_examined(kds_call: Run, named: str, workspace: Path) -> None:
-    kds_call("learn", "teach", "the button", "--means", "save button")
-    assert not (workspace / "kds-brain" / "learned.yaml").exists()
-    with driver().connect(named, autocommit=True) as admin:
-        admin.execute("UPDATE kds.kept_text SET content = content || 'what'")
-    problems = data(kds_call("db", "check", "--json"), TESTS_FAILED)["problems"]
-    assert "learning.jsonl that cannot be read: 1" in problems[0]
-    assert "what was learned is not used: postgresql://" in problems[1]
-
-
-def test_a_check_without_tables_is_a_finding(kds_call: Run, empty: str) -> None:
-    found = data(kds_call("db", "check", "--json"), TESTS_FAILED)
-    assert found["problems"] == ["the database has no tables of KDS: run `kds db upgrade`"]
-
-
 def test_a_memory_moves_to_the_server_and_back_with_one_checksum(
     kds_call: Run, named: str, remembered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,31 +122,6 @@ def test_a_memory_moves_to_the_server_and_back_with_one_checksum(
     monkeypatch.delenv("KDS_DATABASE")
     changed = data(kds_call("memory", "export", "--all", "--to", "more.json", "--json"))
     assert changed["checksum"] != there["checksum"]
-
-
-def test_a_role_of_its_own_makes_tables_and_works_without_a_warning(
-    kds_call: Run, empty: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = uuid4().hex[:8]
-    database = empty.rpartition("@")[2].partition("/")[2].partition("?")[0]
-    with driver().connect(empty, autocommit=True) as admin:
-        admin.execute(f"CREATE ROLE kds_{name} LOGIN PASSWORD 'secret'")
-        admin.execute(f"GRANT kds_member TO kds_{name}")
-        admin.execute(f"ALTER DATABASE {database} OWNER TO kds_{name}")
-    try:
-        own = urlsplit(empty)
-        netloc = f"kds_{name}:secret@{own.netloc.rpartition('@')[2]}"
-        monkeypatch.setenv("KDS_DATABASE", own._replace(netloc=netloc).geturl())
-        assert kds_call("db", "upgrade").code == 0
-        checked = kds_call("db", "check")
-        assert (checked.code, checked.err) == (0, "")
-        assert begin_session(workspace, "Hello")
-    finally:
-        with driver().connect(empty, autocommit=True) as admin:
-            admin.execute(f"REASSIGN OWNED BY kds_{name} TO current_user")
-            admin.execute(f"ALTER DATABASE {database} OWNER TO current_user")
-            admin.execute(f"DROP OWNED BY kds_{name}")
-            admin.execute(f"DROP ROLE kds_{name}")
 
 
 def test_a_message_is_routed_while_the_database_is_away(

@@ -1,14 +1,11 @@
 """`kds docs`: documents on the command line, with real files of every kind."""
 
 import os
-import sys
 from functools import partial
 from pathlib import Path
 
 import docx
 import pytest
-
-from kds.brain.installation import install_line
 
 from ..conftest import BAD_INPUT, Run, data
 
@@ -200,26 +197,6 @@ def test_vectors_are_made_with_the_documents_or_later(
     assert found["hits"][0]["scores"]["meaning"] > 0
     assert "nothing to do" in docs("embed", "--embeddings", embeddings).out
     assert data(docs("embed", "--off", "--json"))["embedded"] == 0
-
-
-def test_a_missing_library_names_the_extra(docs: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pypdf", None)
-    result = docs("add", "shelf")
-    assert result.code == SOME_FAILED
-    assert "'pypdf' is needed to read PDF" in result.err
-    assert install_line("docs") in result.err
-    assert "4 added, 1 failed" in result.out
-
-
-def test_only_a_whole_name_removes(docs: Run, shelf: Path) -> None:
-    docs("add", str(shelf))
-    for part in ("s", "staff", "handb", ""):
-        result = docs("remove", part)
-        assert result.code == BAD_INPUT, part
-    assert "meant may be 'Staff Handbook'" in docs("remove", "staff").err
-    assert docs("show", "sta").code == 0
-    assert docs("show", "st").code == BAD_INPUT
-    assert docs("remove", "STAFF handbook").code == 0
 
 
 def test_what_a_terminal_obeys_is_not_printed(docs: Run, shelf: Path) -> None:

@@ -171,16 +171,6 @@ def test_wrong_outcomes_are_written_with_the_reasons(kds_call: Run, fitted_works
     assert data(kds_call("eval", "rewrites", "again.jsonl", "--json"))["turns"] == 1
 
 
-def test_follow_ups_that_went_wrong_can_be_read(kds_call: Run, fitted_workspace: Path) -> None:
-    arguments = _file("follow-ups")
-    text = TALKS.replace("refers_to: Determination", "refers_to: Closing")
-    Path("talks.yaml").write_text(text.replace("expanded: What happens if", "expanded: Which"))
-    kds_call("eval", *arguments, "--errors", "wrong.jsonl")
-    (wrong,) = _wrong()
-    assert (wrong["turn"], wrong["resolved"], wrong["recall@5"]) == (2, False, 0.5)
-    assert wrong["found"]
-
-
 @pytest.mark.usefixtures("fitted_workspace")
 def test_sixty_follow_ups_are_understood_by_the_rules_alone_and_answered(kds_call: Run) -> None:
     found = data(kds_call("eval", "follow-ups", str(DOCUMENTS / "follow_ups.yaml"), "--json"))
@@ -191,12 +181,6 @@ def test_sixty_follow_ups_are_understood_by_the_rules_alone_and_answered(kds_cal
     assert recalls["rewritten"]["recall@5"] >= 0.85
     assert recalls["rewritten"]["recall@5"] >= recalls["typed"]["recall@5"] + 0.2
     assert found["session_hits"] >= 0.60
-
-
-def test_draws_report_how_far_they_differ(kds_call: Run) -> None:
-    report = data(kds_call("eval", *_file("intents"), "--shots", "3", "--seeds", "2", "--json"))
-    assert list(report) == [*KEYS["intents"].split(), "std"]
-    assert set(report["std"]) == set(KEYS["intents"].split())
 
 
 def test_tuned_weights_are_written_on_request(kds_call: Run, workspace: Path) -> None:

@@ -68,18 +68,6 @@ def test_where_a_user_corrects_the_user_is_right_and_told_what_else_changes(
     assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == intent
 
 
-@pytest.mark.parametrize(
-    "message",
-    ["Hmm, it covers the footer!", "hmm... it covers the footer", "Hmm it covers (the footer)."],
-)
-def test_what_was_taught_counts_however_it_is_punctuated(
-    kds_call: Run, brain: Path, message: str
-) -> None:
-    """Without it, such a message reports a symptom."""
-    kds_call("learn", "teach", "hmm it covers the footer", "PLAN")
-    assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == "PLAN"
-
-
 def test_only_what_was_taught_before_is_refused_and_force_replaces_it(
     learn: Run, brain: Path
 ) -> None:
@@ -104,17 +92,6 @@ def test_a_correction_is_acknowledged_by_ask_and_chat_too(
     assert "noted: " not in chat.err
 
 
-@pytest.mark.parametrize("environment", [{"KDS_LEARNING": "off"}, {}])
-def test_nothing_is_said_to_be_noted_where_nothing_is(
-    environment: dict[str, str], kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    kds_call("route", DASHBOARD)
-    options = [] if environment else ["--no-log"]
-    assert data(kds_call("route", "I meant plan it", "--json", *options))["noted"] is None
-
-
 def test_what_a_description_means_is_taught_listed_and_taken_back(learn: Run, brain: Path) -> None:
     told = learn("teach", "the button", "--means", "The FAB button")
     one = "learned: 'the button' means 'FAB button'; kds learn undo "
@@ -129,7 +106,3 @@ def test_what_a_description_means_is_taught_listed_and_taken_back(learn: Run, br
     undone = data(learn("undo", "--last", "--json"))["undone"]
     assert [row["id"] for row in undone] == [again["id"]]
     assert not (brain / "learned.yaml").exists()
-
-
-def test_a_pronoun_is_not_taught(learn: Run) -> None:
-    refused(learn("teach", "it", "--means", "FAB button"), "'it' does not describe a thing")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.encoder import Encoder
 from kds.brain.memory.memory_store import MemoryPlace, SqliteStore
 from kds.brain.memory.records import Session
 from kds.brain.workspace import Workspace
@@ -134,18 +133,6 @@ def test_a_session_is_found_by_id_its_beginning_title_part_of_it_or_last(
     assert data(memory("show", "last", "--json"))["title"] == "Dark mode"
 
 
-def test_a_session_of_two_documents_returns_from_an_export(
-    kds_call: Run, staging: Session, tmp_path: Path
-) -> None:
-    tied = ("--document", "a.md", "--document", "b.md")
-    kds_call("memory", "rename", "Dark mode", "Night mode", *tied)
-    assert "document   a.md\ndocument   b.md" in kds_call("memory", "show", "Night mode").out
-    (tmp_path / "night.json").write_text(kds_call("memory", "export", "Night mode").out)
-    kds_call("memory", "delete", "Night mode", "--yes")
-    kds_call("memory", "import", str(tmp_path / "night.json"))
-    assert "document   a.md\ndocument   b.md" in kds_call("memory", "show", "Night mode").out
-
-
 def test_deleting_shows_first_and_does_it_only_when_told(
     memory: Run, staging: Session, memory_file: Path
 ) -> None:
@@ -220,16 +207,6 @@ def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone
     assert "dark mode" in data(memory(*asked))["hits"][0]["text"]
     assert data(memory("search", "xylophone qqqq", "--json"))["hits"] == []
     assert data(memory(*asked, "--embeddings", "off"))["counts"]["dense"] == 0
-
-
-def test_words_are_searched_where_the_shipped_encoder_cannot_run(
-    memory: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Encoder, "available", False)
-    found = memory("search", "port")
-    assert "Staging uses port 8443." in found.out
-    assert found.err.count("searching by words alone") == 1
-    assert "fix: pip install onnxruntime" in found.err
 
 
 def test_backfill_goes_on_after_an_outage(
@@ -352,19 +329,6 @@ def test_an_export_of_several_megabytes_is_taken_back(
     again = kds_call("memory", "export", "--all", "--to", "again.json", "-w", str(other))
     assert again.code == 0
     assert json.loads(file.read_text()) == json.loads(Path("again.json").read_text())
-
-
-def test_a_large_export_that_was_cut_off_stores_nothing(
-    kds_call: Run, fitted_workspace: Path, tmp_path: Path
-) -> None:
-    _filled(fitted_workspace, 2, 400)
-    kds_call("memory", "export", "--all", "--to", "all.json")
-    cut = fitted_workspace / "cut.json"
-    cut.write_text((fitted_workspace / "all.json").read_text()[:-50_000])
-    other = tmp_path / "other"
-    (other / "kds-brain").mkdir(parents=True)
-    refused(kds_call("memory", "import", str(cut), "-w", str(other)), "session 1 does not end")
-    assert not (other / "kds-brain" / "memory.db").exists()
 
 
 def test_words_are_searched_where_the_embedding_model_cannot_be_imported(

@@ -51,12 +51,6 @@ def test_route_asks_the_model_also_where_the_rules_know(
     assert len(provider.asked) == 1
 
 
-def test_route_leaves_the_model_out_when_told_so(kds_call: Run, provider: FakeProvider) -> None:
-    kds_call("route", VIEWS)
-    turn = data(kds_call("route", SCROLLABLE, "--no-rewrite", "--json"))
-    assert (turn["expanded"], provider.asked) == (SCROLLABLE, [])
-
-
 def test_eval_scores_the_model_beside_the_rules(
     kds_call: Run, provider: FakeProvider, examples: Path
 ) -> None:

@@ -5,7 +5,6 @@ import re
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -187,110 +186,9 @@ def test_failing_dialogues_are_explained_with_exit_code_1(
     assert [one["field"] for one in failed["turns"][0]["mismatches"]] == ["expanded", "intent"]
 
 
-def test_dialogues_are_listed_without_being_played(kds_call: Any, workspace: Path) -> None:
-    path = workspace / "fab.dialogue.yaml"
-    path.write_text("# one\n- id: fab\n  turns: [{user: Make it purple, intent: COMMIT}]\n")
-    (listed,) = data(kds_call("test", str(path), "--list", "--json"))["dialogues"]
-    assert listed == {"id": "fab", "where": f"{path}:2", "turns": 1}
-    assert kds_call("test", str(path), "--list").out.split() == [
-        "where",
-        "dialogue",
-        f"{path}:2",
-        "fab",
-    ]
-
-
 LIMIT = "The pod is full. Should I raise the memory limit to 512Mi?"
 
 
 def test_the_reply_that_a_message_answers_can_be_given(kds_call: Run) -> None:
     turn = data(kds_call("route", "yes, do it", "--reply", LIMIT, "--json", "--no-log"))
     assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
-
-
-@pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_a_history_comes_from_a_file(form: str, kds_call: Run, tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LIMIT}]
-    text = json.dumps(said) if form == "json" else "\n".join(map(json.dumps, said))
-    file = tmp_path / f"said.{form}"
-    file.write_text(text, encoding="utf-8")
-    turn = data(kds_call("route", "go ahead", "--history", str(file), "--json", "--no-log"))
-    assert turn["expanded"] == "go ahead and raise the memory limit to 512Mi"
-
-
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [('[{"role": "bot", "content": "x"}]', "history[0] has 'bot'"), ("{", "JSON")],
-)
-def test_a_bad_history_is_named(text: str, wrong: str, kds_call: Run, tmp_path: Path) -> None:
-    file = tmp_path / "said.json"
-    file.write_text(text, encoding="utf-8")
-    refused(kds_call("route", "go ahead", "--history", str(file)), wrong)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "build broken",
-        "the button overlaps the logo",
-        "the sidebar flickers when scrolling",
-        "tests are red",
-        "Tests are red.",
-        "hmm it covers the footer on mobile",
-        "login keeps spinning",
-        pytest.param(
-            "prices are doubled",
-            marks=pytest.mark.xfail(reason="UNKNOWN: it might be the market's, not the program's"),
-        ),
-        "the modal won't close",
-        "THE MODAL WON'T CLOSE",
-        "still not aligned",
-        "nothing shows up on the page",
-        "uploads above 5 mb silently fail",
-        "I get kicked out every five minutes",
-        "white flash every time i change routes",
-        "ok so it compiles but crashes right away",
-        "merge conflict markers ended up on prod",
-        "login loops back to itself",
-        "the tests time out on CI",
-        "500 on /users since the deploy",
-        "type checker chokes on the new generics",
-        "blank screen after login",
-        "port 3000 already in use",
-        "the query takes 40 seconds on large tenants",
-        "connection refused on port 5432",
-    ],
-)
-def test_a_reported_symptom_goes_to_the_debugger(message: str, kds_call: Run) -> None:
-    found = data(kds_call("route", message, "--no-log", "--json"))
-    assert (found["intent"], found["action"], found["agent"]) == ("DEBUG", "route", "debugger")
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "make the button overlap the logo",
-        "the menu must not overlap the logo",
-        "the button should be green",
-        "add a test that fails when the total is negative",
-        "is the build broken",
-        "which tests cover the login",
-        "tests are green",
-        "the build is green now",
-        "it doesn't crash anymore",
-        "the flicker is gone",
-        "the logo is blue",
-        "the modal closes on escape",
-        "I pushed it",
-        "my train is late again",
-        "the dropdown goes into the header",
-        "the input gets a label",
-        "emails go to the marketing team first",
-        "handle undefined in the cart page",
-        "search results by date",
-        "merge the conflict markers",
-    ],
-)
-def test_requests_questions_and_good_news_report_no_symptom(message: str, kds_call: Run) -> None:
-    found = data(kds_call("route", message, "--no-log", "--json"))
-    assert (found["intent"], found["action"]) != ("DEBUG", "route")

@@ -1,8 +1,6 @@
 """The command line with a service: the same answers, sooner; and `kds service` itself."""
 
-import io
 import json
-import os
 import subprocess
 import sys
 import time
@@ -13,10 +11,9 @@ import pytest
 
 import kds
 from kds.brain.workspace import Workspace
-from kds.hooks import start as hook_start
 from kds.service import background
 from kds.service.desk import Desk
-from kds.service.service_client import ServiceAddress, declined_path
+from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
 from ..conftest import Run, data
@@ -76,20 +73,6 @@ def test_the_prompt_that_finds_no_service_is_in_the_context_when_one_is_up(
     assert not [path for path in written if secret.encode() in path.read_bytes()]
 
 
-def test_a_prompt_is_not_handed_over_where_the_settings_want_no_service(
-    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    handed: list[object] = []
-    monkeypatch.delenv("KDS_SERVICE_AUTO")
-    monkeypatch.setattr(background, "hand_over", lambda _, given: handed.append(given))
-    for auto in ("false", "true"):
-        place.settings_path.write_text(f"service: {{auto: {auto}}}")
-        given = io.TextIOWrapper(io.BytesIO(b'{"prompt": "hm"}'))
-        monkeypatch.setattr("sys.stdin", given)
-        assert kds_call("service", "hand-over").code == 0
-        assert bool(handed) is (auto == "true")
-
-
 def test_errors_of_the_service_look_like_errors_of_the_command(
     place: Workspace, kds_call: Run
 ) -> None:
@@ -129,25 +112,6 @@ def test_the_first_use_starts_one_for_the_next(
     assert background.is_running()
 
 
-@pytest.mark.parametrize(
-    ("command", "starts"),
-    [
-        (("route", "Add a map"), True),
-        (("route", "Add a map", "--no-log"), False),
-        (("ask", "Add a map"), True),
-        (("ask", "Add a map", "--no-log"), False),
-        (("ask", "Add a map", "--dry-run"), False),
-        (("context", "load"), False),
-    ],
-    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
-)
-def test_commands_that_route_start_one(
-    place: Workspace, kds_call: Run, started: list[str], command: tuple[str, ...], *, starts: bool
-) -> None:
-    assert kds_call(*command).code == 0
-    assert started == ([str(place.root)] if starts else [])
-
-
 def test_a_look_makes_no_workspace_and_starts_nothing_there(
     tmp_path: Path, kds_call: Run, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,42 +133,6 @@ def test_one_that_cannot_be_started_costs_a_line(
     result = kds_call("route", "Add a map", "--json")
     assert (result.code, json.loads(result.out)["intent"]) == (0, "PLAN")
     assert result.err == "kds: the service was not started: Cannot allocate memory\n"
-
-
-def test_the_settings_of_the_workspace_have_the_last_word(
-    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("KDS_SERVICE_AUTO")
-    place.settings_path.write_text("service: {auto: false}")
-    os.utime(place.settings_path, (time.time() - 60,) * 2)
-    assert kds_call("service", "start", "--auto").out == ""
-    assert declined_path(place).exists()
-    assert not background.is_running()
-    assert hook_start.start_service(str(place.root), str(place.brain)) is False
-
-
-def test_a_message_has_the_settings_of_its_own_environment(
-    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    background.start(place, idle_minutes=5)
-    kds_call("route", "I want to add a FAB button")
-    assert not (place.brain / "memory.db").exists()
-    monkeypatch.setenv("KDS_MEMORY", "on")
-    assert kds_call("route", "I want to add a FAB button").err == ""
-    assert (place.brain / "memory.db").exists()
-    monkeypatch.setenv("KDS_MEMORY", "perhaps")
-    wrong = kds_call("route", "I want to add a FAB button")
-    assert (wrong.code, "$KDS_MEMORY" in wrong.err) == (2, True)
-    monkeypatch.delenv("KDS_MEMORY")
-    assert data(kds_call("service", "status", "--json"))["turns"] == 2
-    monkeypatch.setenv("KDS_LEARNING", "off")
-    alone = kds_call("route", "Make it purple", "--json")
-    assert json.loads(alone.out)["expanded"] == "Make the FAB button purple"
-    assert alone.err == "kds: the running service has another KDS_LEARNING; routing without it\n"
-    monkeypatch.delenv("KDS_LEARNING")
-    place.settings_path.write_text("service: {enabled: false}")
-    assert kds_call("route", "Make it purple").err == ""
-    assert data(kds_call("service", "status", "--json"))["turns"] == 2
 
 
 def test_the_agents_messages_are_routed_by_the_service_too(
@@ -261,13 +189,3 @@ def test_the_status_names_the_address_and_a_failed_reload_once(
     while kds_call("service", "status").code != DEGRADED:
         assert time.monotonic() < deadline
     assert kds_call("service", "status").out.count("broken.yaml") == 1
-
-
-def test_a_service_that_does_not_answer_is_not_said_to_be_starting(
-    place: Workspace, kds_call: Run
-) -> None:
-    pid = background.start(place, idle_minutes=5)["pid"]
-    ServiceAddress().socket_path.unlink()
-    told = kds_call("service", "status")
-    assert told.code == NOT_RUNNING
-    assert told.out.startswith(f"the service is not answering, pid {pid}; end it with")

@@ -70,16 +70,6 @@ def test_references_of_one_terminal_never_resolve_to_the_other(fitted_workspace:
     assert len({line["origin"] for line in lines}) == 2
 
 
-def test_a_topic_switch_in_one_terminal_leaves_the_lines_of_the_other(
-    fitted_workspace: Path,
-) -> None:
-    with _terminal() as one, _terminal() as other:
-        one.route(FAB)
-        other.route("Create a login page")
-        other.route("Actually, let's work on dark mode first")
-        assert one.route("Make it purple") == "Make the FAB button purple"
-
-
 def test_a_terminal_goes_on_with_what_was_said_in_one_that_was_closed() -> None:
     with _terminal() as one:
         one.route(FAB)
@@ -100,13 +90,6 @@ def test_a_context_of_its_own_is_apart_from_that_of_the_workspace(
     assert [one["user_message"] for one in loaded] == ["Create a login page", "Make it blue"]
     monkeypatch.delenv("KDS_CONTEXT")
     assert [line["user_message"] for line in _lines(fitted_workspace)] == [FAB]
-
-
-def test_lines_without_an_origin_count_for_everybody(kds_call: Run, fitted_workspace: Path) -> None:
-    kds_call("context", "log", "--message", FAB, "--intent", "PLAN")
-    assert "origin" not in _lines(fitted_workspace)[0]
-    with _terminal() as one:
-        assert one.route("Make it purple") == "Make the FAB button purple"
 
 
 def _lines(workspace: Path) -> list[dict[str, str]]:

@@ -46,20 +46,3 @@ def test_chat_answers_the_question_at_a_terminal(
     asked = model.asked[1]
     assert asked.messages[0]["content"].startswith("# Code executor")
     assert "raise the memory limit to 512Mi" in asked.newest
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_chat_says_no_other_agent_is_next_while_a_question_is_open(
-    model: FakeProvider, fitted_workspace: Path
-) -> None:
-    model.play(Text(RAISE), Text("the limit is raised"))
-    with Terminal("chat", folder=fitted_workspace) as terminal:
-        terminal.wait_for("kds> ")
-        terminal.type(f"{POD}\n")
-        terminal.wait_for("512Mi?")
-        terminal.wait_for("kds> ")
-        assert "next:" not in terminal.before
-        terminal.type("go ahead\n")
-        terminal.wait_for("the limit is raised")
-        terminal.wait_for("next: TEST (test-generator); say 'go ahead'")
-        terminal.type("/quit\n")

@@ -135,14 +135,6 @@ def test_programs_that_moved_or_do_not_run_are_told_and_mended_by_init(
     assert "neither on the PATH nor beside this Python" in project.doctor().problems[0]
 
 
-def test_an_empty_project_has_no_problem(project: Project) -> None:
-    shutil.rmtree("kds-brain")
-    checks = project.doctor()
-    assert checks["workspace"][0]["mark"] == "note"
-    assert checks["hook"][0]["fix"] == "kds init"
-    assert not Path("kds-brain").exists()
-
-
 def test_without_a_service_the_hook_is_not_run(project: Project) -> None:
     project.try_init("claude")
     checks = project.doctor()
@@ -203,14 +195,6 @@ def test_files_that_init_would_write_otherwise_are_problems_that_it_solves(
     assert notes == [f"{plugin} stays as it is: changed by hand"]
 
 
-def test_a_foreign_server_of_our_name_is_a_problem(project: Project) -> None:
-    project.write(".cursor/mcp.json", '{"mcpServers": {"kds": {"command": "docker", "args": []}}}')
-    assert (
-        "an MCP server named 'kds' is there, and it is not this one"
-        in (project.doctor().problems[0])
-    )
-
-
 def test_recent_troubles_of_the_hook_are_told_and_old_ones_are_not(project: Project) -> None:
     now = datetime.now(UTC)
     old = now - timedelta(days=3)
@@ -232,10 +216,3 @@ def test_without_a_service_it_tells_what_the_hook_does_then(project: Project) ->
     assert "the hook starts it with the next session or prompt" in found()
     project.try_init("claude", "--no-start")
     assert "the hook has nothing to say" in found()
-
-
-def test_files_in_prompts_that_are_not_ours_are_told(project: Project) -> None:
-    project.write("prompts/user/onboarding.md", "# Welcome\n")
-    checks = project.doctor()
-    assert [finding["mark"] for finding in checks["prompts"]] == ["ok", "note"]
-    assert "passed over" in checks["prompts"][1]["found"]

@@ -99,17 +99,6 @@ def test_claude_leaves_what_needs_a_confirmation_to_the_user(
     assert "mcp__kds__route_message" in _front(Path("out/kds/SKILL.md"))["allowed-tools"]
 
 
-def test_long_names_and_descriptions_are_cut_to_the_limits(workspace: Path, kds_call: Call) -> None:
-    _agent(workspace, "a" * 60 + "-bcd", description="word " * 200)
-    kds_call("export", "skills", "--to", "out")
-    (path,) = Path("out").glob("kds-aaa*/SKILL.md")
-    assert len(path.parent.name) <= 64
-    assert NAME.match(path.parent.name)
-    description = _front(path)["description"]
-    assert len(description) <= 1024
-    assert "... Use it when" in description
-
-
 @pytest.mark.parametrize("kind", ["skills", "prompts", "plugin"])
 def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: str) -> None:
     first = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
@@ -158,20 +147,6 @@ def test_an_untouched_older_file_is_replaced_and_line_ends_do_not_matter(
     assert path.read_bytes() == text.encode()
 
 
-def test_prompt_files_ask_for_the_message(workspace: Path, kds_call: Call) -> None:
-    kds_call("export", "prompts", "--to", "out")
-    path = Path("out/kds-code-executor.prompt.md")
-    assert _front(path)["agent"] == "agent"
-    assert "${input:message:" in path.read_text()
-    assert path.read_text().rstrip().endswith("-->")
-
-
-def test_kinds_in_one_folder_leave_each_other_alone(workspace: Path, kds_call: Call) -> None:
-    kds_call("export", "prompts", "--to", "out")
-    kds_call("export", "prompts", "--to", "out", "--client", "cursor")
-    assert len(list(Path("out").glob("*.md"))) == 28
-
-
 def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call) -> None:
     kds_call("export", "plugin", "--to", "out")
     read = {path: json.loads(Path("out", path).read_text()) for path in (
@@ -192,19 +167,6 @@ def test_gemini_gets_an_extension(workspace: Path, kds_call: Call) -> None:
     assert "BeforeAgent" in json.loads(Path("out/hooks/hooks.json").read_text())["hooks"]
     assert Path("out/skills/kds/SKILL.md").exists()
     assert not Path("out/.claude-plugin/plugin.json").exists()
-
-
-def test_a_json_file_of_a_plugin_carries_no_mark_and_stays_unless_forced(
-    workspace: Path, kds_call: Call
-) -> None:
-    kds_call("export", "plugin", "--to", "out")
-    hooks = Path("out/hooks/hooks.json")
-    current = hooks.read_text()
-    hooks.write_text("{}\n")
-    assert kds_call("export", "plugin", "--to", "out").code == 2
-    assert hooks.read_text() == "{}\n"
-    assert kds_call("export", "plugin", "--to", "out", "--force").code == 0
-    assert hooks.read_text() == current
 
 
 def test_a_prompt_that_cannot_be_static_is_named(workspace: Path, kds_call: Call) -> None:
@@ -243,12 +205,3 @@ def test_an_export_does_not_write_through_a_link(
     assert refused.code == 2
     assert f"{workspace / link}: is a link" in refused.err
     assert [(path, path.read_text()) for path in elsewhere.iterdir()] == before
-
-
-def test_an_export_may_go_to_a_folder_of_the_user_behind_a_link_above_it(
-    workspace: Path, kds_call: Call, tmp_path: Path
-) -> None:
-    (tmp_path / "disk" / "work").mkdir(parents=True)
-    (tmp_path / "link").symlink_to(tmp_path / "disk")
-    assert kds_call("export", "skills", "--to", str(tmp_path / "link" / "work")).code == 0
-    assert (tmp_path / "disk" / "work" / "kds" / "SKILL.md").exists()

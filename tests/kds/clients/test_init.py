@@ -1,6 +1,5 @@
 """`kds init` on real folders: what it writes, what it leaves alone, and the way back."""
 
-import json
 import os
 import shutil
 import stat
@@ -154,16 +153,6 @@ def _git(*arguments: str) -> str:
     return subprocess.run([git, *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def test_git_ignores_the_conversations_and_not_the_rules(project: Project) -> None:
-    _git("init", "-q")
-    project.init("claude")
-    Path("kds-brain/rules").mkdir()
-    Path("kds-brain/rules/own.yaml").write_text("")
-    listed = _git("status", "--porcelain", "-uall")
-    assert "kds-brain/rules/own.yaml" in listed
-    assert "kds-brain/init" not in listed
-
-
 def test_the_users_entries_keep_order_comments_and_layout(project: Project) -> None:
     _settle(project)
     project.init(*ALL)
@@ -186,12 +175,6 @@ def test_an_undo_for_one_client_is_refused_and_says_how_to_keep_the_others(
     assert refused.code != 0
     assert "kds init --undo, then `kds init --client claude`" in refused.err
     assert Snapshot.of(project.folder) == before
-
-
-def test_a_clone_with_the_files_in_it_needs_no_change(project: Project) -> None:
-    project.init(*ALL)
-    shutil.rmtree("kds-brain")
-    assert project.init(*ALL)["files"] == []
 
 
 def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
@@ -293,17 +276,6 @@ def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(
     assert note.endswith(f"for all of it: kds init --workspace {project.folder}")
 
 
-def test_a_home_under_version_control_is_not_a_project(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.rmtree("kds-brain")
-    (project.folder / ".git").mkdir()
-    (project.folder / "plain").mkdir()
-    monkeypatch.setenv("HOME", str(project.folder))
-    monkeypatch.chdir(project.folder / "plain")
-    assert project.init("claude")["project"] == f"{project.folder}/plain"
-
-
 def test_a_workspace_that_others_may_read_is_closed(project: Project) -> None:
     brain = project.folder / "kds-brain"
     brain.chmod(0o755)
@@ -334,15 +306,6 @@ def test_what_init_wrote_is_a_sign_of_an_assistant(project: Project) -> None:
     ]
 
 
-def test_a_dry_run_has_its_diffs_as_json_too(project: Project) -> None:
-    project.write(".mcp.json", "{}")
-    words = ("claude", *BOTH, "--dry-run")
-    rows = {row["path"]: row["diff"] for row in project.init(*words)["files"]}
-    assert rows[".mcp.json"].startswith("--- a/.mcp.json\n+++ b/.mcp.json\n")
-    assert "+++ b/.claude/settings.json" in rows[".claude/settings.json"]
-    assert "diff" not in project.init("claude", *BOTH)["files"][0]
-
-
 def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(project: Project) -> None:
     project.init("claude")
     project.kds("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
@@ -351,21 +314,3 @@ def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(project:
     assert "kds service stop" not in first
     assert first.endswith("taken back; restart the assistants\n")
     assert project.try_init("--undo").out.endswith("nothing to undo here\n")
-
-
-def test_an_undo_leaves_nothing_behind_where_nothing_else_was_kept(project: Project) -> None:
-    project.init("claude")
-    told = project.try_init("--undo").out
-    assert "stays" not in told
-    assert list(project.folder.iterdir()) == []
-
-
-def test_notes_of_the_project_in_prompts_do_not_keep_kds_out(project: Project) -> None:
-    note = project.write("prompts/user/onboarding.md", "# Welcome\n")
-    assert project.init("claude")["files"]
-    checked = project.kds("prompts", "check")
-    assert checked.code == 0
-    assert f"kds: {note}:1: has no front matter" in checked.err
-    assert "fix: if it is to be one" in checked.err
-    rows = json.loads(project.kds("prompts", "check", "--json").out)["passed_over"]
-    assert [row["where"] for row in rows] == [f"{note}:1"]

@@ -56,15 +56,6 @@ def test_plain_json_is_read_as_the_standard_library_reads_it(value: object) -> N
     assert _value(json.dumps(value, indent="\t")) == value
 
 
-@given(_documents)
-def test_an_inserted_member_comes_last_and_all_else_stays(text: str) -> None:
-    before = _value(text)
-    assert isinstance(before, dict)
-    after = insert(text, (), "kds", ENTRY)
-    assert list(_value(after).items()) == [*before.items(), ("kds", ENTRY)]
-    assert _comments(after) == _comments(text)
-
-
 @given(_documents, st.data())
 def test_any_part_can_be_taken_out(text: str, data: st.DataObject) -> None:
     root = parse_json_text(text)

@@ -32,12 +32,6 @@ def test_a_broken_file_of_a_client_that_nobody_asked_for_stops_nobody(project: P
     assert project.try_init("codex", "--mcp").code == 2
 
 
-def test_a_file_where_a_client_has_its_folder_does_not_stop_an_undo(project: Project) -> None:
-    theirs = project.write(".vscode", "mine")
-    assert project.try_init("--undo").code == 0
-    assert theirs.read_text() == "mine"
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

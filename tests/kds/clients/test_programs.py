@@ -10,7 +10,6 @@ from kds.clients.programs import (
     calls_server,
     find_programs,
     hook_arguments,
-    hook_command,
 )
 
 
@@ -81,26 +80,6 @@ def test_our_hook_is_told_from_others(command: str, ours: bool) -> None:
 )
 def test_our_server_is_told_from_others(command: object, arguments: object, ours: bool) -> None:
     assert calls_server({"command": command, "args": arguments}) is ours
-
-
-@pytest.mark.parametrize("start", [True, False])
-def test_the_commands_that_init_writes_are_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, start: bool
-) -> None:
-    scripts = _install(tmp_path / "my env" / "bin")
-    monkeypatch.setattr("sys.executable", str(scripts / "python"))
-    ours = find_programs().hook
-    on_path = _install(tmp_path / "bin")
-    monkeypatch.setenv("PATH", str(on_path))
-    rest = [] if start else ["--no-start"]
-    assert hook_arguments(hook_command(start=start, program=ours)) == [
-        f"{scripts}/kds-hook",
-        *rest,
-    ]
-    by_name = [f"{on_path}/kds-hook", *rest]
-    assert hook_arguments(hook_command(start=start)) == by_name
-    assert hook_arguments(" ".join(["kds-hook", *rest])) == by_name
-    assert hook_arguments(" ".join(["kds-hook", *rest, "|| true"])) == by_name, "by older versions"
 
 
 @pytest.mark.parametrize("path", [".", ""])

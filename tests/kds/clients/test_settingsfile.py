@@ -134,23 +134,6 @@ def test_a_hook_that_the_user_tuned_keeps_its_tuning() -> None:
     assert "SessionStart" not in settings.text
 
 
-def test_a_server_keeps_what_the_user_added_to_it() -> None:
-    entry = {"command": "/old/bin/kds", "args": ["mcp"], "env": {"KDS_HOME": "/x"}}
-    settings = SettingsFile("s.json", json.dumps({"mcpServers": {"kds": entry}}))
-    settings.set_server("mcpServers", SERVER)
-    assert _value(settings.text)["mcpServers"]["kds"] == {**entry, "command": "kds"}
-
-
-def test_a_handler_that_the_user_put_beside_ours_survives() -> None:
-    settings = SettingsFile("s.json", "{}")
-    settings.set_hooks(_wanted())
-    path = ("hooks", "UserPromptSubmit", 0, "hooks")
-    settings.text = insert(settings.text, path, None, {"type": "command", "command": "mine"})
-    settings.take_out_all()
-    group = {"hooks": [{"type": "command", "command": "mine"}]}
-    assert _value(settings.text) == {"hooks": {"UserPromptSubmit": [group]}}
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

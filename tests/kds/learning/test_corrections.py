@@ -1,24 +1,16 @@
 """Conversations teach: answers to questions and corrections, as they happen."""
 
-import json
 import logging
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
 from kds.api.conversations import Conversations
 from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import utc_now
-from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, teach
-from kds.learning.corrections import LearningLog
-from kds.mcp.workplace import Workplace
-from kds.router.prompts.library import PromptLibrary
-
-from ...effort import LINEAR, growth, steps
 
 DASHBOARD = "give the dashboard some love"
 Kept = Callable[[], object]
@@ -45,14 +37,6 @@ def test_ordinary_turns_leave_nothing(place: Workspace, kept: Kept) -> None:
         here.route(message)
     assert kept() == (None, None)
     assert not list(place.brain.glob("lear*"))
-
-
-def test_a_choice_in_a_form_is_recorded(place: Workspace) -> None:
-    workplace = Workplace(place)
-    asked = Turn("take care of the login page", utc_now(), intent="ASK")
-    workplace.learn(asked, "PLAN", conversation=None)
-    workplace.learn(Turn("do it", utc_now()), "PLAN", conversation=None)
-    assert kinds(place) == [("clarified", asked.message, "PLAN")]
 
 
 def test_learning_off_records_nothing(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,36 +80,3 @@ def test_a_turn_goes_on_when_nothing_can_be_recorded(
     with caplog.at_level(logging.WARNING):
         assert here.route("I meant plan it").message == "I meant plan it"
     assert "nothing was learned" in caplog.text
-
-
-@in_files
-def test_a_turn_that_says_nothing_costs_a_look_at_its_words(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not even the settings are read."""
-    log = LearningLog(place, PromptLibrary.load())
-    entries = tuple(ContextEntry(utc_now(), f"message {number}", "PLAN") for number in range(10))
-    records = tuple(StepRecord(name) for name in ("load", "resolve", "answer", "dispatch"))
-
-    def turn(text: str) -> Turn:
-        return Turn(text, utc_now(), context=entries, records=records)
-
-    def read_settings(_: object) -> bool:
-        raise AssertionError("the settings were read")
-
-    monkeypatch.setattr(Learning, "enabled", property(read_settings))
-    log.note(turn("Make it purple"))  # the names are read once
-    for text in ("Make it purple", "that should be blue, not green", "no, wrong file"):
-        assert steps(partial(log.note, turn(text))) < MOST_STEPS
-    turns = {words: turn("x " * words) for words in (100, 200, 1_600)}
-    assert growth(lambda words: log.note(turns[words]), 200) < LINEAR
-
-
-@in_files
-def test_no_word_of_the_conversations_name_is_stored(place: Workspace) -> None:
-    here = Conversations.open(place)
-    here.route(DASHBOARD, conversation="project-nightingale")
-    here.route("I meant plan it", conversation="project-nightingale")
-    [line] = (place.brain / "learning.jsonl").read_text().splitlines()
-    assert "nightingale" not in line
-    assert json.loads(line)["was"] != "PLAN"

@@ -43,26 +43,6 @@ def test_it_counts_at_once_and_is_taken_back_byte_for_byte(
     assert said(place, *BUTTONS, RED).expanded == before.expanded
 
 
-def test_teaching_the_same_twice_changes_nothing_more(place: Workspace, kept: Kept) -> None:
-    first = teach_reference(place, "the button", "save button")
-    before = kept()
-    again = teach_reference(place, "That button", "a Save Button")
-    assert (again.new, again.reference) == (False, Learning(place).references()[0])
-    assert again.reference.id == first.reference.id
-    assert kept() == before
-
-
-def test_of_two_things_that_were_taught_the_last_counts_first(place: Workspace) -> None:
-    for thing in ("save button", "cancel button", "save button"):
-        assert teach_reference(place, "the button", thing).new
-    assert [one.antecedent for one in Learning(place).references()] == [
-        "cancel button", "save button",
-    ]  # fmt: skip
-    assert said(place, *BUTTONS, RED).expanded == "Make the save button red"
-    assert [one.told for one in Learning(place).undo_last()] == ["'the button' means 'save button'"]
-    assert said(place, *BUTTONS, RED).expanded == "Make the cancel button red"
-
-
 def test_what_cannot_be_learned_is_refused_and_not_stored(place: Workspace, kept: Kept) -> None:
     for description, antecedent in (("it", "button"), ("the token", TOKEN), (f"the {TOKEN}", "x")):
         with pytest.raises(LearningError) as refused:

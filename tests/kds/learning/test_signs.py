@@ -83,20 +83,6 @@ def test_what_cannot_be_an_example_is_not_even_recorded(text: str) -> None:
     assert sign_in(turn("I meant plan it", entry), NAMES) is None
 
 
-def test_a_workspace_names_its_own_intents(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    folder = tmp_path / "internal"
-    folder.mkdir()
-    (folder / "travel-booker.md").write_text(
-        "---\nname: travel-booker\ndescription: Books.\nintent: TRAVEL\nask: book a journey\n"
-        "examples: [book a train]\n---\nBook.\n"
-    )
-    names = IntentNames(PromptLibrary.load(tmp_path))
-    for message in ("I meant a journey", "no, that was travel", "I wanted to book"):
-        event = sign_in(turn(message), names)
-        assert event is not None
-        assert event.intent == "TRAVEL"
-
-
 @given(st.text(max_size=100), st.text(max_size=60))
 def test_no_message_is_too_strange(message: str, before: str) -> None:
     event = sign_in(turn(message, ContextEntry(AT, before, "EXECUTE")), NAMES)

@@ -6,12 +6,10 @@ import pytest
 
 import kds
 from kds.brain.clock import utc_now
-from kds.brain.errors import DispatchError, MessageError, WorkspaceError
 from kds.brain.files import LockedText
 from kds.brain.learning.events import LearningEvent
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach
-from kds.learning.teaching import Change
 
 DASHBOARD = "give the dashboard some love"
 Kept = Callable[[], object]
@@ -37,14 +35,6 @@ def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
     Learning(place).undo(done.example.id)
     assert learned.read() == MINE.encode()
     assert intent_of(DASHBOARD, place) != "PLAN"
-
-
-def test_teaching_the_same_twice_changes_nothing_more(place: Workspace, kept: Kept) -> None:
-    first = teach(place, DASHBOARD, "PLAN")
-    before = kept()
-    again = teach(place, "Give the dashboard  some love!", "PLAN")
-    assert (again.new, again.example.id) == (False, first.example.id)
-    assert kept() == before
 
 
 def test_only_what_the_user_taught_before_stands_against_it(place: Workspace) -> None:
@@ -80,25 +70,6 @@ def test_the_user_is_right_whatever_ships(
     assert intent_of(message, place) == intent_of(likewise, place) == intent
 
 
-def test_what_else_changes_is_told_with_the_nearest_first(place: Workspace) -> None:
-    done = teach(place, "run the tests", "PLAN")
-    assert done.changes[0] == Change("Run the tests", "TEST", "PLAN")
-    assert {one.becomes for one in done.changes} == {"PLAN"}
-    assert teach(place, "ship it", "COMMIT").changes == (Change("ship it", "EXECUTE", "COMMIT"),)
-
-
-def test_a_fixed_phrase_of_an_agent_of_ones_own_yields_too(place: Workspace) -> None:
-    own = place.prompts_dir / "user"
-    own.mkdir(parents=True)
-    (own / "waterer.md").write_text(
-        "---\nname: waterer\ndescription: Waters.\nintent: WATER\npatterns:\n"
-        "- {literal: water plants, exact: true, weight: 0.9}\nexamples: [water them]\n---\nGo.\n"
-    )
-    assert intent_of("Water plants!", place) == "WATER"
-    teach(place, "Water plants!", "PLAN")
-    assert intent_of("water plants", place) == "PLAN"
-
-
 def test_an_example_of_an_intent_that_nobody_has_is_a_warning(
     place: Workspace, learned: LockedText
 ) -> None:
@@ -126,17 +97,6 @@ def test_what_can_be_no_example_says_why(
     assert TOKEN not in str(caught.value)
     assert len(str(caught.value)) < 300
     assert kept() == before
-
-
-def test_an_unknown_intent_an_empty_message_and_a_missing_folder_say_so(place: Workspace) -> None:
-    with pytest.raises(DispatchError, match="did you mean VALIDATE"):
-        teach(place, DASHBOARD, "VALIDAT")
-    with pytest.raises(MessageError, match="empty"):
-        teach(place, " \n", "PLAN")
-    missing = place.root / "missing"
-    with pytest.raises(WorkspaceError, match="no such folder"):
-        teach(Workspace(missing, missing / "kds-brain"), DASHBOARD, "PLAN")
-    assert not missing.exists()
 
 
 def test_nothing_is_taught_while_learning_is_off(

@@ -12,12 +12,12 @@ import click
 from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.rule_tests import describe_outcome
-from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
+from kds.brain.errors import DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group
-from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, problem_rows
+from kds.cli.guard import TESTS_FAILED, Refusal, complain, problem_rows
 from kds.cli.options import common_options, open_router, workspace_option
-from kds.cli.output import fields, print_json, print_table, say
+from kds.cli.output import fields, print_table, say
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
 from kds.router.prompts.library import PromptLibrary
@@ -98,20 +98,13 @@ def show(*, name: str, examples: bool, render: bool, workspace: Workspace) -> No
 @command("kds prompts check", "kds prompts check --json", "kds prompts check --lint", of=prompts)
 @flag("--lint", "Also name examples that two agents have: hints, not errors.")
 @common_options
-def check(*, lint: bool, workspace: Workspace) -> int:
+def check(*, lint: bool, workspace: Workspace) -> None:
     """Load every prompt file and render it with sample inputs; report all problems.
 
     Then route every example of every agent. Examples that reach another agent are warnings, as
     are keys of a packaged prompt that your copy of it has lost.
     """
-    try:
-        library = _rendered(workspace)
-    except ConfigError as error:
-        if not asked_json():
-            raise
-        print_json({"prompts": None, "agents": None, "problems": problem_rows(error.problems)})
-        complain_about(error)
-        return BAD_INPUT
+    library = _rendered(workspace)
     with slow("routing the examples"):
         found = example_reach(library, workspace)
     notes = {
@@ -130,12 +123,12 @@ def check(*, lint: bool, workspace: Workspace) -> int:
     if lint:
         linted = lint_examples(library.prompts(), own=workspace.prompts_dir)
         report["lint"] = list(linted)
-    if asked_json():
-        print_json(report)
-        return 0
-    _print_check(library, found, chain(*notes.values()), workspace.prompts_dir)
-    _print_lint(linted, library.prompts())
-    return 0
+
+    def show_check() -> None:
+        _print_check(library, found, chain(*notes.values()), workspace.prompts_dir)
+        _print_lint(linted, library.prompts())
+
+    say(report, show_check)
 
 
 def _print_check(
@@ -247,15 +240,7 @@ def check_rules(*, workspace: Workspace) -> int:
 
     A test that expects a change also fails when another rule than its own makes it.
     """
-    try:
-        router = open_router(workspace, log=False)
-    except ConfigError as error:
-        if not asked_json():
-            raise
-        problems = problem_rows(error.problems)
-        print_json({"rules": None, "tests": None, "failed": [], "problems": problems})
-        complain_about(error)
-        return BAD_INPUT
+    router = open_router(workspace, log=False)
     with slow("running the tests of the rules"):
         outcomes = router.check_rules()
     failed = [outcome for outcome in outcomes if not outcome.passed]

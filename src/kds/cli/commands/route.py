@@ -1,6 +1,5 @@
 """`kds route`, `kds context` and the `#file:` forms: messages, and the ten that are remembered."""
 
-import json
 import shlex
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import kds
 from kds.brain.clock import utc_now
 from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import LoadedContext
-from kds.brain.errors import MessageError
-from kds.brain.message import clean_message, utterances, well_formed
+from kds.brain.message import clean_message, well_formed
 from kds.brain.turn import ContextEntry, Utterance, entry_to_wire
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, asked_json, command, flag, group, option
@@ -56,15 +54,11 @@ no_log_option = flag("--no-log", "Leave the conversation context as it is.")
               help="Have a model write the message out, or not.  "
               "[default: as rewriting.mode says]")  # fmt: skip
 @option("--reply TEXT", "What the assistant said last: its question, its options.")
-@option(
-    "--history FILE", "What was said before, as JSON or JSONL of role and content; - reads a pipe.",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
-)  # fmt: skip
 @context_option
 @workspace_option
 def route(
     words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, rewrite: bool | None,
-    reply: str | None, history: Path | None, context: str | None, workspace: Workspace,
+    reply: str | None, context: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
@@ -72,9 +66,7 @@ def route(
     runs does the work; where none runs, one is started for the next message.
     """
     message = read_message(words)
-    before = () if history is None else _read_history(history)
-    if reply:
-        before = (*before, Utterance(well_formed(reply), "assistant"))
+    before = (Utterance(well_formed(reply), "assistant"),) if reply else ()
     turn = route_message(
         message, workspace, context=context, log=not no_log, rewrite=rewrite,
         may_start=not no_log, history=before,
@@ -94,21 +86,6 @@ def route(
             print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
     if why:
         print_steps(turn)
-
-
-def _read_history(file: Path) -> tuple[Utterance, ...]:
-    """What was said before, oldest first. Raises MessageError naming what is wrong in the file."""
-    with click.open_file(str(file), encoding="utf-8", errors="replace") as lines:
-        text = lines.read().strip()
-    if not text.startswith("["):
-        text = f"[{','.join(line for line in text.splitlines() if line.strip())}]"
-    try:
-        return utterances(json.loads(text))
-    except json.JSONDecodeError as error:
-        hint = 'write a JSON list, or a line {"role": "user", "content": "..."} for each message'
-        raise MessageError(f"not JSON: {error}", where=str(file), hint=hint) from error
-    except MessageError as error:
-        raise MessageError(error.message, where=str(file), hint=error.hint) from error
 
 
 @group("kds context load", "kds context clear", name="context")
