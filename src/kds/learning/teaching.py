@@ -7,7 +7,7 @@ contradicts what the same user taught before. All of it can be looked at and tak
 import os
 import shlex
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -39,15 +39,11 @@ from kds.brain.secrets.redaction import storable
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace, locked_text
 from kds.brain.yaml_files import DocumentCache
-from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"
 SHOWN: Final = 60
 """Characters that an error shows of a message that is too long."""
-
-NEAREST: Final = 60
-"""Shipped examples that are read before and after teaching: those with most words in common."""
 
 
 class LearningError(MessageError):
@@ -55,27 +51,17 @@ class LearningError(MessageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A shipped example; messages like it read as ``becomes`` now, no longer as ``intent``."""
-
-    text: str
-    intent: str
-    becomes: str
-
-
-@dataclass(frozen=True, slots=True)
 class Taught:
     """A message as it is learned now; ``redacted`` when a secret in it was marked.
 
     ``new`` unless it was learned before. ``instead_of`` is the intent that it was taught before,
-    "" if none. ``changes`` are the shipped examples that read differently now, the nearest first.
+    "" if none.
     """
 
     example: LearnedExample
     new: bool
     redacted: bool
     instead_of: str = ""
-    changes: tuple[Change, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -158,15 +144,7 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     for old in same:
         learning.undo(old.id)
     learning.take_in([one])
-    kept = [(old.text, old.intent) for old in before.examples if old not in same]
-    opened = open_model(library.prompts(), workspace.cache_dir)
-    then, now = opened.model.with_own(before.pairs), opened.model.with_own([*kept, (text, name)])
-    changes = tuple(
-        Change(shipped, expected, becomes)
-        for shipped, expected in _nearest(library, text)
-        if (becomes := now.leaning(shipped)) != expected and then.leaning(shipped) == expected
-    )
-    return Taught(one, True, redacted, instead_of, changes, (*before.warnings, *opened.warnings))
+    return Taught(one, True, redacted, instead_of, before.warnings)
 
 
 def teach_reference(workspace: Workspace, description: str, antecedent: str) -> TaughtReference:
@@ -313,15 +291,3 @@ def _check_learnable(message: str) -> None:
             f"'{shown}' cannot be learned: {reason}",
             hint="write it as an example or as an exact pattern into the prompt file of the intent",
         )
-
-
-def _nearest(library: PromptLibrary, message: str) -> Iterator[tuple[str, str]]:
-    """The shipped examples with most words in common with a message, and their intents."""
-    said = {*message.lower().split()}
-    shipped = [
-        (len(said & {*text.lower().split()}) / len(text.split()), text, agent.intent or "")
-        for agent in library.agents()
-        for text in agent.examples
-    ]
-    shipped.sort(key=lambda row: -row[0])
-    return ((text, intent) for share, text, intent in shipped[:NEAREST] if share)

@@ -41,30 +41,20 @@ def test_learning_off_is_said_and_nothing_is_taught(
 
 
 @pytest.mark.parametrize(
-    ("message", "intent", "changed"),
+    ("message", "intent"),
     [
-        ("hmm it covers the footer on mobile", "DEBUG", ""),
-        ("wrap this up", "COMMIT", ""),
-        (
-            "ship it",
-            "COMMIT",
-            "also changed: 'ship it' ships as an example of EXECUTE; yours counts",
-        ),
-        (
-            "Run the tests",
-            "PLAN",
-            "messages like 'rerun the tests' read as PLAN, not TEST",
-        ),
+        ("hmm it covers the footer on mobile", "DEBUG"),
+        ("wrap this up", "COMMIT"),
+        ("ship it", "COMMIT"),
+        ("Run the tests", "PLAN"),
     ],
 )
-def test_where_a_user_corrects_the_user_is_right_and_told_what_else_changes(
-    kds_call: Run, brain: Path, message: str, intent: str, changed: str
+def test_where_a_user_corrects_the_user_is_right(
+    kds_call: Run, brain: Path, message: str, intent: str
 ) -> None:
     told = kds_call("learn", "teach", message, intent)
     assert (told.code, told.err) == (0, "")
     assert told.out.startswith(f"learned: '{message}' as {intent}; kds learn undo ")
-    assert changed in told.out
-    assert ("also changed" in told.out) == bool(changed)
     assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == intent
 
 

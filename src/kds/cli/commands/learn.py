@@ -8,7 +8,6 @@ import click
 
 from kds.brain.learning.events import LearningEvent
 from kds.brain.learning.examples import Learned, LearnedExample, LearnedReference
-from kds.brain.learning.phrases import phrase_key
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, asked_json, command, flag, group, option
 from kds.cli.guard import Refusal, pass_on
@@ -21,7 +20,6 @@ from kds.learning import teaching
 from kds.learning.teaching import Learning, Taught, offer
 
 NOTHING: Final = "nothing was learned yet"
-SHOWN_CHANGES: Final = 3
 
 
 @group(
@@ -71,8 +69,8 @@ def teach(
 ) -> None:
     """Let MESSAGE have INTENT from now on, whatever ships; or a description mean a THING.
 
-    Messages like it follow, and it says which shipped examples read differently then. Refused when
-    you taught it as another intent. Secrets in it are marked before anything is stored.
+    Messages like it follow. Refused when you taught it as another intent. Secrets in it are marked
+    before anything is stored.
 
     A description ('the button') counts in conversations that have mentioned the thing.
     """
@@ -88,7 +86,6 @@ def teach(
         "new": done.new,
         "redacted": done.redacted,
         "instead_of": done.instead_of or None,
-        "changes": [fields(change, "text intent becomes") for change in done.changes],
         "undo": undo,
         "file": str(Learning(workspace).file.text),
     }
@@ -128,17 +125,6 @@ def _told_taught(done: Taught, undo: str) -> Iterable[str]:
     yield f"{what}: {done.example.told}{instead}; {undo} takes it back"
     if done.redacted:
         yield "the secret in it is not kept"
-    if not done.changes:
-        return
-    same = phrase_key(done.example.text)
-    shown = [
-        f"'{one.text}' ships as an example of {one.intent}; yours counts"
-        if phrase_key(one.text) == same
-        else f"messages like '{one.text}' read as {one.becomes}, not {one.intent}"
-        for one in done.changes[:SHOWN_CHANGES]
-    ]
-    more = len(done.changes) - SHOWN_CHANGES
-    yield f"also changed: {'; '.join([*shown, f'{more} more'] if more > 0 else shown)}"
 
 
 def _print_list(
