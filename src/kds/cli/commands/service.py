@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import sys
 import webbrowser
@@ -32,7 +31,7 @@ from kds.cli.output import counted, print_lines, say
 from kds.cli.progress import slow
 from kds.cli.terminal import shown
 from kds.hooks import start as hook_start
-from kds.hooks.log import read_hook_log
+from kds.hooks.trouble import LOG_NAME
 from kds.service import background
 from kds.service.background import standing_of
 from kds.service.service_client import (
@@ -54,8 +53,6 @@ NOT_RUNNING: Final = 3
 """Exit code of `kds service status` without a service, as LSB init scripts have it."""
 
 DEGRADED: Final = 1
-
-_STAMP: Final = re.compile(r"(?P<at>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?) (?P<text>.*)")
 
 _NEXT: Final = {
     "not running": "start it: kds service start",
@@ -181,48 +178,26 @@ def _lines(health: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield "warning", warning
 
 
-@command(
-    "kds service logs", "kds service logs --log hook -n 5", "kds service logs --json", of=service
-)
+@command("kds service logs", "kds service logs -n 5 --json", of=service)
 @click.option("-n", "count", type=COUNT, default=20, show_default=True,
-              help="How many of the newest lines.")  # fmt: skip
-@click.option("--log", type=click.Choice(["hook", "service"]), help="Only this one.")
+              help="How many of the newest lines of each.")  # fmt: skip
 @common_options
-def logs(*, count: int, log: str | None, workspace: Workspace) -> None:
-    """Show the logs of the service and of the hook, the newest line last.
+def logs(*, count: int, workspace: Workspace) -> None:
+    """Show the newest lines of the logs of the hook, the workspace and the service.
 
     They never hold what you wrote. Times are UTC.
     """
-    timed, last = [], ""
-    for line in (*_hook_log(workspace), *_service_log(workspace)):
-        last = line["at"] or last  # a line without a time belongs to the one before it
-        timed.append((last, line))
-    lines = [line for _, line in sorted(timed, key=lambda pair: pair[0])]
-    lines = [line for line in lines if log in (None, line["log"])][-count:]
-    rows = [
-        (
-            str(line["log"]),
-            f"{shown(at)} {line['text']}" if (at := line["at"]) else str(line["text"]),
-        )
-        for line in lines
-    ]
-    say(lines, (lambda: print_lines(rows)) if lines else "nothing was written down")
-
-
-def _hook_log(workspace: Workspace) -> Iterator[dict[str, str | None]]:
-    for trouble in read_hook_log(workspace.brain):
-        at = moment(trouble.at) if trouble.at else None
-        yield {"log": "hook", "at": at, "text": trouble.reason}
-
-
-def _service_log(workspace: Workspace) -> Iterator[dict[str, str | None]]:
-    files = (ServiceAddress().log_path, log_path(workspace))
-    content = b"\n".join(read_private(one) or b"" for one in files)
-    for line in content.decode("utf-8", "replace").splitlines():
-        found = _STAMP.fullmatch(line)
-        at, text = (found["at"], found["text"]) if found else (None, line)
-        if text.strip():
-            yield {"log": "service", "at": at, "text": text}
+    files = {
+        "hook": workspace.brain / LOG_NAME,
+        "workspace": log_path(workspace),
+        "service": ServiceAddress().log_path,
+    }
+    texts = {
+        name: (read_private(path) or b"").decode("utf-8", "replace") for name, path in files.items()
+    }
+    lines = {name: text.splitlines()[-count:] for name, text in texts.items()}
+    rows = [(name, line) for name, each in lines.items() for line in each]
+    say(lines, (lambda: print_lines(rows)) if rows else "nothing was written down")
 
 
 @command("kds web", "kds web --port 8765 --no-open")
