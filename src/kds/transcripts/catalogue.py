@@ -243,7 +243,7 @@ class AssistantMemory:
     def catalogue(self) -> Database:
         """The open catalogue, made when there is none."""
         if self._database is None:
-            make_private_folder(self.folder.parent)
+            self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             make_private_folder(self.folder)
             self._database = Database(self.folder / "catalogue.db", CATALOGUE)
         return self._database

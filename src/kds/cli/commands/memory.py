@@ -35,6 +35,7 @@ from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group, option
+from kds.cli.commands.recall import exclude, forget, import_assistants, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.options import (
     COUNT,
@@ -102,6 +103,10 @@ yes_option = flag("--yes", "Do it; without this it is only shown.")
 )
 def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
+
+
+for one in (sources, exclude, forget):
+    memory.add_command(one)
 
 
 @command(
@@ -385,19 +390,35 @@ def export(
 
 
 @command(
+    "kds memory import",
+    "kds memory import --from claude,codex --since 90d --all-projects",
     "kds memory import memory.json",
     "kds memory export --all --workspace ~/shop | kds memory import -",
     of=memory,
     name="import",
 )
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, opencode, "
+        "cursor, specstory.  [default: all]", to="clients")  # fmt: skip
+@option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.")
+@flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
+@flag("--dry-run", "Only say how much there is.")
 @common_options
-def import_(*, file: Path, workspace: Workspace) -> None:
-    """Put exported sessions back, as they were; FILE is JSON, `-` reads it from a pipe.
+def import_(
+    *, file: Path | None, clients: str | None, since: str | None, everywhere: bool, dry_run: bool,
+    workspace: Workspace,
+) -> None:  # fmt: skip
+    """Bring in the past sessions of your assistants; or with FILE, exported sessions of KDS.
 
-    A session whose id is here already is added beside it, as a copy with a new id. The whole file
-    is examined before anything is stored.
+    Sessions of assistants are kept in your own folder, for all their clients; from then on their
+    hooks keep it current. Of FILE (JSON; `-` reads it from a pipe) the whole is examined before
+    anything is stored; a session whose id is here already is added beside it, with a new id.
     """
+    if file is None:
+        import_assistants(workspace, clients, since, everywhere=everywhere, dry_run=dry_run)
+        return
+    if clients or since or everywhere or dry_run:
+        raise Refusal("these options are for sessions of assistants", "leave FILE out")
     text, where = _read(file), "stdin" if str(file) == STDIN else str(file)
     count = sum(1 for _ in _archives(text, where))
     with changing(MemoryPlace.of(workspace)) as store:

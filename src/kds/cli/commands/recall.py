@@ -1,0 +1,336 @@
+"""`kds recall`, and the commands of `kds memory` for the sessions of assistants."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+import click
+
+from kds.api.embeddings import embed_waiting
+from kds.brain.clock import utc_now
+from kds.brain.passages.store import Embedder
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, flag, option
+from kds.cli.guard import Refusal, pass_on
+from kds.cli.options import common_options, read_span, search_embedder
+from kds.cli.output import counted, mebibytes, print_line, print_table, say
+from kds.cli.progress import reported, slow
+from kds.cli.terminal import shown
+from kds.transcripts.catalogue import AssistantMemory, Kept, Project
+from kds.transcripts.importing import CLIENTS, Report, import_sessions, project_folders, readers
+from kds.transcripts.recalling import Found, ask
+
+NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
+EMBED_S: Final = 60.0
+"""Seconds that an import goes on making vectors; the next one goes on where it stopped."""
+QUOTED: Final = 6
+"""Lines of a passage that are shown."""
+
+
+def working_folder(workspace: Workspace) -> str:
+    """Return the folder whose repository is meant: the current one, or that of --workspace."""
+    here = Path.cwd()
+    return str(here if here.is_relative_to(workspace.root) else workspace.root)
+
+
+def chosen_projects(
+    memory: AssistantMemory, folder: str, name: str | None = None
+) -> tuple[Project, ...]:
+    """Return the projects that ``name`` stands for: this one, ``all``, or one of that name."""
+    if not memory.exists:
+        return ()
+    if name is None:
+        found = memory.project_of(folder)
+        return (found,) if found and memory.path_of(found).exists() else ()
+    path = str(Path(name).expanduser().resolve())
+    projects = tuple(
+        one for one in memory.projects() if name == "all" or name == one.name or path == one.folder
+    )
+    if not projects:
+        names = ", ".join(sorted({one.name for one in memory.projects()}))
+        raise Refusal(f"unknown project '{name}'", f"all, or one of: {names}")
+    return projects
+
+
+def moment_before(span: str | None) -> datetime | None:
+    """Return the moment that long ago."""
+    return utc_now() - read_span(span) if span else None
+
+
+@command(
+    "kds recall 'which port has staging?'",
+    "kds recall 'how did we mend the flaky login test' --since 90d",
+    "kds recall \"ImportError: cannot import name 'frobnicate'\" --project all",
+)
+@click.argument("words", metavar="QUESTION", nargs=-1, required=True)
+@option("--project NAME", "Another project, or `all`.  [default: the repository you are in]")
+@option("--since TIME", "Only what was said since: 36h, 30d, 8w.")
+@option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 50))
+@common_options
+def recall(
+    *, words: tuple[str, ...], project: str | None, since: str | None, limit: int,
+    workspace: Workspace,
+) -> None:  # fmt: skip
+    """Find what was said about QUESTION in past sessions of your assistants.
+
+    Any client, this repository: each passage comes with the command that resumes its session.
+    """
+    question = " ".join(words)
+    if not question.strip():
+        raise Refusal("the question is empty", "say what to look for: kds recall WORDS")
+    memory, after = AssistantMemory(), moment_before(since)
+    projects = chosen_projects(memory, working_folder(workspace), project)
+    with slow("searching past sessions"):
+        answer = ask(
+            memory, projects, question, limit=limit, since=after,
+            embedder=search_embedder(None, workspace), now=utc_now(),
+        )  # fmt: skip
+    memory.close()
+    notes = answer.notes if projects else (NOTHING,)
+    value = {"question": question, "sure": round(answer.sure, 3),
+             "hits": list(map(_hit_dict, answer.found)), "notes": list(notes)}  # fmt: skip
+
+    def show() -> None:
+        pass_on(answer.notes)
+        for number, one in enumerate(answer.found, 1):
+            _print_hit(number, one)
+        if not answer.found:
+            click.echo("nothing was found" if projects else NOTHING)
+
+    say(value, show)
+
+
+def _hit_dict(one: Found) -> dict[str, Any]:
+    passage = one.hit.passage
+    return {
+        "session": one.kept.session.id, "title": one.kept.session.title,
+        "client": one.kept.client, "project": one.project.name, "branch": one.kept.branch,
+        "at": passage.at, "role": passage.role, "message": passage.message_id,
+        "text": passage.body, "words": list(one.words), "score": round(one.hit.score, 4),
+        "resume": resume_line(one.kept),
+    }  # fmt: skip
+
+
+def _print_hit(number: int, one: Found) -> None:
+    kept, passage = one.kept, one.hit.passage
+    place = " ".join(filter(None, (one.project.name, f"on {kept.branch}" if kept.branch else "")))
+    said = f"{kept.client}, {shown(passage.at)}, {place}"
+    click.echo(f"{number}. '{kept.session.title}' ({said}), {passage.role}")
+    lines = [line for line in passage.body.strip().splitlines() if line.strip()]
+    for line in _around(lines, one.words):
+        click.echo(f"   {line}")
+    if one.words:
+        print_line("   has", ", ".join(one.words))
+    print_line("   resume", resume_line(kept) or f"open it in {kept.client}")
+    click.echo()
+
+
+def _around(lines: Sequence[str], words: Iterable[str]) -> Sequence[str]:
+    """The lines of a passage that have most of the words, and those next to them."""
+    low = [line.casefold() for line in lines]
+    counts = [sum(word in line for word in words) for line in low]
+    best = counts.index(max(counts)) if counts else 0
+    start = max(0, min(best - 1, len(lines) - QUOTED))
+    return lines[start : start + QUOTED]
+
+
+def resume_line(kept: Kept) -> str:
+    """Return the command that resumes a session, in the folder where it was."""
+    if not kept.resume or not kept.folder or kept.folder == str(Path.cwd()):
+        return kept.resume
+    return f"cd {shlex.quote(kept.folder)} && {kept.resume}"
+
+
+def import_assistants(
+    workspace: Workspace, clients: str | None, since: str | None, *, everywhere: bool, dry_run: bool
+) -> None:
+    """Import what is new in the sessions of assistants, and say how much that was."""
+    names = tuple(clients.split(",")) if clients else CLIENTS
+    if unknown := [one for one in names if one not in CLIENTS]:
+        raise Refusal(f"unknown client '{unknown[0]}'", f"one of {', '.join(CLIENTS)}")
+    memory, folder = AssistantMemory(), working_folder(workspace)
+    project = None if everywhere else memory.project_of(folder, make=True)
+    if project is not None and not dry_run:
+        memory.change("UPDATE project SET wanted = 1 WHERE num = ?", project.num)
+    known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
+    only = None if project is None else {project.num}
+    with reported("reading sessions") as tell:
+        report = import_sessions(
+            memory, {name: known[name] for name in names}, only=only,
+            since=moment_before(since), dry_run=dry_run, tell=tell,
+        )  # fmt: skip
+    if not dry_run:
+        for name in names:
+            memory.change("INSERT OR REPLACE INTO chosen(client, everywhere) "
+                          "VALUES (?, ?)", name, int(everywhere))  # fmt: skip
+    waiting = 0
+    if not dry_run and (embedder := search_embedder(None, workspace)):
+        waiting = _embedded(memory, embedder, report.projects)
+    memory.close()
+    value = {"sessions": dict(report.sessions), "messages": dict(report.messages),
+             "unchanged": report.unchanged, "other_projects": report.elsewhere,
+             "forgotten": report.forgotten, "problems": report.problems,
+             "waiting_for_vectors": waiting, "dry_run": dry_run}  # fmt: skip
+    say(value, lambda: _print_report(report, waiting, dry_run=dry_run, everywhere=everywhere))
+
+
+def _embedded(memory: AssistantMemory, embedder: Embedder, projects: Iterable[int]) -> int:
+    """Make vectors of what was imported, for a while; returns how many passages still wait."""
+    ends, waiting = monotonic() + EMBED_S, 0
+    wanted = [one for one in memory.projects() if one.num in set(projects)]
+    with memory.stores(wanted) as opened, reported("reading for meaning") as tell:
+        for _, store in opened:
+            embed_waiting(store, embedder, tell=tell, goes_on=lambda: monotonic() < ends)
+            waiting += sum(one.waiting for one in store.models())
+    return waiting
+
+
+def _print_report(report: Report, waiting: int, *, dry_run: bool, everywhere: bool) -> None:
+    for problem in report.problems:
+        click.echo(problem, err=True)
+    rows = [(client, f"{count:,}", f"{report.messages[client]:,}")
+            for client, count in report.sessions.items()]  # fmt: skip
+    print_table(("client", "sessions", "messages"), rows, none="nothing new")
+    done = "would be imported" if dry_run else "imported"
+    new, same = report.messages.total(), report.unchanged
+    click.echo(f"\n{counted(new, 'message')} {done}, {counted(same, 'session')} unchanged")
+    if report.elsewhere and not everywhere:
+        click.echo(f"{counted(report.elsewhere, 'session')} of other projects: --all-projects")
+    if waiting:
+        click.echo(f"{waiting:,} passages are found by their words alone so far; "
+                   "the next import goes on")  # fmt: skip
+
+
+@command("kds memory sources", "kds memory sources --json")
+@common_options
+def sources(*, workspace: Workspace) -> None:
+    """List which assistants' sessions are kept, where, and what could not be read."""
+    memory = AssistantMemory()
+    rows: list[dict[str, Any]] = []
+    problems: list[str] = []
+    excluded: list[str] = []
+    if memory.exists:
+        rows = [_source_row(memory, one, sessions) for one, sessions in _every(memory)]
+        told = memory.rows("SELECT id, problem FROM source WHERE problem <> '' ORDER BY id")
+        problems = [f"{name}: {problem}" for name, problem in told]
+        excluded = [path for (path,) in memory.rows("SELECT path FROM excluded ORDER BY path")]
+        memory.close()
+
+    def show() -> None:
+        table = [
+            (
+                one["project"],
+                ", ".join(f"{name} {count}" for name, count in one["sessions"].items()),
+                f"{one['messages']:,}",
+                mebibytes(one["size_bytes"]),
+            )
+            for one in rows
+        ]
+        print_table(("project", "sessions", "messages", "size"), table, none=NOTHING)
+        for path in excluded:
+            print_line("excluded", path)
+        for problem in problems:
+            print_line("not read", problem)
+        print_line("\nkept in", str(memory.folder))
+
+    say({"projects": rows, "excluded": excluded, "problems": problems,
+         "path": str(memory.folder)}, show)  # fmt: skip
+
+
+def _every(memory: AssistantMemory) -> list[tuple[Project, tuple[Kept, ...]]]:
+    with memory.stores(memory.projects()) as opened:
+        return [(project, store.kept()) for project, store in opened]
+
+
+def _source_row(memory: AssistantMemory, one: Project, kept: Sequence[Kept]) -> dict[str, Any]:
+    clients = sorted({each.client for each in kept})
+    counts: Mapping[str, int] = {
+        name: sum(each.client == name for each in kept) for name in clients
+    }
+    messages = sum(each.session.message_count for each in kept)
+    size = memory.path_of(one).stat().st_size
+    return {"project": one.name, "folder": one.folder, "sessions": counts,
+            "messages": messages, "size_bytes": size}  # fmt: skip
+
+
+@command("kds memory exclude ~/private", "kds memory exclude ~/private --undo")
+@click.argument("path", type=click.Path(path_type=Path))
+@flag("--undo", "Let it be imported again.")
+@common_options
+def exclude(*, path: Path, undo: bool, workspace: Workspace) -> None:
+    """Keep nothing of sessions in PATH, and forget those that are kept."""
+    memory, folder = AssistantMemory(), str(path.expanduser().resolve())
+    if undo:
+        memory.change("DELETE FROM excluded WHERE path = ?", folder)
+        gone = 0
+    else:
+        memory.change("INSERT OR IGNORE INTO excluded(path) VALUES (?)", folder)
+        found = [(one, [each for each in kept if memory.is_excluded(each.folder)])
+                 for one, kept in _every(memory)]  # fmt: skip
+        gone = _forget(memory, found)
+    memory.close()
+    done = "may be imported again" if undo else f"is left out; forgot {counted(gone, 'session')}"
+    say({"path": folder, "excluded": not undo, "forgotten": gone}, f"{folder} {done}")
+
+
+@command(
+    "kds memory forget --project .", "kds memory forget --client cursor --before 180d --yes",
+    "kds memory forget --session 65b58793 --yes",
+)  # fmt: skip
+@option("--client NAME", "Only sessions of this assistant.")
+@option("--project NAME", "Only those of a project: its name, its folder, `.` or `all`.")
+@option("--before TIME", "Only those unused for this long: 36h, 30d, 8w.")
+@option("--session ID", "Only this one: its id, or the beginning of it.")
+@flag("--yes", "Do it; without this it is only shown.")
+@common_options
+def forget(
+    *, client: str | None, project: str | None, before: str | None, session: str | None,
+    yes: bool, workspace: Workspace,
+) -> None:  # fmt: skip
+    """Delete sessions of assistants, down to their bytes; no import brings them back.
+
+    The clients' own files are left alone. Without --yes it only says what would go.
+    """
+    if not (client or project or before or session):
+        raise Refusal("say which sessions to forget", "--project, --client, --before or --session")
+    memory, until = AssistantMemory(), moment_before(before)
+    here = None if project == "." else project or "all"
+    wanted = {one.num for one in chosen_projects(memory, working_folder(workspace), here)}
+
+    def goes(kept: Kept) -> bool:
+        return (
+            (client is None or kept.client == client)
+            and (until is None or kept.session.updated_at < until)
+            and (session is None or kept.name.startswith(session.rpartition(":")[2]))
+        )
+
+    every = _every(memory) if memory.exists else []
+    found = [(one, [each for each in kept if goes(each)]) for one, kept in every
+             if one.num in wanted]  # fmt: skip
+    count = sum(len(kept) for _, kept in found)
+    rows = [(each.client, one.name, shown(each.session.updated_at), each.session.title)
+            for one, kept in found for each in kept]  # fmt: skip
+    if yes:
+        _forget(memory, found)
+    memory.close()
+
+    def show() -> None:
+        print_table(("client", "project", "last", "title"), rows, none="no such session")
+        if count:
+            told = counted(count, "session")
+            click.echo(f"\nforgot {told}" if yes else f"\nwould forget {told}; --yes does it")
+
+    ids = [each.session.id for _, kept in found for each in kept]
+    say({"sessions": ids, "dry_run": not yes}, show)
+
+
+def _forget(memory: AssistantMemory, found: Sequence[tuple[Project, Sequence[Kept]]]) -> int:
+    going = [(one, kept) for one, kept in found if kept]
+    with memory.alone(), slow("deleting"):
+        if going:
+            memory.forget(going)
+    return sum(len(kept) for _, kept in going)

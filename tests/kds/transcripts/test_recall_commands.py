@@ -1,0 +1,111 @@
+"""From the user's words to what is found: `kds recall`, `kds memory import`, `forget`."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..conftest import BAD_INPUT, data, refused
+from .conftest import Write
+
+QUESTION = ("recall", "which port has staging?")
+DECIDED = "Decision: staging listens on port 8443, because 8080 is taken by the proxy."
+
+
+@pytest.fixture
+def shop(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository that the recorded sessions are about, as the current folder."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    for path in home.rglob("*"):
+        if path.is_file() and path.suffix in (".jsonl", ".project_root"):
+            path.write_text(path.read_text().replace("/home/me/shop", str(folder)))
+    (home / ".gemini" / "tmp" / "shop" / ".project_root").write_text(str(folder))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("KDS_SERVICE", "0")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_what_was_decided_in_one_client_is_found_with_the_command_that_resumes_it(
+    shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    told = data(kds_call("memory", "import", "--json"))
+    assert told["sessions"] == {"claude": 1, "codex": 1, "copilot": 1, "gemini": 1}
+    found = data(kds_call(*QUESTION, "--json"))["hits"][0]
+    assert found["text"].strip() == DECIDED
+    assert found["resume"].endswith(found["session"].partition(":")[2])
+    assert {"port", "staging"} <= set(found["words"])
+    assert "codex resume 01a20e5c" in kds_call(*QUESTION, "--limit", "9").out
+
+
+def test_a_pasted_error_finds_the_session_that_mended_it(
+    shop: Path, kds_call: Callable[..., Any], claude: Write
+) -> None:
+    for number in range(30):
+        claude(f"other{number}", "Run the tests", f"All {number} pass.", folder=str(shop))
+    kds_call("memory", "import", "--from", "claude,codex")
+    error = "ImportError: no module named frobnicate"
+    hits = data(kds_call("recall", error, "--json"))["hits"]
+    assert all("I added it to requirements.txt" in one["text"] for one in hits[:2])
+
+
+def test_other_projects_are_searched_when_asked_for(
+    shop: Path, kds_call: Callable[..., Any], claude: Write, tmp_path: Path
+) -> None:
+    claude("bank", "Which port has the vault?", "The vault has port 9999.", folder=str(tmp_path))
+    assert data(kds_call("memory", "import", "--json"))["other_projects"] == 2  # opencode's too
+    kds_call("memory", "import", "--all-projects", "--from", "claude")
+    asked = ("recall", "port of the vault", "--json")
+    assert "9999" not in kds_call(*asked).out
+    assert "9999" in data(kds_call(*asked, "--project", "all"))["hits"][0]["text"]
+    refused(kds_call("recall", "port", "--project", "x"), "unknown project 'x'")
+
+
+def test_what_is_kept_is_listed_and_can_be_forgotten(
+    shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    kds_call("memory", "import", "--from", "codex,claude")
+    [row] = data(kds_call("memory", "sources", "--json"))["projects"]
+    assert (row["folder"], row["sessions"]) == (str(shop), {"claude": 1, "codex": 1})
+    shown = kds_call("memory", "forget", "--client", "codex")
+    assert "would forget 1 session" in shown.out
+    assert DECIDED in kds_call(*QUESTION).out
+    assert "forgot 1 session" in kds_call("memory", "forget", "--client", "codex", "--yes").out
+    assert data(kds_call("memory", "import", "--json"))["forgotten"] == 1
+    assert "codex" not in kds_call(*QUESTION).out
+    refused(kds_call("memory", "forget", "--yes"), "say which sessions")
+
+
+def test_an_excluded_folder_is_forgotten_and_left_out_until_that_is_undone(
+    shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    kds_call("memory", "import", "--from", "codex")
+    assert "forgot 1 session" in kds_call("memory", "exclude", str(shop)).out
+    assert "no sessions of assistants" in kds_call(*QUESTION).out
+    assert str(shop) in kds_call("memory", "sources").out
+    kds_call("memory", "exclude", str(shop), "--undo")
+    assert data(kds_call("memory", "sources", "--json"))["excluded"] == []
+
+
+def test_a_dry_run_and_wrong_options(shop: Path, kds_call: Callable[..., Any]) -> None:
+    assert "16 messages would be imported" in kds_call("memory", "import", "--dry-run").out
+    assert "no sessions of assistants are kept yet" in kds_call(*QUESTION).out
+    refused(kds_call("memory", "import", "--from", "x"), "unknown client 'x'")
+    assert kds_call("memory", "import", "a.json", "--all-projects").code == BAD_INPUT
+    assert kds_call("recall", " ").code == BAD_INPUT
+
+
+def test_only_what_was_said_lately(shop: Path, kds_call: Callable[..., Any], claude: Write) -> None:
+    claude("old", "Which port has staging?", "It has 1234.", folder=str(shop))
+    path = claude("new", "Which port has staging?", "It has 5678.", folder=str(shop))
+    path.write_text(path.read_text().replace("2026-11-02", "2999-01-01"))
+    kds_call("memory", "import", "--from", "claude")
+    told = kds_call(*QUESTION, "--since", "1h").out
+    assert "5678" in told
+    assert "1234" not in told
