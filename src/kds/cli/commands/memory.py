@@ -1,10 +1,9 @@
 """`kds memory`: the sessions that are remembered; how much there is, and its upkeep."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -15,19 +14,16 @@ from kds.api.session_names import LAST, NOTHING, all_sessions, find_session
 from kds.brain.clock import utc_now
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import Holdings
-from kds.brain.errors import StoreError
 from kds.brain.files import replace_private
 from kds.brain.memory.export import (
     archive,
     checksum,
-    from_json,
-    stream_json,
     to_json,
     to_markdown,
 )
 from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.metrics import log_recall
-from kds.brain.memory.records import Archive, Consent, ConsentEvent, Profile, Session, Stats
+from kds.brain.memory.records import Consent, ConsentEvent, Profile, Session, Stats
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.embedding_queue import EmbeddingQueue
 from kds.brain.passages.recall import Hit, recall, recall_settings
@@ -35,12 +31,11 @@ from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group, option
-from kds.cli.commands.recall import exclude, forget, import_assistants, sources
+from kds.cli.commands.recall import exclude, forget, import_, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.options import (
     COUNT,
     FILE,
-    STDIN,
     changing,
     check_target,
     chosen_embedder,
@@ -64,9 +59,6 @@ from kds.cli.output import (
 )
 from kds.cli.progress import reported, slow, tracked
 from kds.cli.terminal import shown
-
-SMALL_CHARS: Final = 1_000_000
-"""A smaller export is read whole, so that all its problems are reported."""
 
 MARKDOWN: Final = "markdown"
 _RULE: Final = "\n---\n\n"
@@ -105,7 +97,7 @@ def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
 
 
-for one in (sources, exclude, forget):
+for one in (import_, sources, exclude, forget):
     memory.add_command(one)
 
 
@@ -387,70 +379,6 @@ def export(
         {"sessions": len(archives), "messages": messages, "checksum": total, "path": str(target)},
         f"{counts} in {target}, checksum {total}",
     )
-
-
-@command(
-    "kds memory import",
-    "kds memory import --from claude,codex --since 90d --all-projects",
-    "kds memory import memory.json",
-    "kds memory export --all --workspace ~/shop | kds memory import -",
-    of=memory,
-    name="import",
-)
-@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
-@option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, opencode, "
-        "cursor, specstory.  [default: all]", to="clients")  # fmt: skip
-@option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.")
-@flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
-@flag("--dry-run", "Only say how much there is.")
-@common_options
-def import_(
-    *, file: Path | None, clients: str | None, since: str | None, everywhere: bool, dry_run: bool,
-    workspace: Workspace,
-) -> None:  # fmt: skip
-    """Bring in the past sessions of your assistants; or with FILE, exported sessions of KDS.
-
-    Sessions of assistants are kept in your own folder, for all their clients; from then on their
-    hooks keep it current. Of FILE (JSON; `-` reads it from a pipe) the whole is examined before
-    anything is stored; a session whose id is here already is added beside it, with a new id.
-    """
-    if file is None:
-        import_assistants(workspace, clients, since, everywhere=everywhere, dry_run=dry_run)
-        return
-    if clients or since or everywhere or dry_run:
-        raise Refusal("these options are for sessions of assistants", "leave FILE out")
-    text, where = _read(file), "stdin" if str(file) == STDIN else str(file)
-    count = sum(1 for _ in _archives(text, where))
-    with changing(MemoryPlace.of(workspace)) as store:
-        found = tracked(_archives(text, where), "importing", count=count)
-        restored = [store.restore(one) for one in found]
-        total = checksum(archive(store, session.id) for session in restored)
-    messages = sum(session.message_count for session in restored)
-    counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
-
-    def show_restored() -> None:
-        print_sessions(restored)
-        click.echo(f"\nimported {counts}, checksum {total}")
-
-    say({"sessions": [session_dict(one) for one in restored], "checksum": total}, show_restored)
-
-
-def _read(file: Path) -> str:
-    try:
-        with click.open_file(str(file), encoding="utf-8-sig") as lines:
-            return str(lines.read())
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "is not UTF-8 text"
-        if isinstance(error, OSError):
-            reason = f"cannot be read: {error.strerror}"
-        raise StoreError(reason, where=str(file), hint="check the file and its rights") from error
-
-
-def _archives(text: str, where: str) -> Iterable[Archive]:
-    """The sessions of an export: of a small one all at once, with each of its problems."""
-    if len(text) < SMALL_CHARS:
-        return from_json(text, where=where)
-    return stream_json(StringIO(text), where=where)
 
 
 @command("kds memory summarize", "kds memory summarize 'Dark mode' --json", of=memory)

@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from io import StringIO
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -12,13 +13,25 @@ import click
 
 from kds.api.embeddings import embed_waiting
 from kds.brain.clock import utc_now
+from kds.brain.errors import StoreError
+from kds.brain.memory.export import archive, checksum, from_json, stream_json
+from kds.brain.memory.memory_store import MemoryPlace
+from kds.brain.memory.records import Archive
 from kds.brain.passages.store import Embedder
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, option
 from kds.cli.guard import Refusal, pass_on
-from kds.cli.options import common_options, read_span, search_embedder
-from kds.cli.output import counted, mebibytes, print_line, print_table, say
-from kds.cli.progress import reported, slow
+from kds.cli.options import STDIN, changing, common_options, read_span, search_embedder
+from kds.cli.output import (
+    counted,
+    mebibytes,
+    print_line,
+    print_sessions,
+    print_table,
+    say,
+    session_dict,
+)
+from kds.cli.progress import reported, slow, tracked
 from kds.cli.terminal import shown
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
 from kds.transcripts.importing import CLIENTS, Report, import_sessions, project_folders, readers
@@ -27,6 +40,9 @@ from kds.transcripts.recalling import Found, ask
 NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
 EMBED_S: Final = 60.0
 """Seconds that an import goes on making vectors; the next one goes on where it stopped."""
+SMALL_CHARS: Final = 1_000_000
+"""A smaller export is read whole, so that all its problems are reported."""
+
 QUOTED: Final = 6
 """Lines of a passage that are shown."""
 
@@ -203,6 +219,69 @@ def _print_report(report: Report, waiting: int, *, dry_run: bool, everywhere: bo
     if waiting:
         click.echo(f"{waiting:,} passages are found by their words alone so far; "
                    "the next import goes on")  # fmt: skip
+
+
+@command(
+    "kds memory import",
+    "kds memory import --from claude,codex --since 90d --all-projects",
+    "kds memory import memory.json",
+    "kds memory export --all --workspace ~/shop | kds memory import -",
+    name="import",
+)
+@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, opencode, "
+        "cursor, specstory.  [default: all]", to="clients")  # fmt: skip
+@option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.")
+@flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
+@flag("--dry-run", "Only say how much there is.")
+@common_options
+def import_(
+    *, file: Path | None, clients: str | None, since: str | None, everywhere: bool, dry_run: bool,
+    workspace: Workspace,
+) -> None:  # fmt: skip
+    """Bring in the past sessions of your assistants; or with FILE, exported sessions of KDS.
+
+    Sessions of assistants are kept in your own folder, for all their clients; from then on their
+    hooks keep it current. Of FILE (JSON; `-` reads it from a pipe) the whole is examined before
+    anything is stored; a session whose id is here already is added beside it, with a new id.
+    """
+    if file is None:
+        import_assistants(workspace, clients, since, everywhere=everywhere, dry_run=dry_run)
+        return
+    if clients or since or everywhere or dry_run:
+        raise Refusal("these options are for sessions of assistants", "leave FILE out")
+    text, where = _read(file), "stdin" if str(file) == STDIN else str(file)
+    count = sum(1 for _ in _archives(text, where))
+    with changing(MemoryPlace.of(workspace)) as store:
+        found = tracked(_archives(text, where), "importing", count=count)
+        restored = [store.restore(one) for one in found]
+        total = checksum(archive(store, session.id) for session in restored)
+    messages = sum(session.message_count for session in restored)
+    counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
+
+    def show_restored() -> None:
+        print_sessions(restored)
+        click.echo(f"\nimported {counts}, checksum {total}")
+
+    say({"sessions": [session_dict(one) for one in restored], "checksum": total}, show_restored)
+
+
+def _read(file: Path) -> str:
+    try:
+        with click.open_file(str(file), encoding="utf-8-sig") as lines:
+            return str(lines.read())
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "is not UTF-8 text"
+        if isinstance(error, OSError):
+            reason = f"cannot be read: {error.strerror}"
+        raise StoreError(reason, where=str(file), hint="check the file and its rights") from error
+
+
+def _archives(text: str, where: str) -> Iterable[Archive]:
+    """The sessions of an export: of a small one all at once, with each of its problems."""
+    if len(text) < SMALL_CHARS:
+        return from_json(text, where=where)
+    return stream_json(StringIO(text), where=where)
 
 
 @command("kds memory sources", "kds memory sources --json")
