@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from kds.activation.decision import SIGNS, Linear, bent, probability, rank, ranking_rows
+from kds.activation.decision import SIGNS, Linear, bent, is_vetoed, probability, rank, ranking_rows
 from kds.activation.entries import entries_from
 from kds.activation.features import FEATURES, Library, Prompt
 from kds.brain.encoder import Encoder
@@ -105,15 +105,17 @@ def _rounded(values: np.ndarray) -> list[float]:
     return [round(float(value), 5) for value in values]
 
 
-def judged(found: Sequence[Case], model: Linear) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the signs of the best entry, whether it is right, and whether a right one is in 3."""
-    signs, right, three = [], [], []
+def judged(found: Sequence[Case], model: Linear) -> tuple[np.ndarray, ...]:
+    """Return the signs of the best entry, whether it is right, whether a right one is among the best
+    three, and whether nothing is to be said."""
+    signs, right, three, vetoed = [], [], [], []
     for case in found:
         ranking = rank(case.shelf, case.prompt, model)
         signs.append([ranking.signs[name] for name in SIGNS])
+        vetoed.append(is_vetoed(ranking.signs))
         right.append(case.right[ranking.order[0]])
         three.append(case.right[ranking.order[:3]].any())
-    return np.array(signs), np.array(right), np.array(three)
+    return np.array(signs), np.array(right), np.array(three), np.array(vetoed)
 
 
 def main(path: str, target: str) -> None:
@@ -122,12 +124,12 @@ def main(path: str, target: str) -> None:
     libraries = sorted({case.library for case in found})
     held = np.array([case.library for case in found])
     signs = np.zeros((len(found), len(SIGNS)))
-    right, three = np.zeros(len(found), bool), np.zeros(len(found), bool)
+    right, three, vetoed = np.zeros((3, len(found)), bool)
     for library in libraries:
         test = held == library
         model = fit_ranking([case for case in found if case.library != library])
         part = judged([case for case in found if case.library == library], model)
-        signs[test], right[test], three[test] = part
+        signs[test], right[test], three[test], vetoed[test] = part
     chance = np.zeros(len(found))
     for library in libraries:
         test = held == library
@@ -136,7 +138,7 @@ def main(path: str, target: str) -> None:
             probability(dict(zip(SIGNS, row, strict=True)), model) for row in signs[test]
         ]
     wanted = np.array([case.right.any() for case in found])
-    bars = _report(chance, right, three, wanted)
+    bars = _report(chance, right, three, wanted, vetoed)
     ranking = fit_ranking(found)
     data = {
         "ranking": vars(ranking), "wanted": vars(fit_wanted(signs, right)), "bars": bars,
@@ -145,7 +147,7 @@ def main(path: str, target: str) -> None:
 
 
 def _report(
-    chance: np.ndarray, right: np.ndarray, three: np.ndarray, wanted: np.ndarray
+    chance: np.ndarray, right: np.ndarray, three: np.ndarray, wanted: np.ndarray, vetoed: np.ndarray
 ) -> dict[str, float]:
     click.echo(f"top-1 {right[wanted].mean():.3f}, top-3 {three[wanted].mean():.3f}")
     bins = np.minimum(9, (chance * 10).astype(int))
@@ -156,8 +158,8 @@ def _report(
     click.echo(f"ECE {ece:.3f}")
     bars = {}
     for promise in PROMISES:
-        bar = _bar(chance, right, promise)
-        said = chance >= bar
+        bar = _bar(chance[~vetoed], right[~vetoed], promise)
+        said = (chance >= bar) & ~vetoed
         bars[str(promise)] = bar
         click.echo(
             f"precision {promise}: bar {bar:.3f}, said {said.sum()}, right {right[said].mean():.3f}"

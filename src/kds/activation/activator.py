@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from kds.activation.decision import Decision, Ranking, fitted, probability, rank
+from kds.activation.decision import Decision, Ranking, fitted, is_vetoed, probability, rank
 from kds.activation.discovery import Found, discover, reads, stamp_of
 from kds.activation.entries import Entry, entries_from
 from kds.activation.features import Encodes, Library, Prompt
@@ -19,10 +19,6 @@ from kds.brain.workspace import Workspace
 
 PRECISION: Final = 0.9
 """The share of suggestions that are to be right: `activation.precision`."""
-
-VETOES: Final = ("refused", "about", "in_code")
-"""Signs with which nothing is said, however near an entry is: "don't deploy yet", "what does the
-deploy skill do?", "rename deploy() to release()"."""
 
 VECTORS: Final = "activation.npz"
 
@@ -135,8 +131,12 @@ class Activator:
         found = rank(library, prompt, self._decision.ranking)
         wanted = probability(found.signs, self._decision.wanted)
         best = library.entries[found.order[0]]
-        vetoed = any(found.signs[name] for name in VETOES)
-        said = wanted >= self._bar and not vetoed and best.suggested and _suits(best, text)
+        said = (
+            wanted >= self._bar
+            and not is_vetoed(found.signs)
+            and best.suggested
+            and _suits(best, text)
+        )
         ranked = tuple(_probabilities(library, found, wanted))
         return Suggestion(ranked, best.name if said else None, found.signs, best if said else None)
 

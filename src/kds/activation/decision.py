@@ -156,8 +156,19 @@ def _signs(library: Library, prompt: Prompt, best: int) -> dict[str, float]:
         "question_name": question * named,
         "about": float(words().about.search(prompt.text) is not None),
         "in_code": library.in_code(prompt, best),
+        "small": float(library.small(prompt, best)),
         "history": float(bool(prompt.earlier)),
     }
+
+
+VETOES: Final = ("refused", "about", "in_code", "small")
+"""Signs with which nothing is said, however near an entry is: "don't deploy yet", "what does the
+deploy skill do?", "rename deploy() to release()", "a typo in the deploy docs"."""
+
+
+def is_vetoed(signs: Mapping[str, float]) -> bool:
+    """Whether something in the prompt speaks against the best entry, or against any."""
+    return any(signs[name] for name in VETOES)
 
 
 def probability(signs: Mapping[str, float], model: Linear) -> float:

@@ -85,6 +85,9 @@ class Words:
     negation: re.Pattern[str]
     trace: re.Pattern[str]
     refusal: re.Pattern[str]
+    postponement: re.Pattern[str]
+    instead: re.Pattern[str]
+    small: re.Pattern[str]
     code: re.Pattern[str]
     about: re.Pattern[str]
 
@@ -197,10 +200,16 @@ class Prompt:
 
     @cached_property
     def refused_terms(self) -> frozenset[str]:
-        """The content words that follow upon a refusal: "deploy" in "don't deploy"."""
+        """The content words that follow upon a refusal: "deploy" in "don't deploy"; and those of a
+        clause that puts off, where another says what to do instead."""
         after = (self.text[found.end() :] for found in words().refusal.finditer(self.text))
         clauses = (_CLAUSE_END.split(text, maxsplit=1)[0] for text in after)
-        return frozenset(term for clause in clauses for term in terms_of(clause)[:REFUSED_WORDS])
+        refused = {term for clause in clauses for term in terms_of(clause)[:REFUSED_WORDS]}
+        whole = _CLAUSE_END.split(self.text)
+        later = [clause for clause in whole if words().postponement.search(clause)]
+        if any(words().instead.search(clause) for clause in whole if clause not in later):
+            refused.update(term for clause in later for term in terms_of(clause))
+        return frozenset(refused)
 
     @cached_property
     def plain_terms(self) -> frozenset[str]:
@@ -312,6 +321,12 @@ class Library:
     def refused(self, prompt: Prompt, row: int) -> bool:
         """Whether a prompt says that it does not want what an entry's name says."""
         return not self.name_terms[row].isdisjoint(prompt.refused_terms)
+
+    def small(self, prompt: Prompt, row: int) -> bool:
+        """Whether a prompt asks for a touch, such as a typo or a new name, that an entry is not for."""
+        entry, small = self.entries[row], words().small
+        covered = small.search(f"{spoken(entry.name)} {entry.description}")
+        return small.search(prompt.text) is not None and covered is None
 
     def in_code(self, prompt: Prompt, row: int) -> float:
         """The share of the words of an entry's name that a prompt holds in code alone."""
