@@ -2,8 +2,8 @@
 
 Lines are only ever added, by any process. A damaged line is set aside in a `.bad` file, the rest is
 kept. Above MAX_EVENTS the oldest corrections fall out. A line as JSON has ``at`` (ISO 8601 UTC),
-``kind``, ``text``, ``intent`` or ``antecedent``, and optionally ``was``, ``source``, ``block``,
-``group``.
+``kind``, ``text``, ``intent`` or ``antecedent``, and optionally ``was`` and ``source``; other keys
+are of earlier versions.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ Kind = Correction | Decision | Earlier
 CORRECTIONS: Final[frozenset[str]] = frozenset(get_args(Correction))
 KINDS: Final = CORRECTIONS | {*get_args(Decision), *get_args(Earlier)}
 
-_OPTIONAL: Final = ("was", "source", "block", "group", "antecedent")
+_OPTIONAL: Final = ("was", "source", "antecedent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,7 @@ class LearningEvent:
     """What the user said about a message, or decided about an example.
 
     ``was`` is the intent that the router had found. ``source`` tells conversations apart.
-    ``block`` is what teaching added to the learned file, to be taken out again byte for byte; what
-    one command taught shares a ``group``. A description has an ``antecedent`` instead of an intent.
+    A description has an ``antecedent`` instead of an intent.
     """
 
     at: datetime
@@ -63,8 +62,6 @@ class LearningEvent:
     intent: str
     was: str | None = None
     source: str | None = None
-    block: str | None = None
-    group: str | None = None
     antecedent: str | None = None
 
     @property

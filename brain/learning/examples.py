@@ -1,7 +1,7 @@
 """What was taught: `learned.yaml`, a file that people read and may change.
 
 An entry, an example of an intent or what a description means, is added as lines at the end and
-taken out as exactly these lines: everything else in the file keeps every byte.
+taken out by its lines: everything else in the file keeps every byte.
 """
 
 import json
@@ -112,55 +112,44 @@ class LearnedFile:
         """
         return self._parsed(self._decoded(self.text))
 
-    def add(self, new: Sequence[Learned], *, now: datetime) -> dict[str, str]:
-        """Write examples at the end, and return the lines that each of them added, by its id.
-
-        An example that is there already adds nothing.
+    def add(self, one: Learned, *, now: datetime) -> bool:
+        """Write an entry at the end; False when it is there already.
 
         Raises StoreError when the file is full, LearnedFileError when it does not load.
         """
         with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as kept:
             text = self._decoded(kept)
             present = self._parsed(text)
-            known = {one.id for one in present}
-            new = [one for one in new if one.id not in known]
-            if len(present) + len(new) > MAX_EXAMPLES:
+            ids = [entry.id for entry in present]
+            if one.id in ids:
+                return False
+            if len(present) >= MAX_EXAMPLES:
                 raise StoreError(
                     f"there are {len(present):,} learned examples, at most {MAX_EXAMPLES:,} count",
                     where=str(self.text),
                     hint="move good ones into a prompt file of yours, and undo them here",
                 )
             text = HEADER if text is None else text
-            indent = _indent(text, present)
-            blocks = {one.id: _block(one, now=now, indent=indent) for one in new}
-            if text and not text.endswith("\n"):  # as it is, with the line end in front instead
-                blocks = {one: f"\n{block.removesuffix(chr(10))}" for one, block in blocks.items()}
-            after = text + "".join(blocks.values())
-            if not self._holds(after, [*(one.id for one in present), *blocks]):
+            gap = "" if text.endswith("\n") else "\n"
+            after = text + gap + _block(one, now=now, indent=_indent(text, present))
+            if not self._holds(after, [*ids, one.id]):
                 hint = "write `examples:` as its last key, with one example a '- ' below"
                 raise StoreError("no example can be added", where=str(self.text), hint=hint)
-            if blocks:
-                kept.replace(after.encode())
-        return blocks
+            kept.replace(after.encode())
+        return True
 
-    def remove(self, example_id: str, block: str | None = None) -> bool:
-        """Take an example out; False when it is not there. ``block``: the lines that added it.
+    def remove(self, example_id: str) -> bool:
+        """Take the lines of an entry out; False when it is not there.
 
-        Without them, or when they were changed by hand, the lines of the entry go. With the last
-        example the file goes too, if it holds nothing of the user's.
+        With the last entry the file goes too, if it holds nothing of the user's.
         """
         with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as kept:
-            text = self._decoded(kept)
-            if text is None:
+            text = self._decoded(kept) or ""
+            lines = self._lines_of(example_id, text)
+            if lines is None:
                 return False
-            if block and text.count(block) == 1:
-                left = text.replace(block, "")
-            else:
-                lines = self._lines_of(example_id, text)
-                if lines is None:
-                    return False
-                rows = text.splitlines(keepends=True)
-                left = "".join([*rows[: lines[0]], *rows[lines[1] :]])
+            rows = text.splitlines(keepends=True)
+            left = "".join([*rows[: lines[0]], *rows[lines[1] :]])
             if left == HEADER:
                 kept.remove()
             else:
@@ -175,17 +164,19 @@ class LearnedFile:
             return False
 
     def _lines_of(self, example_id: str, text: str) -> tuple[int, int] | None:
-        """The lines of an example, counted from 0: its first, and the one behind its last."""
-        examples = self._parsed(text)
-        found = [index for index, one in enumerate(examples) if one.id == example_id]
-        if not found:
+        """The lines of an entry, counted from 0: its first, and the one behind its last.
+
+        Blank lines and comments behind it stay.
+        """
+        entries = self._parsed(text or None)
+        found = next((at for at, one in enumerate(entries) if one.id == example_id), None)
+        if found is None:
             return None
-        first = examples[found[0]].line - 1
         rows = text.splitlines()
-        end = next(
-            (row for row in range(first + 1, len(rows)) if rows[row].lstrip().startswith("- ")),
-            len(rows),
-        )
+        first = entries[found].line - 1
+        end = entries[found + 1].line - 1 if found + 1 < len(entries) else len(rows)
+        while end > first + 1 and _depth(rows[end - 1]) <= _depth(rows[first]):
+            end -= 1
         return first, end
 
     def _decoded(self, kept: LockedText) -> str | None:
@@ -230,8 +221,12 @@ def _indent(text: str, present: Sequence[Learned]) -> str:
     """How far the examples of the file are indented."""
     if not present:
         return ""
-    row = text.splitlines()[present[-1].line - 1]
-    return row[: len(row) - len(row.lstrip())]
+    return " " * _depth(text.splitlines()[present[-1].line - 1])
+
+
+def _depth(row: str) -> int:
+    """How far a row is indented; 0 for a blank one."""
+    return len(row) - len(row.lstrip()) if row.strip() else 0
 
 
 def _block(one: Learned, *, now: datetime, indent: str) -> str:

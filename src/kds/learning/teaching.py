@@ -6,8 +6,7 @@ contradicts what the same user taught before. All of it can be looked at and tak
 
 import os
 import shlex
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -143,7 +142,7 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     workspace.ensure()
     for old in same:
         learning.undo(old.id)
-    learning.take_in([one])
+    learning.take_in(one)
     return Taught(one, True, redacted, instead_of, before.warnings)
 
 
@@ -169,7 +168,7 @@ def teach_reference(workspace: Workspace, description: str, antecedent: str) -> 
     if any(other.id == one.id for other in known):
         learning.undo(one.id)  # the one taught last is the last in the file
     workspace.ensure()
-    learning.take_in([one])
+    learning.take_in(one)
     return TaughtReference(one, new=True)
 
 
@@ -239,13 +238,11 @@ class Learning:
         self.events.append([event])
         return True
 
-    def take_in(self, new: Sequence[Learned]) -> None:
-        """Add to the file what is learned, and remember how to take it out again."""
-        now, group = self._clock(), uuid.uuid4().hex[:12]
-        blocks = self.file.add(new, now=now)
-        added = [one for one in new if one.id in blocks]
-        events = [replace(_event(now, one), block=blocks[one.id], group=group) for one in added]
-        self.events.append(events)
+    def take_in(self, one: Learned) -> None:
+        """Add to the file what is learned."""
+        now = self._clock()
+        if self.file.add(one, now=now):
+            self.events.append([_event(now, one)])
 
     def undo(self, learned_id: str) -> Learned:
         """Take back an example, or what a description means."""
@@ -253,21 +250,18 @@ class Learning:
         if len(found) != 1 or not learned_id:
             raise LearningError(f"no learned example with the id '{learned_id}'", hint=LIST)
         one = found[0]
-        blocks = [event.block for event in self.events.load().events if event.id == one.id]
-        self.file.remove(one.id, next((block for block in reversed(blocks) if block), None))
+        self.file.remove(one.id)
         self.events.append([replace(_event(self._clock(), one), kind="undone")])
         return one
 
-    def undo_last(self) -> tuple[Learned, ...]:
-        """Take back what was taught last, all that one command did."""
+    def undo_last(self) -> Learned:
+        """Take back what was taught last."""
         present = {one.id for one in self.file.entries()}
         decisions = ("accepted", "adopted", "meant")
-        events = self.events.load().events
-        taught = [one for one in events if one.kind in decisions and one.id in present]
-        if not taught:
-            raise LearningError("there is nothing to undo", hint=LIST)
-        ids = [event.id for event in taught if event.group == taught[-1].group]
-        return tuple(self.undo(one) for one in reversed(list(dict.fromkeys(ids))))
+        for event in reversed(self.events.load().events):
+            if event.kind in decisions and event.id in present:
+                return self.undo(event.id)
+        raise LearningError("there is nothing to undo", hint=LIST)
 
 
 def _opened(workspace: Workspace) -> Learning:

@@ -1,6 +1,5 @@
-"""The accepted examples: readable, changed by exact lines, restored byte for byte."""
+"""The accepted examples: readable, added and taken out by their lines."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,8 +37,9 @@ def example(text: str, intent: str = "PLAN") -> LearnedExample:
     return LearnedExample(example_id(text, intent), text, intent, YOU)
 
 
-def add(file: LearnedFile, *texts: str) -> Sequence[str]:
-    return list(file.add([example(text) for text in texts], now=NOON).values())
+def add(file: LearnedFile, *texts: str) -> None:
+    for text in texts:
+        assert file.add(example(text), now=NOON)
 
 
 @pytest.fixture
@@ -57,16 +57,16 @@ def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile)
     [mine] = file.load()
     assert (mine.intent, mine.by, mine.line) == ("PLAN", "hand", 4)
     file.text.replace(b"examples:\n")
-    [block] = add(file, "sort out the login page")
-    assert file.remove(example("sort out the login page").id, block)
+    add(file, "sort out the login page")
+    assert file.remove(example("sort out the login page").id)
     assert written(file) == "examples:\n"
 
 
 def test_an_example_changed_by_hand_is_still_taken_out(file: LearnedFile) -> None:
-    blocks = add(file, "sort out the login page", "tidy up the billing module")
+    add(file, "sort out the login page", "tidy up the billing module")
     before = written(file) or ""
     file.text.replace(before.replace("by: you", "by: me", 1).encode())
-    assert file.remove(example("sort out the login page").id, blocks[0])
+    assert file.remove(example("sort out the login page").id)
     assert [one.text for one in file.load()] == ["tidy up the billing module"]
 
 
@@ -107,14 +107,13 @@ def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None
         if present is not None:
             file.text.replace(present.encode())
         known = {one.id for one in file.load()}
-        added = [
-            (one.id, file.add([one], now=NOON)[one.id])
-            for one in map(example, map(one_line, texts))
-            if one.id not in known
-        ]
+        added = [one for one in map(example, map(one_line, texts)) if one.id not in known]
+        for one in added:
+            assert file.add(one, now=NOON)
         if present is None or present == "examples:\n":
-            assert [one.id for one in file.load()] == [name for name, _ in added]
+            assert [one.id for one in file.load()] == [one.id for one in added]
         random.shuffle(added)
-        for name, block in added:
-            assert file.remove(name, block)
-        assert written(file) == present
+        for one in added:
+            assert file.remove(one.id)
+        ended = present if present is None or not added else f"{present.rstrip()}\n"
+        assert written(file) == ended

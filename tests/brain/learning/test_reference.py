@@ -53,13 +53,13 @@ def test_only_a_description_of_a_thing_is_learned(
 def test_it_stands_among_the_examples_and_leaves_by_its_lines(make_text: MakeText) -> None:
     file = LearnedFile(make_text("learned.yaml"))
     file.text.replace(BY_HAND.encode())
-    [block] = file.add([reference("the button", "FAB button")], now=NOON).values()
-    assert 'text: "the button"\n  antecedent: "FAB button"\n' in block
+    assert file.add(reference("the button", "FAB button"), now=NOON)
+    assert b'text: "the button"\n  antecedent: "FAB button"\n' in (file.text.read() or b"")
     assert [(one.text, one.antecedent, one.by, one.line) for one in file.references()] == [
         ("the job", "nightly export", "hand", 2), ("the button", "FAB button", "you", 6),
     ]  # fmt: skip
     assert [one.intent for one in file.load()] == ["PLAN"]
-    assert file.remove(file.references()[-1].id, block)
+    assert file.remove(file.references()[-1].id)
     assert file.text.read() == BY_HAND.encode()
     assert file.remove(file.references()[0].id)
     assert file.text.read() == ("examples:\n" + BY_HAND.partition("export\n")[2]).encode()

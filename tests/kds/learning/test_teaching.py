@@ -113,7 +113,7 @@ def test_a_secret_is_marked_before_anything_is_stored(place: Workspace) -> None:
     assert "[secret: " in done.example.text
     files = [path for path in place.brain.rglob("*") if path.is_file()]
     assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
-    assert [one.id for one in Learning(place).undo_last()] == [done.example.id]
+    assert Learning(place).undo_last().id == done.example.id
 
 
 def test_a_log_of_an_earlier_version_is_read_and_what_it_learned_is_undone(
@@ -126,5 +126,5 @@ def test_a_log_of_an_earlier_version_is_read_and_what_it_learned_is_undone(
         f'examples:\n- text: "{DASHBOARD}"\n  intent: PLAN\n  by: itself\n  times: 6\n'.encode()
     )
     assert intent_of(DASHBOARD, place) == "PLAN"
-    assert [one.text for one in Learning(place).undo_last()] == [DASHBOARD]
+    assert Learning(place).undo_last().text == DASHBOARD
     assert intent_of(DASHBOARD, place) != "PLAN"

@@ -109,7 +109,7 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
     if bool(ids) == last:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
     learning = Learning(workspace)
-    taken = learning.undo_last() if last else tuple(map(learning.undo, ids))
+    taken = [learning.undo_last()] if last else [learning.undo(one) for one in ids]
     told = "\n".join(f"taken back: {one.told}" for one in taken)
     say({"undone": [_as_dict(one) for one in taken]}, told)
 
