@@ -105,7 +105,7 @@ def _teach_reference(workspace: Workspace, description: str, thing: str) -> None
 @flag("--last", "Take back what was taught last.")
 @common_options
 def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
-    """Take back what was learned: the file is what it was before, byte for byte."""
+    """Take back what was learned; everything else in the file stays."""
     if bool(ids) == last:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
     learning = Learning(workspace)
