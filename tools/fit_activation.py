@@ -106,8 +106,7 @@ def _rounded(values: np.ndarray) -> list[float]:
 
 
 def judged(found: Sequence[Case], model: Linear) -> tuple[np.ndarray, ...]:
-    """Return the signs of the best entry, whether it is right, whether a right one is among the best
-    three, and whether nothing is to be said."""
+    """Return, by case: signs of the best entry, is it right, is one of three, is nothing said."""
     signs, right, three, vetoed = [], [], [], []
     for case in found:
         ranking = rank(case.shelf, case.prompt, model)

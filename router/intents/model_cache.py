@@ -148,7 +148,7 @@ def shipped_rows() -> Taught | None:
 def _shipped_for(examples: Sequence[tuple[str, str]]) -> Learned | None:
     """The shipped numbers, if they were learned from these very examples.
 
-    Patterns may differ: they are no part of the linear model, and weigh what they weighed.
+    Patterns may differ: they are not part of the linear model, and weigh what they weighed.
     """
     shipped = shipped_model()
     same = shipped is not None and np.array_equal(shipped.taught, fingerprints(examples))

@@ -323,7 +323,7 @@ class Library:
         return not self.name_terms[row].isdisjoint(prompt.refused_terms)
 
     def small(self, prompt: Prompt, row: int) -> bool:
-        """Whether a prompt asks for a touch, such as a typo or a new name, that an entry is not for."""
+        """Whether a prompt asks for a touch (a typo, a new name) that an entry is not for."""
         entry, small = self.entries[row], words().small
         covered = small.search(f"{spoken(entry.name)} {entry.description}")
         return small.search(prompt.text) is not None and covered is None

@@ -236,7 +236,7 @@ def store_all(store: ProjectStore, about: About, said: Iterable[Said], source: S
 
 
 def packed(said: Iterable[Said], source: Source) -> Iterator[Packed]:
-    """Put together what belongs to one message: prose, commands and what came of them."""
+    """Put together what belongs to one message: prose, commands and their results."""
     turn: list[Said] = []
     size = 0
     for one in said:
