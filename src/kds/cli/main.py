@@ -21,6 +21,7 @@ GROUPS: Final[Sections] = {
     "Use": {
         "ask": ("talk:ask", "Route MESSAGE, run its agent, print the answer."),
         "recall": ("recall:recall", "Find what was said in past sessions of your assistants."),
+        "handoff": ("recall:handoff", "Print a brief for the assistant that goes on."),
         "chat": ("talk:chat", "Talk to the agents; without a model, see every turn."),
         "web": ("service:web", "Open the page: chat, and a look at all that KDS knows."),
         "help": ("help:help_", "Explain a command, or print a page of the documentation."),

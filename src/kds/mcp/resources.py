@@ -108,6 +108,14 @@ def add_resources(server: MCPServer[Any], workplace: "Callable[[], Workplace]") 
             return matching(argument.value, _values(ref, argument.name, workplace()))
 
 
+HANDOFF: Final = Prompt(
+    name="handoff",
+    title="Handoff",
+    description="Go on where the last session in this repository stopped, of whichever assistant.",
+    arguments=[PromptArgument(name="to", description="Who goes on.", required=False)],
+)
+
+
 def prompt_resources(workplace: "Workplace") -> list[Resource]:
     """List the prompt files, so that they can be picked without knowing their names."""
     return [
@@ -141,13 +149,18 @@ def list_prompts(workplace: "Workplace") -> list[Prompt]:
             arguments=[argument],
         )
         for prompt in offered(workplace.library()).values()
-    ]
+    ] + [HANDOFF]
 
 
 def get_prompt(
     workplace: "Workplace", name: str, arguments: Mapping[str, Any] | None
 ) -> GetPromptResult:
     """Render a prompt for its message. Raises MCPError for a wrong request, and KdsError."""
+    if name == HANDOFF.name:
+        text = workplace.handoff(str((arguments or {}).get("to") or ""))
+        content = TextContent(type="text", text=text)
+        message = PromptMessage(role="user", content=content)
+        return GetPromptResult(description=HANDOFF.description, messages=[message])
     prompts = offered(workplace.library())
     prompt = prompts.get(name)
     if prompt is None:

@@ -1,4 +1,4 @@
-"""The nine tools: routing, the conversation context, the memory; what they take and return.
+"""The eleven tools: routing, the conversation context, the memory; what they take and return.
 
 The SDK sends each result as structured content and as JSON text. Claude Code, Codex and opencode
 hand a model the structure alone (issue 79944 of anthropics/claude-code): see ``next_step``.
@@ -196,6 +196,36 @@ class MemoryHits(_Result):
     notes: list[str] = Field(default=[], description="What to know about this search.")
 
 
+class PastPassage(BaseModel):
+    """A passage of a past session."""
+
+    session: str
+    message: str
+    client: str
+    at: str
+    branch: str
+    role: str
+    text: str
+    resume: str
+
+
+class PastPassages(BaseModel):
+    """The best passages, within the room that a result has."""
+
+    sure: float
+    passages: list[PastPassage]
+    notes: list[str] = []
+
+
+class PastSession(BaseModel):
+    """A part of a past session."""
+
+    session: str
+    title: str
+    text: str
+    next_offset: int | None
+
+
 class ListedSession(_Result):
     """A session: when it was held, and how long it is."""
 
@@ -239,6 +269,8 @@ def add_tools(
         (tools.context_clear, "Clear the context", CLEARS),
         (tools.explain, "Explain the routing", READS),
         (tools.memory_search, "Search the memory", READS),
+        (tools.recall, "Recall past sessions", READS),
+        (tools.recall_session, "Read a past session", READS),
         (tools.session_list, "List the sessions", READS),
         (tools.session_export, "Write a session out", READS),
     ):
@@ -345,6 +377,29 @@ class _Tools:
             summaries=[summary.text for summary, _ in recalled.summaries],
             notes=list(recalled.notes),
         )
+
+    def recall(
+        self,
+        question: Annotated[str, Field(description="The user's words, or a pasted error line.")],
+        all_projects: Annotated[bool, Field(description="Not this repository alone.")] = False,
+    ) -> PastPassages:
+        """Search the user's past sessions with every coding assistant in this repository.
+
+        Call it when the user points back ("like last time", "what did we decide"), when you meet
+        an error that may have been solved before, and before you decide what may be decided
+        already. If `sure` is below 0.85, the passages may not answer. More of one: recall_session.
+        """
+        return PastPassages.model_validate(self._workplace().recall(question, all_projects))
+
+    def recall_session(
+        self,
+        session: Annotated[str, Field(description="The `session` that recall gave.")],
+        message: Annotated[str, ABSENT, Field(description="Begin with this `message`.")] = "",
+        offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
+    ) -> PastSession:
+        """Read a past session of an assistant, from a message on, in parts."""
+        found = self._workplace().recalled_session(session, message, offset)
+        return PastSession.model_validate(found)
 
     def session_list(
         self,

@@ -5,12 +5,12 @@ Importing this loads half of KDS, so the server does it after `initialize` is an
 
 import threading
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from kds.api.embeddings import load_embedder, model_name
 from kds.api.session_names import NOTHING, find_session, session_page
 from kds.api.turn_log import TurnLog
-from kds.brain.clock import utc_now
+from kds.brain.clock import moment, utc_now
 from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import Journal
 from kds.brain.errors import KdsError, MessageError
@@ -31,9 +31,17 @@ from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.service.desk import Desk, open_desk
 from kds.service.fingerprint import Fingerprint, fingerprint
+from kds.transcripts.briefs import brief
+from kds.transcripts.catalogue import AssistantMemory
+from kds.transcripts.recalling import ask, latest, read_session
 
 SEARCHING: Final = "searched by an assistant"
 """The entry in the audit log of the consent."""
+
+RESULT_TOKENS: Final = 1_500
+"""Of what a tool tells of past sessions of assistants."""
+
+NOT_IMPORTED: Final = "the user can bring past sessions in: kds memory import"
 
 
 class Workplace:
@@ -159,6 +167,50 @@ class Workplace:
             sessions = {one.id: one for name in ids if (one := store.find_session(name))}
             profile = store.profile.matching(found.question, SEARCHING, vector=found.vector)
         return found, sessions, tuple(profile)
+
+    def recall(self, question: str, everywhere: bool) -> dict[str, Any]:
+        """Search the sessions of assistants: passages of RESULT_TOKENS in all."""
+        if not question.strip():
+            raise MessageError("the question is empty", hint="ask something")
+        memory = AssistantMemory()
+        if not memory.exists:
+            return {"sure": 0.0, "passages": [], "notes": [NOT_IMPORTED]}
+        embedder = self._embedder(model_name(load_settings(self.workspace).recall.embeddings))
+        here = memory.project_of(str(self.workspace.root))
+        projects = memory.projects() if everywhere else (here,) if here else ()
+        answer = ask(
+            memory, projects, question, now=utc_now(), surface="mcp",
+            embedder=None if isinstance(embedder, str) else embedder,
+        ).within(RESULT_TOKENS)  # fmt: skip
+        memory.close()
+        passages = [
+            {"session": one.kept.session.id, "client": one.kept.client, "branch": one.kept.branch,
+             "resume": one.kept.resume, "message": one.hit.passage.message_id,
+             "at": moment(one.hit.passage.at), "role": one.hit.passage.role,
+             "text": one.hit.passage.body}
+            for one in answer.found
+        ]  # fmt: skip
+        return {"sure": round(answer.sure, 2), "passages": passages, "notes": list(answer.notes)}
+
+    def recalled_session(self, session: str, message: str, offset: int) -> dict[str, Any]:
+        """Read a part of a session of an assistant. Raises StoreError."""
+        memory = AssistantMemory()
+        kept, text, following = read_session(
+            memory, session, message=message, offset=offset, tokens=RESULT_TOKENS
+        )
+        memory.close()
+        return {"session": kept.session.id, "title": kept.session.title, "text": text,
+                "next_offset": following}  # fmt: skip
+
+    def handoff(self, to: str) -> str:
+        """Return the brief of the last session of an assistant in this repository."""
+        memory = AssistantMemory()
+        project = memory.project_of(str(self.workspace.root)) if memory.exists else None
+        found = latest(memory, project) if project else None
+        memory.close()
+        if found is None:
+            raise KdsError("no session of an assistant is kept here", hint=NOT_IMPORTED)
+        return brief(*found, to=to)
 
     def sessions(self, limit: int, offset: int) -> tuple[tuple[Session, ...], int | None]:
         """Return remembered sessions, the newest first, and the offset of the next page."""

@@ -7,16 +7,30 @@ from datetime import datetime
 from typing import Final
 
 from kds.brain.encoder import shared_encoder
+from kds.brain.errors import StoreError
 from kds.brain.memory.metrics import log_recall
 from kds.brain.passages.question import Question
 from kds.brain.passages.recall import Hit, recall
 from kds.brain.passages.rerank import rarity
 from kds.brain.passages.store import Embedder
+from kds.brain.passages.values import Message
 from kds.brain.words.stems import WORD, stem
-from kds.transcripts.catalogue import AssistantMemory, Kept, Project, ProjectStore
+from kds.transcripts.catalogue import (
+    CHARS_OF_TOKEN,
+    AssistantMemory,
+    Kept,
+    Project,
+    ProjectStore,
+    about_tokens,
+)
 
 JUDGED: Final = 3
 """Hits that are looked at to tell how sure an answer is."""
+
+SHOWN_CHARS: Final = 900
+"""Of a passage that a model is shown."""
+FRAME_TOKENS: Final = 100
+"""Of what stands around a passage: ids, client, date, command."""
 
 PASSAGE_CHARS: Final = 1_000
 """Of a passage that is compared by meaning: what the encoder reads of it."""
@@ -40,6 +54,54 @@ class Answer:
     found: tuple[Found, ...]
     sure: float
     notes: tuple[str, ...] = ()
+
+    def within(self, tokens: int) -> "Answer":
+        """Return as many of the best passages, cut to the words found, as ``tokens`` allow."""
+        kept: list[Found] = []
+        for one in self.found:
+            passage = one.hit.passage
+            text = excerpt(passage.body, one.words, SHOWN_CHARS)
+            tokens -= about_tokens(text) + FRAME_TOKENS
+            if tokens < 0:
+                break
+            kept.append(replace(one, hit=replace(one.hit, passage=replace(passage, body=text))))
+        return replace(self, found=tuple(kept))
+
+
+def excerpt(text: str, words: Sequence[str], chars: int) -> str:
+    """Return ``chars`` characters of a text around the first of the words.
+
+    >>> excerpt("a b c d port e f", ["port"], 8)
+    '... d port e ...'
+    """
+    text = text.strip()
+    if len(text) <= chars:
+        return text
+    low = text.casefold()
+    first = min((at for word in words if (at := low.find(word)) >= 0), default=0)
+    start = max(0, min(first - chars // 4, len(text) - chars))
+    cut = text[start : start + chars].strip()
+    return f"{'... ' if start else ''}{cut}{' ...' if start + chars < len(text) else ''}"
+
+
+def read_session(
+    memory: AssistantMemory, name: str, *, message: str = "", offset: int = 0, tokens: int
+) -> tuple[Kept, str, int | None]:
+    """Return a session's text from a message on, and where the rest begins.
+
+    ``name`` is its id, or the beginning of the client's own. Raises StoreError.
+    """
+    with memory.stores(memory.projects()) as opened:
+        for _, store in opened:
+            for kept in store.kept():
+                if kept.session.id == name or kept.name.startswith(name.rpartition(":")[2]):
+                    said = store.messages(kept.session.id)
+                    ids = [one.id for one in said]
+                    at = ids.index(message) if message in ids else 0
+                    text = "\n\n".join(f"{one.role}: {one.content}" for one in said[at:])
+                    end = offset + int(tokens * CHARS_OF_TOKEN)
+                    return kept, text[offset:end], end if end < len(text) else None
+    raise StoreError(f"no session '{name}' is kept", hint="use an id that recall gave")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +151,23 @@ def ask(
     return Answer(tuple(every[:limit]), answers[0].sure if answers else 0.0, notes)
 
 
+def latest(
+    memory: AssistantMemory, project: Project, *, session: str = "", branch: str = "", but: str = ""
+) -> tuple[Kept, tuple[Message, ...]] | None:
+    """Return a session of a project and what was said in it; without an id, the latest.
+
+    ``branch``: of that branch, where there is one. ``but``: not the session of this client's id.
+    """
+    with memory.stores([project]) as opened:
+        for _, store in opened:
+            every = [one for one in store.kept() if one.name != but
+                     and one.name.startswith(session.rpartition(":")[2])]  # fmt: skip
+            same = [one for one in every if branch and one.branch == branch]
+            if chosen := (same or every)[:1]:
+                return chosen[0], store.messages(chosen[0].session.id)
+    return None
+
+
 def _sessions(hits: Sequence[Hit]) -> list[str]:
     return list(dict.fromkeys(hit.passage.session_id for hit in hits))
 
@@ -120,10 +199,13 @@ def signs_of(
     return Signs(max(cosine, 0.0), covered / whole, known / whole)
 
 
-WEIGHTS: Final = (5.0, 2.0, 1.0, -4.0)
-"""Of cosine, covered, known, and 1."""
+WEIGHTS: Final = (3.2, 0.7, 3.8, -2.6)
+"""Of cosine, covered, known, and 1: logistic regression on the development sessions."""
 
-SURE: Final = 0.5
+SURE: Final = 0.85
+"""From here on an answer is sure. Left out one repository at a time, 26 of 30 questions without an
+answer stay below, and 72 % of the others reach it, whose session is among the first three for
+92 %."""
 
 
 def certainty(signs: Signs) -> float:

@@ -39,9 +39,8 @@ def test_the_entrance_comes_first_then_the_agents_by_priority(stdio: Talk) -> No
     for prompt in prompts:
         assert prompt.title
         assert prompt.description
-        assert [(argument.name, argument.required) for argument in prompt.arguments] == [
-            ("message", True)
-        ]
+        taken = [(argument.name, argument.required) for argument in prompt.arguments]
+        assert taken == [("to", False) if prompt.name == "handoff" else ("message", True)]
 
 
 def test_a_prompt_is_rendered_for_its_message_and_nothing_is_remembered(stdio: Talk) -> None:

@@ -144,7 +144,7 @@ def test_every_tool_says_what_it_is_and_what_it_returns(stdio: Talk) -> None:
     tools = {tool.name: tool for tool in stdio.do("list_tools").tools}
     assert set(tools) == {
         "route_message", "resolve_references", "context_load", "context_log", "context_clear",
-        "explain", "memory_search", "session_list", "session_export",
+        "explain", "memory_search", "session_list", "session_export", "recall", "recall_session",
     }  # fmt: skip
     for tool in tools.values():
         assert tool.title
@@ -155,7 +155,7 @@ def test_every_tool_says_what_it_is_and_what_it_returns(stdio: Talk) -> None:
     reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
     assert reading == {
         "resolve_references", "context_load", "explain", "memory_search", "session_list",
-        "session_export",
+        "session_export", "recall", "recall_session",
     }  # fmt: skip
     assert tools["context_clear"].annotations.destructive_hint is True
     assert tools["route_message"].input_schema["required"] == ["message"]

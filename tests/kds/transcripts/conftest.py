@@ -8,6 +8,7 @@ not be run: what stands for them here follows the descriptions of their formats.
 import json
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -64,6 +65,24 @@ def claude(home: Path) -> Write:
         return path
 
     return write
+
+
+@pytest.fixture
+def shop(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository that the recorded sessions are about, as the current folder."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    for path in home.rglob("*"):
+        if path.is_file() and path.suffix in (".jsonl", ".project_root"):
+            path.write_text(path.read_text().replace("/home/me/shop", str(folder)))
+    (home / ".gemini" / "tmp" / "shop" / ".project_root").write_text(str(folder))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("KDS_SERVICE", "0")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.chdir(folder)
+    return folder
 
 
 def claude_line(session: str, number: int, text: str, folder: str) -> dict[str, Any]:

@@ -1,35 +1,14 @@
 """From the user's words to what is found: `kds recall`, `kds memory import`, `forget`."""
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from ..conftest import BAD_INPUT, data, refused
 from .conftest import Write
 
 QUESTION = ("recall", "which port has staging?")
 DECIDED = "Decision: staging listens on port 8443, because 8080 is taken by the proxy."
-
-
-@pytest.fixture
-def shop(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The repository that the recorded sessions are about, as the current folder."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    for path in home.rglob("*"):
-        if path.is_file() and path.suffix in (".jsonl", ".project_root"):
-            path.write_text(path.read_text().replace("/home/me/shop", str(folder)))
-    (home / ".gemini" / "tmp" / "shop" / ".project_root").write_text(str(folder))
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("KDS_SERVICE", "0")
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    monkeypatch.chdir(folder)
-    return folder
 
 
 def test_what_was_decided_in_one_client_is_found_with_the_command_that_resumes_it(

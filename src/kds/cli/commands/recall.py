@@ -33,9 +33,10 @@ from kds.cli.output import (
 )
 from kds.cli.progress import reported, slow, tracked
 from kds.cli.terminal import shown
+from kds.transcripts.briefs import brief
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
 from kds.transcripts.importing import CLIENTS, Report, import_sessions, project_folders, readers
-from kds.transcripts.recalling import Found, ask
+from kds.transcripts.recalling import Found, ask, latest
 
 NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
 EMBED_S: Final = 60.0
@@ -118,6 +119,26 @@ def recall(
             click.echo("nothing was found" if projects else NOTHING)
 
     say(value, show)
+
+
+@command("kds handoff", "kds handoff --to codex", "kds handoff --session 65b58793 > brief.md")
+@option("--to CLIENT", "The assistant that goes on: codex, claude, ...", default="")
+@option("--session ID", "Another session than the last one of this repository.", default="")
+@common_options
+def handoff(*, to: str, session: str, workspace: Workspace) -> None:
+    """Print a brief with which another assistant goes on where the last session stopped.
+
+    Goal, decisions with reasons, files, commands that worked, what failed, what is open: by rule,
+    at most 1,500 tokens.
+    """
+    memory = AssistantMemory()
+    projects = chosen_projects(memory, working_folder(workspace))
+    found = latest(memory, projects[0], session=session) if projects else None
+    memory.close()
+    if found is None:
+        raise Refusal("no such session is kept", "kds memory import, then kds handoff")
+    text = brief(*found, to=to)
+    say({"session": found[0].session.id, "brief": text}, text.rstrip())
 
 
 def _hit_dict(one: Found) -> dict[str, Any]:

@@ -1,0 +1,149 @@
+"""What comes out of a session: a handoff, a model's tools, a line at the start."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from kds.brain.workspace import Workspace
+from kds.mcp.mcp_server import KdsServer
+from kds.mcp.workplace import RESULT_TOKENS
+from kds.transcripts.briefs import BRIEF_TOKENS, START_TOKENS, start_line
+from kds.transcripts.catalogue import AssistantMemory, about_tokens
+from kds.transcripts.recalling import SURE, latest
+
+from ..conftest import data, refused
+from .conftest import Write
+
+DECISION = "We use port 8443 for staging because 8080 is taken by the proxy."
+ASKED = "Tests pass. Shall I deploy it by hand?"
+CODE = "```python\nraise ValueError('we use nothing, because')\n```"
+
+
+@pytest.fixture
+def session(shop: Path, claude: Write) -> None:
+    """A session with a decision, an open question and a command that failed before it worked."""
+    done = (
+        "$ make test\n> collected 3\n! E  ImportError: no x\nedited src/ports.py\n$ make test\n> ok"
+    )
+    claude(
+        "s1-of-the-shop",
+        "Move staging to a free port",
+        f"{DECISION}\n\n{CODE}",
+        "Fine. Run the tests",
+        f"{done}\n\n$ make deploy\n! fatal: no credentials\n\n{ASKED}",
+        folder=str(shop),
+    )
+
+
+def test_a_handoff_has_goal_decision_files_commands_failures_and_the_open_question(
+    session: None, kds_call: Callable[..., Any]
+) -> None:
+    kds_call("memory", "import", "--from", "claude")
+    text = kds_call("handoff", "--to", "codex", "--session", "s1-of").out
+    assert text.startswith("# Handoff to codex: Move staging to a free port")
+    parts = dict(part.split("\n", 1) for part in text.split("\n## ")[1:])
+    assert parts["Goal"].strip() == "Move staging to a free port"
+    assert parts["Decisions"].strip() == f"- {DECISION}"
+    assert parts["Files changed"].strip() == "- src/ports.py"
+    assert parts["Commands that worked"].strip() == "- make test"
+    assert parts["What failed"].strip() == "- make deploy: fatal: no credentials"
+    assert parts["Open"].strip() == "- Shall I deploy it by hand?"
+
+
+def test_a_handoff_of_a_long_session_keeps_to_its_room(
+    shop: Path, claude: Write, kds_call: Callable[..., Any]
+) -> None:
+    said = [f"We use option {n} because of reason {n}. " + "More words. " * 20 for n in range(80)]
+    claude("long-session", *said, folder=str(shop))
+    kds_call("memory", "import", "--from", "claude")
+    text = data(kds_call("handoff", "--session", "long", "--json"))["brief"]
+    assert about_tokens(text) <= BRIEF_TOKENS
+    assert "option 78" in text
+
+
+def test_without_sessions_there_is_no_handoff(shop: Path, kds_call: Callable[..., Any]) -> None:
+    refused(kds_call("handoff"), "no such session is kept", "kds memory import")
+
+
+def test_a_line_says_where_a_branch_stopped_what_is_open_and_what_was_decided(
+    session: None, shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    kds_call("memory", "import", "--from", "claude")
+    memory = AssistantMemory()
+    project = memory.project_of(str(shop))
+    assert project is not None
+    found = latest(memory, project, session="s1-of")
+    assert found is not None
+    line = start_line(*found, touched=["docs/port 8443"])
+    assert line.startswith(
+        'KDS: the last session here on main (claude, 2026-11-02) ended with "Fine'
+    )
+    assert "Open: Shall I deploy it by hand?" in line
+    assert about_tokens(line) <= START_TOKENS
+
+
+def served(folder: Path) -> Workspace:
+    return Workspace(folder, folder / "kds-brain")
+
+
+def call(folder: Path, tool: str, **arguments: Any) -> Any:
+    async def ask() -> Any:
+        async with Client(KdsServer(served(folder))) as client:
+            result = await client.call_tool(tool, arguments)
+            return result.structured_content
+
+    return anyio.run(ask)
+
+
+def test_a_model_finds_a_decision_by_the_tool_and_reads_on_in_its_session(
+    session: None, shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    kds_call("memory", "import", "--from", "claude")
+    found = call(shop, "recall", question="why is staging on port 8443?")
+    best = found["passages"][0]
+    assert DECISION in best["text"]
+    assert best["resume"] == "claude --resume s1-of-the-shop"
+    assert found["sure"] >= SURE
+    assert about_tokens(json.dumps(found)) <= RESULT_TOKENS
+    page = call(shop, "recall_session", session=best["session"], message=best["message"])
+    assert page["text"].startswith(f"assistant: {DECISION}")
+    assert "Shall I deploy it by hand?" in page["text"]
+
+
+def test_a_question_that_nothing_answers_is_not_sure(
+    session: None, shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    kds_call("memory", "import", "--from", "claude")
+    assert call(shop, "recall", question="how do we print invoices in Excel?")["sure"] < SURE
+
+
+def test_before_an_import_the_tool_says_what_the_user_can_do(shop: Path) -> None:
+    assert "kds memory import" in call(shop, "recall", question="which port?")["notes"][0]
+
+
+def test_the_prompt_hands_the_session_over(
+    session: None, shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    kds_call("memory", "import", "--from", "claude")
+
+    async def ask() -> Any:
+        async with Client(KdsServer(served(shop))) as client:
+            return await client.get_prompt("handoff", {"to": "codex"})
+
+    [message] = anyio.run(ask).messages
+    assert message.content.text.startswith("# Handoff to codex")
+
+
+async def described() -> str:
+    async with Client(KdsServer(served(Path.cwd()))) as client:
+        tools = {one.name: one for one in (await client.list_tools()).tools}
+        return str(tools["recall"].description)
+
+
+def test_the_tool_is_described_in_a_few_words(shop: Path) -> None:
+    assert about_tokens(anyio.run(described)) <= 120
