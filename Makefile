@@ -116,8 +116,8 @@ test-vscode:  ## the journeys in a real VS Code, where its packages are (docs/vs
 	  KDS_TEST_VSCODE="$(abspath $(VSCODE_PACKAGES))" npm run --silent journeys; \
 	else echo "skipped: no code-server in $(VSCODE_PACKAGES) (docs/vscode.md says how)"; fi
 
-bench-service:  ## latency and memory of the resident service
-	for load in pace memory; do $(BIN)/python benchmarks/service_load.py $$load; done
+bench-service:  ## memory of the resident service
+	for load in memory workspaces; do $(BIN)/python benchmarks/service_load.py $$load; done
 
 bench-hook:  ## what a hook call costs, with and without a service
 	$(BIN)/python benchmarks/hook_cost.py

@@ -88,17 +88,6 @@ def ranks(values: Sequence[float], *percents: int, digits: int = 2) -> dict[str,
     return {f"p{one}": round(percentile(values, one), digits) for one in percents}
 
 
-def ms(seconds: Sequence[float], percent: int) -> float:
-    """A percentile of seconds, in milliseconds."""
-    return round(percentile(seconds, percent) * 1000, 1)
-
-
-def cpu_s(pid: int) -> float:
-    """CPU seconds of a process until now."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @contextmanager
 def served(
     place: Workspace, *words: str, environ: Mapping[str, str] = os.environ

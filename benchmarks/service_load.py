@@ -1,6 +1,5 @@
-"""What the resident service bears: an even load, and a long life.
+"""What the resident service holds in memory: over a long life, and with several workspaces.
 
-    python benchmarks/service_load.py pace        50 requests a second for 20 s: latency
     python benchmarks/service_load.py memory      20,000 turns: resident memory
     python benchmarks/service_load.py workspaces  memory with one workspace and with six
 
@@ -11,67 +10,27 @@ prints the figures alone; `--count N` shortens a run.
 import os
 import random
 import tempfile
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
-from common import cpu_s, ms, options, served, show
+from common import options, served, show
 
 from kds.brain.workspace import Workspace
 from kds.service.service_client import ServiceClient
-
-CLIENTS = 8
-RATE = 50
-"""Requests a second."""
 
 
 def main() -> None:
     """Run one of the loads and print its figures."""
     parser = options(__doc__, "--json")
-    parser.add_argument("load", choices=("pace", "memory", "workspaces"))
-    parser.add_argument("--count", type=int, help="seconds, turns, or workspaces")
+    parser.add_argument("load", choices=("memory", "workspaces"))
+    parser.add_argument("--count", type=int, help="turns, or workspaces")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "kds-brain").mkdir(mode=0o700)
         place = Workspace.find(Path(folder))
-        load, count = {
-            "pace": (pace, 20), "memory": (memory, 20_000), "workspaces": (workspaces, 6),
-        }[given.load]  # fmt: skip
+        load, count = {"memory": (memory, 20_000), "workspaces": (workspaces, 6)}[given.load]
         figures = load(place, given.count or count)
     show(figures, as_json=given.json)
-
-
-def pace(place: Workspace, seconds: int) -> dict[str, Any]:
-    """Send fifty requests a second from eight clients, each on time."""
-    waits: list[float] = []
-    late: list[float] = []
-    with served(place) as (pid, _):
-        begin = time.monotonic() + 0.5
-        busy = cpu_s(pid)
-
-        def talk(who: int) -> None:
-            client = ServiceClient(place)
-            for index in range(who, RATE * seconds, CLIENTS):
-                due = begin + index / RATE
-                time.sleep(max(0.0, due - time.monotonic()))
-                sent = time.monotonic()
-                late.append(sent - due)
-                message = f"I want to add a page {who}" if index % 9 == 0 else "Make it purple"
-                client.route(message, conversation=f"client-{who}")
-                waits.append(time.monotonic() - sent)
-
-        threads = [threading.Thread(target=talk, args=(who,)) for who in range(CLIENTS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        busy = cpu_s(pid) - busy
-    return {
-        "requests": len(waits), "per_s": RATE, "p50_ms": ms(waits, 50), "p99_ms": ms(waits, 99),
-        "max_ms": round(max(waits) * 1e3, 1), "client_late_p99_ms": ms(late, 99),
-        "service_cpu_share": round(busy / seconds, 2),
-    }  # fmt: skip
 
 
 def memory(place: Workspace, turns: int) -> dict[str, Any]:

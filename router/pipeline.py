@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from time import process_time
 
+from kds.brain.clock import span
 from kds.brain.errors import PipelineError
-from kds.brain.tracing import span
 from kds.brain.turn import StepRecord, Turn
 from kds.router.pattern import one_turn
 from kds.router.step import Step

@@ -35,7 +35,6 @@ SLICE: Final = 80
 """Lines below which a module with a single importer, in its own folder, is a part of that."""
 
 CROWDED: Final[dict[str, int]] = {
-    "brain": 16,
     "router/discourse": 16,
     "router/intents": 19,
     "router/language": 19,

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from kds import agents
 from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model, run
@@ -124,17 +122,6 @@ def test_the_event_loop_gives_the_same(planner: AgentRunnable, provider: FakePro
     assert _sum(pieces).usage == Usage(12, 5, 17)
 
 
-def test_a_call_without_await_works_inside_a_running_loop_and_streams_piece_by_piece(
-    planner: AgentRunnable, provider: FakeProvider
-) -> None:
-    async def in_a_notebook() -> tuple[str, str]:
-        with closing(planner.stream("dark mode")) as pieces:  # type: ignore[type-var]  # a generator
-            return next(pieces).text, planner.invoke("dark mode").text
-
-    provider.play(Stall("First "), Text("Step one."))
-    assert asyncio.run(in_a_notebook()) == ("First ", "Step one.")
-
-
 @pytest.mark.parametrize("call", ["agent.invoke('dark mode')", "list(agent.stream('dark mode'))"])
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
 def test_an_interrupt_ends_a_call_at_once(
@@ -179,13 +166,6 @@ def test_callbacks_tags_and_names_reach_the_model(
     with pytest.raises(ModelError):
         tagged.invoke("dark mode")
     assert recorder.seen[-1] == ("error", "ModelError")
-
-
-def test_another_model_can_take_over(planner: AgentRunnable, provider: FakeProvider) -> None:
-    other = planner.with_model(FakeListChatModel(responses=["from the list"]))
-    assert other.invoke("dark mode").text == "from the list"
-    assert planner.with_model(None).invoke("dark mode").answered is False
-    assert provider.asked == []
 
 
 def _ways(agent: AgentRunnable) -> dict[str, Callable[[], object]]:
@@ -319,11 +299,6 @@ def test_anything_but_a_model_is_refused(given: Any, workspace: Path) -> None:
     with pytest.raises(ModelError, match="not a chat model") as caught:
         agents.load("PLAN", model=given)
     assert "openai:NAME" in str(caught.value.hint)
-
-
-@pytest.mark.parametrize("name", ["PLAN", "plan", " Plan ", "work-planner", "Work-Planner"])
-def test_an_agent_is_found_however_its_name_is_cased(name: str, workspace: Path) -> None:
-    assert agents.load(name).agent.name == "work-planner"
 
 
 @pytest.mark.parametrize(

@@ -233,11 +233,3 @@ def test_documents_can_be_searched_and_cited(keeper: Callable[[str], Agent]) -> 
     found = _tools(keeper("search_documents"), *built_in_tools(documents=Shelf()))
     text = found["search_documents"].invoke({"query": "notice", "limit": 2})
     assert text == "[§ 0] notice 0\n\n[§ 1] notice 1"
-
-
-def test_a_tool_of_kds_that_is_not_there_is_left_out_with_a_note(
-    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
-) -> None:
-    reply = keeper("search_documents, add").as_runnable(model, tools=[add]).invoke("x")
-    assert provider.asked[0].tools == ["add"]
-    assert reply.notes == ("no tool search_documents: no documents are indexed",)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
 
-from kds.agents import Agent, AgentReply, ModelError, Usage
+from kds.agents import Agent, AgentReply, ModelError
 
 from .openai_server import FakeProvider, Raw, Text, wrong_shape
 
@@ -21,24 +21,6 @@ def _answer(message: dict[str, Any], usage: Any = None) -> dict[str, Any]:
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
     return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "usage": usage,
             "choices": [choice]}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("usage", "counted"),
-    [
-        ({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}, Usage(3, 2, 5)),
-        (None, None),
-        ({}, Usage(0, 0, 0)),
-        ({"prompt_tokens": -3, "completion_tokens": 2, "total_tokens": 5}, None),
-    ],
-)
-def test_tokens_are_counted_where_they_are_numbers(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider, usage: Any,
-    counted: Usage | None,
-) -> None:  # fmt: skip
-    provider.play(wrong_shape(_answer({"content": "Hello"}, usage)))
-    reply = make_agent("EXECUTE").as_runnable(model).invoke("go")
-    assert (reply.text, reply.usage) == ("Hello", counted)
 
 
 def test_calls_without_an_id_are_answered_all_the_same(

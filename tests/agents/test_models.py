@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import CallbackManager
 from langchain_core.language_models import BaseChatModel
-from langchain_core.tracers.langchain import LangChainTracer
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
@@ -118,12 +116,6 @@ def test_a_server_with_several_models_is_asked_back_for(provider: FakeProvider) 
     assert caught.value.hint == f"say which: {provider.url}#large"
 
 
-def test_a_server_without_a_model_says_so(provider: FakeProvider) -> None:
-    provider.models = ()
-    with pytest.raises(ModelError, match="serves no model"):
-        _load(provider.url)
-
-
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
@@ -193,13 +185,3 @@ def test_a_missing_integration_names_its_extra_before_a_missing_key(
             _load("anthropic:x", environ)
         assert caught.value.kind == "extra"
         assert str(caught.value.hint).startswith(install_line("anthropic"))
-
-
-def test_kds_switches_no_tracing_on(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2", "LANGSMITH_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    _load(f"{provider.url}#m").invoke("hi")
-    handlers = CallbackManager.configure().handlers
-    assert not [one for one in handlers if isinstance(one, LangChainTracer)]

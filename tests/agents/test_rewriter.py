@@ -10,7 +10,6 @@ from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError
 from kds.agents.rewriter import (
-    SAID_CHARS,
     THINKING_TOKENS,
     ModelRewriter,
     bounded,
@@ -49,13 +48,6 @@ def test_the_prompt_has_the_conversation_the_message_and_the_rules_attempt(
     assert "User: I want to add a FAB button\nAssistant: Planned.\n" in prompt
     assert "<message>\nMake it {{ purple }}\n</message>" in prompt
     assert "<attempt>\nMake the FAB button purple\n</attempt>" in prompt
-
-
-def test_what_was_said_is_one_line_each_and_cut(library: PromptLibrary) -> None:
-    said = (Utterance("```py\nx = 1\n```\n\nUser: ignore this\n" + "word " * 5000),)
-    prompt = faked(library).render(said, "Explain it", "Explain it")
-    assert "[code: py, 1 line] User: ignore this word" in prompt
-    assert len(prompt) < SAID_CHARS + 3_000
 
 
 def test_the_answer_is_the_text_without_thoughts(library: PromptLibrary) -> None:

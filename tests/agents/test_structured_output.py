@@ -1,6 +1,5 @@
 """Structured replies: what the front matter declares under `output`, or none at all."""
 
-import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -53,16 +52,6 @@ def test_the_reply_has_the_declared_fields(
     assert reply.usage == Usage(12, 5, 17)
     schema = provider.asked[0].body["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["hours", "risk"]
-
-
-def test_a_stream_and_an_event_loop_give_the_same(
-    sizer: Agent, model: BaseChatModel, provider: FakeProvider
-) -> None:
-    provider.play(default=Data({"hours": 3, "risk": "low"}))
-    agent = sizer.as_runnable(model)
-    [piece] = agent.stream("dark mode")
-    assert piece.data == {"hours": 3, "risk": "low"}
-    assert asyncio.run(agent.ainvoke("dark mode")).data == piece.data
 
 
 def test_an_answer_that_does_not_fit_is_sent_back_once(

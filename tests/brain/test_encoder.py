@@ -32,13 +32,6 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
     assert np.array_equal(alone, beside[1])
 
 
-def test_known_texts_are_not_read_again_and_the_oldest_are_let_go() -> None:
-    encoder = Encoder(cached_texts=2)
-    first = encoder.encode(["a", "b", "a", "c"])
-    assert np.array_equal(first, encoder.encode(["a", "b", "a", "c"]))
-    assert len(encoder._known) == 2
-
-
 @pytest.mark.parametrize("module", ["onnxruntime", "tokenizers"])
 def test_without_its_libraries_the_encoder_is_unavailable(
     module: str, monkeypatch: pytest.MonkeyPatch

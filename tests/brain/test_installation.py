@@ -77,16 +77,6 @@ def test_a_library_that_is_not_there_is_named_with_its_extra() -> None:
     assert caught.value.hint == f"{install_line('eval')} (the extra 'eval' of KDS)"
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["pip install kds", "pip install -U kds", "pipx install 'kds'", "uvx kds",
-     "uv tool install kds", "pipx inject kds x", "pip install 'kds[docs]'", "kds[docs,eval]"],
-)  # fmt: skip
-def test_a_line_that_installs_the_other_package_is_seen(line: str) -> None:
-    assert OTHERS.search(line)
-    assert not OTHERS.search(line.replace("kds", DISTRIBUTION))
-
-
 WRITTEN = {".py", ".md", ".toml", ".yaml", ".json", ".sh", ".js", ".cfg"}
 """Where git does not say which files are ours: what people write, and not what tools make."""
 

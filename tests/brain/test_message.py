@@ -37,16 +37,6 @@ def test_well_formed_text_can_be_encoded(text: str) -> None:
     well_formed(text).encode()
 
 
-@given(ANY_TEXT)
-def test_cleaning_a_clean_message_changes_nothing(text: str) -> None:
-    try:
-        once = clean_message(text)
-    except MessageError:
-        return
-    assert clean_message(once) == once
-    assert "\x00" not in once
-
-
 @pytest.mark.parametrize("message", [None, 7, b"Make it purple", ["Make it purple"]])
 def test_anything_but_text_is_refused_with_a_hint(message: object) -> None:
     with pytest.raises(MessageError, match="not text") as refused:

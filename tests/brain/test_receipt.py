@@ -1,12 +1,10 @@
 """Files that only this user's KDS writes."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from kds.brain.discovery import own_folder
-from kds.brain.errors import StoreError
 from kds.brain.files import FOLDER, read_trusted, replace_trusted
 
 
@@ -32,24 +30,6 @@ def test_another_content_in_its_place_is_not_believed(tmp_path: Path, content: b
     replace_trusted(path, b"written")
     path.write_bytes(content)
     assert read_trusted(path) is None
-
-
-def test_a_copy_at_another_place_is_not_believed(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    replace_trusted(path, b"written")
-    other = path.rename(tmp_path / "other")
-    assert read_trusted(other) is None
-
-
-def test_without_the_folder_of_the_user_nothing_is_believed(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    replace_trusted(path, b"written")
-    shutil.rmtree(Path(own_folder()))
-    assert read_trusted(path) is None
-    Path(own_folder()).write_text("in the way")
-    assert read_trusted(path) is None
-    with pytest.raises(StoreError, match="cannot"):
-        replace_trusted(path, b"written")
 
 
 def test_receipts_for_what_is_gone_go(tmp_path: Path) -> None:

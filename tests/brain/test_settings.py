@@ -5,17 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.environment import switch
-from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
+from kds.brain.settings import SettingsError, load_settings
 from kds.brain.workspace import Workspace, own_settings_path
-
-
-@pytest.mark.parametrize("text", [None, "", "# nothing yet\n", "service: {}\n"])
-def test_what_nobody_has_set_has_its_default(place: Workspace, text: str | None) -> None:
-    if text is not None:
-        place.settings_path.write_text(text)
-    service = load_settings(place, environ={}).service
-    assert (service.enabled, service.auto, service.idle_minutes) == (True, True, IDLE_MINUTES)
 
 
 def test_the_file_is_read_and_the_environment_wins(place: Workspace) -> None:
@@ -47,12 +38,6 @@ def test_a_name_from_before_is_an_error_that_says_the_new_one(place: Workspace) 
     assert variable.hint == "did you mean 'KDS_SERVICE_AUTO'?"
 
 
-@pytest.mark.parametrize("word", ["0", "off", "F", "false", "n", "NO", "1", "on", "t", "True", "y"])
-def test_a_switch_is_read_without_the_schema_as_with_it(place: Workspace, word: str) -> None:
-    environ = {"KDS_SERVICE": word}
-    assert switch("KDS_SERVICE", environ) is load_settings(place, environ=environ).service.enabled
-
-
 @pytest.mark.parametrize("text", ["[]", "service: 3", "service: {idle_minutes: .nan}", "a: b: c"])
 def test_anything_but_a_settings_file_is_refused(place: Workspace, text: str) -> None:
     place.settings_path.write_text(text)
@@ -64,17 +49,6 @@ def test_settings_of_the_memory_are_known_by_their_other_names_too(place: Worksp
     place.settings_path.write_text("RAG_HYBRID: false\nhistory_max_turns: 2\n")
     settings = load_settings(place, environ={})
     assert (settings.recall.hybrid, settings.memory.history_max_turns) == (False, 2)
-
-
-def test_the_memory_has_the_defaults_that_were_asked_for(place: Workspace) -> None:
-    memory = load_settings(place, environ={}).memory
-    assert (memory.summary_frequency, memory.history_max_turns, memory.summary_words) == (
-        5,
-        10,
-        200,
-    )
-    assert memory.summary_tokens + memory.verbatim_tokens + memory.query_tokens == 1100
-    assert memory.ttl == timedelta(hours=4)
 
 
 @pytest.mark.parametrize(
@@ -93,13 +67,6 @@ def test_each_switch_of_the_memory_works_from_the_environment(
     place: Workspace, name: str, value: str, field: str, expected: object
 ) -> None:
     assert getattr(load_settings(place, environ={name: value}).memory, field) == expected
-
-
-def test_a_setting_under_both_of_its_names_is_refused(place: Workspace) -> None:
-    place.settings_path.write_text("memory:\n  history_max_turns: 3\nhistory_max_turns: 2\n")
-    with pytest.raises(SettingsError) as caught:
-        load_settings(place, environ={})
-    assert [problem.where.rpartition(":")[2] for problem in caught.value.problems] == ["3"]
 
 
 @pytest.mark.parametrize("name", ["RAG_TOKEN_BUDGET", "KDS_HISTORY_MAX_TURNS", "KDS_MEMORY"])

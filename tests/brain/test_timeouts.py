@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from contextvars import ContextVar
 
 import pytest
 
@@ -37,11 +36,6 @@ def test_an_error_of_a_call_says_what_it_was_and_has_a_cause_unless_time_was_up(
         call_within(never.wait, timeout_s=0.01)
     assert late.value.__cause__ is None
     never.set()
-
-
-def test_a_call_that_hangs_is_left_when_time_is_up(hanging: threading.Event) -> None:
-    with pytest.raises(TimeoutError):
-        Deadline(0.1).call(hanging.wait)
 
 
 def test_a_trickle_without_end_is_left_when_time_is_up(hanging: threading.Event) -> None:
@@ -83,12 +77,6 @@ def test_a_reader_that_leaves_stops_the_source(hanging: threading.Event) -> None
     assert next(values) == 1
     values.close()  # type: ignore[attr-defined]  # a generator
     assert closed.wait(PATIENCE_S)
-
-
-def test_context_variables_reach_the_thread() -> None:
-    who: ContextVar[str] = ContextVar("who")
-    who.set("me")
-    assert Deadline(PATIENCE_S).call(who.get) == "me"
 
 
 def test_threads_that_never_end_are_not_made_without_limit(

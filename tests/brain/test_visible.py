@@ -25,7 +25,3 @@ def test_nothing_unseen_stays_and_it_is_stable(text: str) -> None:
 )
 def test_what_can_be_seen_stays(text: str) -> None:
     assert one_line(text) == text
-
-
-def test_sequences_without_end_take_no_time() -> None:
-    assert one_line("\x1b]8;;" * 50_000 + "x") != "\x1b"

@@ -18,21 +18,6 @@ def test_the_variable_names_the_folder_that_holds_the_brain(tmp_path: Path) -> N
     assert found == Workspace(tmp_path, tmp_path / "kds-brain")
 
 
-def test_the_variable_may_name_the_brain_itself(tmp_path: Path) -> None:
-    found = Workspace.find(environ={"KDS_HOME": str(tmp_path / "kds-brain")})
-    assert found.root == tmp_path
-
-
-def test_the_variable_may_name_a_project_with_a_nested_brain(tmp_path: Path) -> None:
-    (tmp_path / "KDS" / "kds-brain").mkdir(parents=True)
-    assert Workspace.find(environ={"KDS_HOME": str(tmp_path)}).root == tmp_path / "KDS"
-
-
-def test_a_home_that_is_nobodys_is_refused() -> None:
-    with pytest.raises(WorkspaceError, match="names the home of an unknown user: ~nobody-at-all"):
-        Workspace.find(environ={"KDS_HOME": "~nobody-at-all"})
-
-
 def test_the_nearest_parent_with_a_brain_wins(tmp_path: Path) -> None:
     (tmp_path / "kds-brain").mkdir()
     inner = tmp_path / "project" / "src" / "deep"
@@ -99,12 +84,6 @@ def test_a_read_only_folder_is_a_clear_error(users_folder: Path) -> None:
     with pytest.raises(WorkspaceError, match="may not be written") as caught:
         found.ensure()
     assert "chmod" in (caught.value.hint or "")
-
-
-def test_a_parent_that_may_not_be_searched_is_passed_over(users_folder: Path) -> None:
-    closed = users_folder / "KDS"
-    closed.mkdir(mode=0)
-    assert Workspace.find(users_folder, environ={}).root == users_folder
 
 
 def test_git_leaves_a_new_workspace_alone_but_for_what_a_team_shares(tmp_path: Path) -> None:

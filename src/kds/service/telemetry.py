@@ -18,10 +18,9 @@ from typing import Any, Final, Literal
 
 from starlette.datastructures import Headers
 
-from kds.brain.clock import utc_now
+from kds.brain.clock import WATCH, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version, load_extra
-from kds.brain.tracing import WATCH
 from kds.service.layers import AsgiApp, Event, Receive, Scope, Send, at_start
 from kds.service.models import Reply
 from kds.service.workspaces import Reload, ServedWorkspace, is_same

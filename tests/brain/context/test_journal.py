@@ -1,15 +1,11 @@
 import json
 import os
 import stat
-import tempfile
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from kds.brain.context.journal import FUTURE_TOLERANCE, LIMIT, MAX_AGE, ContextJournal
+from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import StoreError
 from kds.brain.files import locked
 from kds.brain.turn import ContextEntry
@@ -93,20 +89,6 @@ def test_an_entry_lives_two_hours_and_then_leaves_the_disk(
     assert on_disk(path) == ["young"]
 
 
-def test_a_line_from_the_near_future_is_kept_and_one_from_beyond_is_set_aside(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
-    journal.log(entry(clock, "a"))
-    clock.now -= FUTURE_TOLERANCE
-    assert messages(journal) == ["a"]
-    clock.move(seconds=-1)
-    loaded = journal.load()
-    assert loaded.entries == ()
-    assert "future" in loaded.warnings[0]
-    assert json.loads(journal.text.aside.path.read_bytes())["user_message"] == "a"
-    assert path.read_bytes() == b""
-
-
 def test_a_message_dated_ahead_of_the_clock_is_refused(
     journal: ContextJournal, clock: HandClock
 ) -> None:
@@ -114,26 +96,6 @@ def test_a_message_dated_ahead_of_the_clock_is_refused(
     clock.move(minutes=-6)
     with pytest.raises(StoreError, match="ahead of the clock"):
         journal.log(ahead)
-
-
-@settings(max_examples=25)
-@given(
-    st.lists(st.tuples(st.timedeltas(timedelta(hours=-3), timedelta(hours=3)), st.booleans()),
-             max_size=25)
-)  # fmt: skip
-def test_the_limits_hold_under_any_clock(moves: list[tuple[timedelta, bool]]) -> None:
-    clock = HandClock()
-    with tempfile.TemporaryDirectory() as folder:
-        journal = ContextJournal(Path(folder) / "context.jsonl", clock=clock)
-        for number, (span, fresh) in enumerate(moves):
-            clock.now += span
-            logged = journal.log(entry(clock, str(number)), fresh=fresh)
-            assert logged.entries[-1].user_message == str(number)
-            assert 1 <= len(logged.entries) <= (1 if fresh else LIMIT)
-            for kept in logged.entries:
-                assert -FUTURE_TOLERANCE <= clock.now - kept.timestamp <= MAX_AGE
-            assert journal.load().entries == logged.entries
-            assert on_disk(journal.text.path) == [kept.user_message for kept in logged.entries]
 
 
 # -- what is stored -----------------------------------------------------------------------

@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -214,17 +213,3 @@ def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(
     assert "cannot write it: File too large" in out
     assert "nothing that was stored is lost" in out
     assert "['context.jsonl', 'context.jsonl.lock']" in out
-
-
-IMPORTS = """
-import sys
-import kds.brain.context.journal, kds.brain.context.session
-import kds.brain.secrets.redaction, kds.brain.workspace
-print([name for name in ("filelock", "jsonlines") if name in sys.modules])
-"""
-
-
-def test_the_libraries_are_loaded_only_when_they_are_needed() -> None:
-    fresh = piped(sys.executable, "-c", IMPORTS)
-    out, err = fresh.communicate(timeout=PATIENCE_S)
-    assert out.split() == ["[]"], err

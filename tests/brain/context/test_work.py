@@ -89,16 +89,6 @@ def test_it_expires_like_the_context_and_leaves_the_disk(work: WorkFile, clock: 
     assert work.text.read() is None
 
 
-def test_a_change_that_fails_changes_nothing(work: WorkFile) -> None:
-    def fail(_: Work) -> Work:
-        raise ZeroDivisionError
-
-    work.change(lambda _: PENDING)
-    with pytest.raises(ZeroDivisionError):
-        work.change(fail)
-    assert work.load().work == PENDING
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"\xff\xfe", b"[]", b"null", b'{"version": 2}', b'{"version": 1}', b"[" * 9999],
@@ -134,29 +124,6 @@ def test_of_many_at_once_one_gets_the_confirmation(work: WorkFile) -> None:
 
 _TEXTS = st.text(max_size=40)
 _NAMES = st.lists(_TEXTS, max_size=3).map(tuple)
-_TURNS = st.builds(
-    Turn,
-    message=_TEXTS,
-    at=st.datetimes(timezones=st.just(HandClock().now.tzinfo)),
-    expanded=_TEXTS,
-    intent=_TEXTS,
-    secondary_intents=_NAMES,
-    context_ref=st.none() | _TEXTS,
-)
-_OFFERS = st.builds(Offer, _TEXTS, _TEXTS, _TEXTS, chosen=st.booleans())
-_WORKS = st.builds(
-    Work,
-    turn=st.none() | _TURNS,
-    exchange=_TEXTS,
-    confirm=st.none() | _TEXTS,
-    rest=_NAMES,
-    offers=st.lists(_OFFERS, max_size=3).map(tuple),
-    chain=_NAMES,
-    halted=st.none() | st.builds(Halted, _NAMES, _NAMES, _TEXTS),
-    session=st.none() | _TEXTS,
-)
-
-
 @given(st.binary(max_size=200) | st.recursive(
     st.none() | st.booleans() | st.integers() | _TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),

@@ -41,11 +41,6 @@ def test_what_does_not_fit_is_chosen_by_value_and_counted() -> None:
     assert digest.left_out == digest.facts - digest.kept > 0
 
 
-def test_nothing_said_makes_no_summary() -> None:
-    assert summarise((), "") == ""
-    assert summarise(spoken([("user", "Ok."), ("assistant", " ")]), "") == ""
-
-
 AMOUNTS = st.integers(min_value=11, max_value=99_999).map(lambda n: f"${n:,}")
 DATES = st.dates().map(lambda day: f"{day:%Y-%m-%d}")
 NAMES = st.sampled_from(["Maria Lopez", "Grafana", "ACME Corp", "Peter Nguyen", "Kubernetes"])

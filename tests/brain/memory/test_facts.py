@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from kds.brain.memory.facts import Told, facts_of
 
-from ...effort import LINEAR, bounded, growth
-
 
 def found(text: str) -> set[tuple[str, str]]:
     return {(fact.kind, fact.text) for fact in facts_of(text)}
@@ -81,16 +79,6 @@ def test_a_question_decides_nothing() -> None:
 )
 def test_a_fact_is_the_same_in_another_spelling(said: str, told: str) -> None:
     assert all(map(Told(told).has, facts_of(said)))
-
-
-@pytest.mark.parametrize(
-    "unit",
-    ["a", "-", "a/", "A ", "1,", "a.", "_", "0a", "@", "a@b.", "use ", "replace ", "pick ", "\\"],
-)
-def test_no_text_takes_long(unit: str) -> None:
-    with bounded():
-        facts_of((unit * 20_000)[:20_000] + "!")
-    assert growth(lambda length: facts_of((unit * length)[:length] + "?!"), 500) < LINEAR
 
 
 @given(st.text())

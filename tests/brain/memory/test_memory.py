@@ -125,36 +125,11 @@ def test_with_the_memory_off_nothing_is_stored_and_the_chat_goes_on(chat: Chat) 
     assert not chat.file.exists()
 
 
-def test_without_summaries_only_the_last_turns_go(chat: Chat) -> None:
-    chat.environ |= {"KDS_ENABLE_HISTORY_SUMMARIZATION": "off", "KDS_HISTORY_MAX_TURNS": "2"}
-    memory = chat.open()
-    talk(memory, 9)
-    window = memory.window("s", "next?")
-    assert window.summary == ""
-    assert len(window.messages) == 5
-    assert memory.store.summaries("s", kind="rolling") == ()
-
-
-def test_the_frequency_of_summaries_is_a_switch(chat: Chat) -> None:
-    chat.environ["RAG_SUMMARY_FREQUENCY"] = "0"
-    memory = chat.open()
-    talk(memory, 6)
-    assert memory.store.summaries("s", kind="periodic") == ()
-
-
 def test_terms_are_remembered_unless_switched_off(chat: Chat) -> None:
     memory = chat.open()
     memory.remember_turn("s", ["login form"], answer="The login form is done.")
     assert [one.term for one in memory.antecedents("s")] == ["login form"]
     chat.environ["KDS_ENABLE_SESSION_MEMORY"] = "off"
-    assert memory.antecedents("s") == ()
-
-
-def test_terms_live_as_long_as_the_settings_say(chat: Chat) -> None:
-    chat.environ["KDS_SESSION_MEMORY_TTL_HOURS"] = "1"
-    memory = chat.open()
-    memory.remember_turn("s", ["login form"])
-    chat.clock.move(minutes=61)
     assert memory.antecedents("s") == ()
 
 

@@ -2,12 +2,10 @@
 
 import pytest
 
-from kds.brain.errors import StoreError
 from kds.brain.memory.extractive import ExtractiveSummarizer, Limit
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.summaries import Condensation
 from kds.brain.memory.summarizer import CheckedSummarizer, Made
-from kds.brain.passages.values import Summary, SummaryKind
 
 LIMIT = Limit()
 
@@ -66,24 +64,3 @@ def test_every_few_replies_make_a_summary_of_their_own(
         condensation.periodic("chat", 2 * turn, replies=every)
     stored = store.summaries("chat", kind="periodic")
     assert [(one.first_seq, one.last_seq) for one in stored] == ranges
-
-
-def test_a_summary_that_cannot_be_stored_is_used_all_the_same(
-    store: SqliteStore, condensation: Condensation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, kind: SummaryKind) -> Summary:
-        raise StoreError("the disk is full", where="memory.db")
-
-    talk(store, 8)
-    monkeypatch.setattr(store, "add_summary", full)
-    covered = condensation.cover("chat", 10, limit=LIMIT)
-    assert "module_5" in covered.text
-    assert covered.notes == ("summary not stored: the disk is full",)
-
-
-def test_a_window_with_less_room_gets_a_shorter_summary(condensation: Condensation) -> None:
-    text = "User: wants a FAB button. Maria approves it on 2025-03-14 for $300."
-    assert condensation.within(text, LIMIT) == text
-    short = condensation.within(text, Limit(words=100, tokens=20))
-    assert short != text
-    assert "left out" in short

@@ -89,9 +89,3 @@ def test_a_short_summary_of_the_model_is_followed_by_what_it_left_out() -> None:
 @pytest.mark.parametrize("name", ["PostgreSQL", "Invoices", "the User", "JobExport"])
 def test_another_form_of_what_was_said_is_not_invented(name: str) -> None:
     assert checked(saying(f"{GOOD} It is about {name}.")).make(MESSAGES).source == "model"
-
-
-def test_measurements_say_nothing_of_what_was_said() -> None:
-    metric = checked(failing).make(MESSAGES).as_metric()
-    assert metric["fell_back"] is True
-    assert all(not isinstance(value, str) or value == "extractive" for value in metric.values())

@@ -120,9 +120,3 @@ def test_indented_lines_are_code_unless_they_belong_to_a_list() -> None:
 def test_a_fence_inside_a_longer_fence_does_not_end_it() -> None:
     text = "````markdown\n```python\nx = 1\n```\n````"
     assert bodies(text) == [text]
-
-
-def test_a_large_paste_is_cut_in_reasonable_time() -> None:
-    # Each of these has been quadratic in some version of some cutter.
-    for text in ("``` a b\n" * 5_000, "    a\n\nb\n\n" * 5_000, "word " * 20_000, "x" * 50_000):
-        assert "".join(bodies(text)) == text

@@ -10,29 +10,6 @@ WEIGHTS = st.builds(Weights, st.floats(0, 1), st.floats(0.01, 1), st.floats(0, 1
 PLAIN = Weights(0.6, 0.3, 0.1)
 
 
-def test_without_a_model_its_weight_goes_to_the_others() -> None:
-    found = fuse({1: 4.0, 2: 2.0}, {2: 1.0}, {}, weights=PLAIN)
-    assert found[1].score == pytest.approx(0.3 / 0.4)
-    assert found[2].score == pytest.approx((0.15 + 0.1) / 0.4)
-
-
-def test_a_chunk_without_a_vector_is_judged_by_its_words() -> None:
-    found = fuse({1: 4.0, 2: 4.0}, {}, {2: 0.1, 5: 0.9}, weights=PLAIN)
-    assert found[1].dense is None
-    assert found[1].score == 1.0 > found[2].score
-
-
-def test_where_all_have_vectors_the_others_count_as_the_last_one_found() -> None:
-    found = fuse({1: 4.0}, {}, {5: 0.8, 9: 0.4}, weights=PLAIN, dense_floor=0.4)
-    assert found[1].dense is not None
-    assert 0.0 < found[1].dense < 1.0
-
-
-def test_neighbours_lend_a_vector_some_of_their_likeness() -> None:
-    found = fuse({}, {}, {5: 0.5, 6: 0.5, 20: 0.5}, weights=PLAIN)
-    assert found[6].score > found[5].score > found[20].score
-
-
 def test_what_only_a_vector_found_needs_a_cosine() -> None:
     found = fuse({1: 4.0}, {}, {1: 0.1, 5: 0.29, 9: 0.3}, weights=PLAIN, least=0.3)
     assert found.keys() == {1, 9}

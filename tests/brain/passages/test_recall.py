@@ -6,7 +6,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recall import Recall, RecallSettings, recall
 from kds.brain.passages.rerank import PROMPT
@@ -183,17 +182,6 @@ def test_without_chunking_whole_messages_are_found_once(talk: SqliteStore) -> No
     found = recall(talk, "parse_rows list", scope=Scope("talk"), settings=off)
     assert len(set(_ids(found))) == len(found.hits)
     assert found.hits[0].passage.body == TALK[5][2]
-
-
-def test_the_record_for_the_metrics_holds_no_text(talk: SqliteStore) -> None:
-    record = recall(talk, "staging port", scope=Scope("talk")).as_metric()
-    assert set(record) == {"hits", "summaries", "counts", "timings_ms", "top_scores", "flags"}
-    assert "staging" not in repr(record)
-
-
-def test_a_session_that_is_not_there_is_an_error(talk: SqliteStore) -> None:
-    with pytest.raises(StoreError):
-        recall(talk, "staging", scope=Scope("gone"))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

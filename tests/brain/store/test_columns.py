@@ -14,12 +14,6 @@ from kds.brain.memory.export import archive, to_json, to_markdown
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.store.columns import EARLIEST, LATEST, from_micros, to_micros
 
-BEYOND = [
-    datetime.fromisoformat("0001-01-01T00:00:00+14:00"),
-    datetime.fromisoformat("9999-12-31T23:59:59-14:00"),
-    datetime(1, 1, 1, tzinfo=UTC),
-]
-
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 
 

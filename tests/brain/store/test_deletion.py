@@ -4,13 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conformance import HandClock, by_text, say
+from conformance import by_text, say
 
-from kds.brain.errors import StoreError
 from kds.brain.memory import sessions as session_table
-from kds.brain.memory.memory_store import MEMORY, SqliteStore
+from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.records import Profile
-from kds.brain.store.sqlite import Database
 
 OpenStore = Callable[[], SqliteStore]
 
@@ -102,23 +100,5 @@ def test_a_process_that_dies_between_leaves_the_rest_to_the_next(
             store.delete_session(doomed)
     assert store.find_session(doomed) is None
     assert traces(memory_path.parent)
-    open_store()
-    assert traces(memory_path.parent) == {}
-
-
-def test_a_reader_that_does_not_end_is_reported_and_made_up_for(
-    open_store: OpenStore, memory_path: Path, clock: HandClock
-) -> None:
-    store = SqliteStore(memory_path, clock=clock, timeout_s=0.1)
-    doomed = fill(store)
-    reader = Database(memory_path, MEMORY, clock=clock)
-    with reader.read() as connection:
-        connection.execute("SELECT count(*) FROM message").fetchone()
-        with pytest.raises(StoreError, match="another process reads it") as caught:
-            store.delete_session(doomed)
-    assert "when the other process has ended" in (caught.value.hint or "")
-    assert store.find_session(doomed) is None
-    reader.close()
-    store.close()
     open_store()
     assert traces(memory_path.parent) == {}

@@ -1,7 +1,6 @@
 """Conversations of one workspace: apart from each other, or joined to what went before."""
 
 import os
-import stat
 import time
 from pathlib import Path
 
@@ -43,12 +42,6 @@ def test_a_joined_conversation_begins_where_the_workspace_stands(
     assert shared == ["I want to add a FAB button", "Make it purple", "Make it round"]
 
 
-def test_clearing_a_joined_conversation_forgets_both(conversations: Conversations) -> None:
-    conversations.route("I want to add a FAB button", conversation="a", join=True)
-    assert conversations.journal("a", join=True).clear() == 1
-    assert conversations.journal().load().entries == ()
-
-
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "A" * NAME_LIMIT, "ü\ud800", "x\x00y"])
 def test_no_name_leads_out_of_the_folder(place: Workspace, name: str) -> None:
     path = conversation_path(place, name)
@@ -61,13 +54,6 @@ def test_no_name_leads_out_of_the_folder(place: Workspace, name: str) -> None:
 def test_an_unusable_name_is_refused(place: Workspace, name: str) -> None:
     with pytest.raises(MessageError, match="1 to 128"):
         conversation_path(place, name)
-
-
-def test_the_files_are_private(conversations: Conversations, place: Workspace) -> None:
-    conversations.route("I want to add a FAB button", conversation="a")
-    assert stat.S_IMODE(place.conversations_dir.stat().st_mode) == 0o700
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in place.conversations_dir.iterdir()}
-    assert modes == {0o600}
 
 
 def test_old_conversations_are_removed_and_young_ones_stay(tmp_path: Path) -> None:

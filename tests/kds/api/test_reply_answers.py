@@ -7,7 +7,6 @@ from langchain_core.messages import AIMessage
 
 from kds.api.routing import Router
 from kds.brain.clock import utc_now
-from kds.brain.errors import MessageError
 from kds.brain.turn import Turn, Utterance
 
 REPLY = """\
@@ -57,11 +56,6 @@ def test_an_option_is_written_out_and_nothing_of_the_reply_is_kept(router: Route
     assert turn.context_ref is None
 
 
-def test_without_the_reply_an_answer_stands_as_typed(router: Router) -> None:
-    router.route("the tags are there twice")
-    assert router.route("yes, do it").expanded == "yes, do it"
-
-
 def test_a_rule_of_ones_own_may_leave_the_groups_out(fitted_workspace: Path) -> None:
     rules = fitted_workspace / "kds-brain" / "rules"
     rules.mkdir(exist_ok=True)
@@ -83,11 +77,6 @@ def test_a_rule_of_ones_own_may_leave_the_groups_out(fitted_workspace: Path) -> 
 def test_a_reply_is_understood_in_every_shape(router: Router, reply: object) -> None:
     turn = router.route("yes, do it", history=[reply])
     assert turn.expanded == "yes, replace create with upsert"
-
-
-def test_a_history_that_is_none_is_named(router: Router) -> None:
-    with pytest.raises(MessageError, match=r"history\[1\] has 'bot' for a role"):
-        router.route("yes", history=[("user", "Hi"), {"role": "bot", "content": "Hello"}])
 
 
 @pytest.mark.parametrize(

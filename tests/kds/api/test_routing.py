@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kds import DispatchError, MessageError, PromptFileError, Router, StoreError, WorkspaceError
+from kds import DispatchError, PromptFileError, Router, StoreError
 from kds.api.rehearsal import MinuteClock
 from kds.brain.turn import Turn
 
@@ -47,12 +47,6 @@ def test_the_second_message_is_understood_through_the_first(
     assert second.session_id == first.session_id
     for part in ("Make it purple", "Make the FAB button purple", FAB):
         assert part in second.prompt
-
-
-def test_a_router_opened_again_remembers(router: Router, clock: MinuteClock) -> None:
-    router.route(FAB)
-    again = Router.open(router._parts.workspace, clock=clock)
-    assert again.route("Make it purple").context_ref == "FAB button"
 
 
 def test_after_two_hours_nothing_is_remembered(router: Router, clock: MinuteClock) -> None:
@@ -110,11 +104,6 @@ def test_a_rehearsal_has_its_own_context_and_leaves_none(router: Router) -> None
     assert _messages(rehearsal) == []
 
 
-def test_a_file_invocation_is_routed_by_what_follows(router: Router) -> None:
-    turn = router.route(f"#file:KDS/prompts/user/kds.md {FAB}")
-    assert (turn.message, turn.intent) == (FAB, "PLAN")
-
-
 def _add_deploy_runner(workspace: Path) -> None:
     folder = workspace / "prompts" / "internal"
     folder.mkdir(parents=True)
@@ -150,14 +139,6 @@ def test_an_invocation_of_something_else_is_refused(router: Router) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", ["", "  \n", "\x00\x07", "#file:KDS/prompts/user/kds.md", "#file:work-planner.md "]
-)
-def test_an_empty_message_is_refused(message: str, router: Router) -> None:
-    with pytest.raises(MessageError):
-        router.route(message)
-
-
-@pytest.mark.parametrize(
     "message",
     [
         "Färbe es 🎨 lila",
@@ -179,11 +160,6 @@ def test_odd_messages_are_routed_and_remembered(message: str, router: Router) ->
     assert turn.prompt
     assert len(_messages(router)) == 2
     turn.prompt.encode()
-
-
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="no such folder"):
-        Router.open(tmp_path / "nowhere")
 
 
 def test_a_context_that_cannot_be_written_is_an_error_not_a_loss(

@@ -48,11 +48,6 @@ def test_a_conversation_finds_the_right_passages(service: QueryService) -> None:
     assert [one.session.turn for one in (first, then, who) if one.session] == [1, 2, 3]
 
 
-def test_without_a_session_nothing_is_stored(service: QueryService, place: Workspace) -> None:
-    service.ask(Query(THEN, context=(Message("user", ASKED),)))
-    assert not SqliteStore.path_in(place).exists()
-
-
 def test_what_left_the_window_long_ago_is_still_known(service: QueryService) -> None:
     talk(service, "Tell me about the late fee.")
     context = tuple(Message("user", text) for text in ("Hello there.", "Thanks."))
@@ -102,13 +97,6 @@ def test_a_turn_is_measured_and_the_hit_rate_is_its_figure(
     rows = service.memory.store.metrics.since(clock.now - timedelta(hours=1))
     found = session_hits(rows)
     assert (found.turns, found.later_turns, found.hits) == (4, 2, 1)
-
-
-def test_with_rewriting_switched_off_a_question_stays_as_it_is(
-    service: QueryService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_ENABLE_QUERY_REWRITING", "false")
-    assert talk(service, ASKED, THEN)[1].rewritten_query == THEN
 
 
 def test_with_the_session_memory_switched_off_the_messages_still_serve(

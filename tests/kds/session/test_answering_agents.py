@@ -52,16 +52,6 @@ def test_a_no_to_a_proposal_starts_no_agent(chat: Chat, no: str) -> None:
     assert answer.text == "Nothing was started; nothing has changed."
 
 
-def test_a_no_to_a_question_of_fact_is_a_correction(chat: Chat) -> None:
-    answer = after(chat, "I raised the limit. Does it work now?", "no")
-    assert answer.turn.intent == "CORRECT"
-
-
-def test_without_a_question_go_ahead_takes_the_handoff(chat: Chat) -> None:
-    answer = after(chat, "The limit is too low: it needs a fix.", "go ahead")
-    assert [one.agent for one in answer.replies] == ["test-generator"]
-
-
 def test_a_yes_is_understood_with_the_memory_off(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,15 +1,13 @@
 """The user's model condenses a conversation: after the answer, checked, and where it is wanted."""
 
-import threading
 from collections.abc import Callable
 
 import pytest
 
-from kds.brain.memory import memory as remembering
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 
-from ...agents.openai_server import Asked, FakeProvider, Reply, Slow, Text
+from ...agents.openai_server import Asked, FakeProvider, Reply, Text
 from ..conftest import Run, data
 from .conftest import Chat
 
@@ -77,18 +75,6 @@ def test_a_summary_that_says_what_nobody_said_is_not_kept(chat: Chat, lie: str) 
     assert "User: Add a retry to the uploader." in kept
 
 
-def test_nobody_waits_for_a_summary(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "CLOSING_S", 0.0)
-    chat.model.default = answering(Slow())
-    with chat.open(name="retries") as session:
-        answers = [session.ask(f"Add a retry to the {one}") for one in THINGS]
-        assert [one.text for one in answers] == ["Done, and tested."] * len(THINGS)
-    assert any(map(is_summary, chat.model.asked))
-    [kept] = summaries(chat, "periodic")
-    assert "User: Add a retry to the uploader." in kept
-    assert "kds-summaries" not in {one.name for one in threading.enumerate() if not one.daemon}
-
-
 def test_a_session_is_summarized_on_demand(chat: Chat, kds_call: Run) -> None:
     chat.model.default = answering(Text(SUMMARY))
     talk(chat, 2, name="retries")
@@ -98,11 +84,6 @@ def test_a_session_is_summarized_on_demand(chat: Chat, kds_call: Run) -> None:
     assert "nothing was said since" in kds_call("memory", "summarize").out
     found = data(kds_call("memory", "search", "uploader", "--session", "retries", "--json"))
     assert found["summaries"][0]["text"].startswith(SUMMARY)
-
-
-def test_a_session_is_summarized_on_demand_without_a_model(mute: Chat, kds_call: Run) -> None:
-    kds_call("ask", "Add a retry to the uploader", "--session", "retries")
-    assert "User: Add a retry to the uploader." in kds_call("memory", "summarize").out
 
 
 def test_periodic_summaries_are_found_by_meaning_in_their_own_session(

@@ -50,19 +50,6 @@ def test_saying_go_ahead_takes_the_offer(chat: Chat, words: str) -> None:
     assert answer.turn.session_id == answer.turn.context[0].session_id
 
 
-def test_a_message_that_asks_for_what_was_offered_takes_it_too(chat: Chat) -> None:
-    chat.model.play(Text(PLAN), Text("12 passed"))
-    chat.open().ask(FAB)
-    assert chat.open().ask("run the tests").turn.intent == "TEST"
-    assert PLAN in [one["content"] for one in chat.model.asked[1].messages]
-
-
-def test_continue_after_a_task_means_the_next_task(chat: Chat) -> None:
-    session = chat.open()
-    session.ask(FAB)
-    assert [session.ask("continue").turn.intent for _ in range(2)] == ["EXECUTE", "EXECUTE"]
-
-
 def test_continue_takes_what_the_model_has_chosen(chat: Chat) -> None:
     chosen = Calls(("hand_off", {"intent": "TEST", "reason": "it is built"}), text="built")
     chat.model.play(Text(PLAN), chosen, Text("12 passed"))
@@ -81,11 +68,6 @@ def test_the_work_can_be_handed_over_by_call(chat: Chat) -> None:
     assert agents(session.hand_over("test")) == ["test-generator"]
     with pytest.raises(kds.DispatchError, match="PLAN was not offered"):
         session.hand_over("PLAN")
-
-
-def test_nothing_is_handed_over_where_nothing_was_offered(mute: Chat) -> None:
-    with pytest.raises(kds.DispatchError, match="nobody has offered"):
-        mute.open().hand_over()
 
 
 def test_followed_work_goes_as_far_as_it_may_without_a_yes(chat: Chat) -> None:

@@ -98,14 +98,6 @@ def test_a_named_conversation_is_one_of_its_own_and_is_resumed(chat: Chat) -> No
     assert titles == ["Buttons", "I want to add a login form"]
 
 
-def test_an_agent_can_be_named(chat: Chat) -> None:
-    session = chat.open()
-    assert session.ask("Make it purple", agent="PLAN").turn.agent == "work-planner"
-    assert session.ask("Make it purple", agent="test-generator").turn.intent == "TEST"
-    with pytest.raises(kds.DispatchError, match="no prompt file 'work-planer'"):
-        session.ask("Make it purple", agent="work-planer")
-
-
 def test_a_preview_is_what_is_sent_and_leaves_no_trace(chat: Chat) -> None:
     session = chat.open()
     session.ask(FAB)
@@ -115,14 +107,6 @@ def test_a_preview_is_what_is_sent_and_leaves_no_trace(chat: Chat) -> None:
     session.ask(PURPLE)
     sent = [(one["role"], one["content"]) for one in chat.model.asked[1].messages]
     assert [(one.role, one.text) for one in preview.messages] == sent
-
-
-def test_nothing_is_kept_without_a_log(chat: Chat) -> None:
-    answer = chat.open(log=False).ask(FAB)
-    assert answer.text == "ok"
-    assert chat.said() == []
-    assert chat.remembered() == []
-    assert not (chat.folder / "kds-brain" / "work").exists()
 
 
 def test_clearing_begins_afresh(chat: Chat) -> None:

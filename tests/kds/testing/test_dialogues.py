@@ -91,19 +91,6 @@ def test_a_file_without_dialogues_is_refused(text: str) -> None:
     assert "no dialogues" in _problems(text)[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"), [('[\n{"id": "a",}\n]', "json"), ("- id: a\n  turns: [}", "yaml")]
-)
-def test_a_broken_file_names_its_line(text: str, kind: str) -> None:
-    problem = _problems(text, f"a.{kind}")[0]
-    assert problem.startswith(f"a.{kind}:2: is not {kind.upper()}")
-
-
-def test_deep_nesting_is_refused() -> None:
-    assert _problems("[" * 100_000, "a.json")
-    assert _problems("[" * 2_000, "a.yaml")
-
-
 def _read(text: str, name: str) -> tuple[Dialogue, ...] | DialogueFileError:
     try:
         return parse_dialogues(text, Path(name))

@@ -1,6 +1,5 @@
 """JSONL files of examples: every problem at once, with its line and the fix."""
 
-import json
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,19 +12,8 @@ from kds.brain.errors import ExampleFileError
 from kds.brain.turn import UNKNOWN
 from kds.testing.example_files import SHOWN_PROBLEMS
 from kds.testing.intents import load_intents
-from kds.testing.rewrites import read_rewrites
 
 GOOD = '{"text": "Make it purple", "intent": "EXECUTE"}'
-REWRITE = {
-    "history": [
-        {"role": "user", "content": "Add a FAB button"},
-        {"role": "assistant", "content": "Done"},
-    ],
-    "query": "Make it purple",
-    "rewrite": ["Make the FAB button purple"],
-}
-
-
 def _file(folder: Path, *lines: str | bytes) -> Path:
     path = folder / "examples.jsonl"
     path.write_bytes(b"\n".join(x.encode() if isinstance(x, str) else x for x in lines))
@@ -85,25 +73,6 @@ def test_a_file_of_another_kind_does_not_fill_the_screen(tmp_path: Path) -> None
 def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None:
     assert "cannot be read" in _problems(tmp_path / "nowhere.jsonl")[0]
     assert "cannot be read" in _problems(tmp_path)[0]
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"history": "x"}, "'history' must be a list, not 'x'"),
-        ({"history": [3]}, r"item 1 \(in history\) must be a mapping, not 3"),
-        ({"history": [{"role": "bot", "content": "x"}]}, r"'role' \(in history, item 1\)"),
-        ({"history": [{"role": "user"}]}, r"'content' \(in history, item 1\) is missing"),
-        ({"query": " "}, "'query' must not be empty"),
-        ({"rewrite": [3]}, r"item 1 \(in rewrite\) must be text, not 3"),
-        ({"rewrite": None}, "'rewrite' must be a list, not nothing"),
-    ],
-)  # fmt: skip
-def test_wrong_types_in_a_rewrite_are_named(
-    change: dict[str, object], problem: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ExampleFileError, match=problem):
-        read_rewrites(_file(tmp_path, json.dumps(REWRITE | change)))
 
 
 def test_out_of_scope_has_two_names_and_an_intent_may_be_any_of_several(tmp_path: Path) -> None:

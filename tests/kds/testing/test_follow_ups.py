@@ -117,11 +117,6 @@ def test_a_fault_is_named_with_its_line(
     assert said in f"{problem.message} {problem.hint}"
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FollowUpFileError, match=r"no\.yaml"):
-        read_follow_ups(tmp_path / "no.yaml")
-
-
 @pytest.mark.parametrize(
     ("text", "resolved"),
     [

@@ -65,31 +65,6 @@ def test_a_turn_is_corrected_when_the_next_one_of_its_conversation_is_correct() 
     assert judged.by_intent == {"EXECUTE": 1}
 
 
-def test_turns_that_nothing_followed_in_time_are_not_judged() -> None:
-    found = report(turn(0, "EXECUTE"), turn(121, "CORRECT")).turns
-    assert found is not None
-    assert (found.corrections.judged, found.corrections.accuracy) == (0, None)
-
-
-def test_turns_are_counted_by_intent_action_and_conversation() -> None:
-    found = report(
-        turn(0, "PLAN"), turn(1, "PLAN"), turn(2, "UNKNOWN", action="abstain", conversation="b")
-    ).turns
-    assert found is not None
-    assert found.intents == {"PLAN": 2, "UNKNOWN": 1}
-    assert found.actions == {"route": 2, "abstain": 1}
-    assert found.conversations == 2
-    assert found.confidence == pytest.approx(0.8)
-
-
-def test_times_are_percentiles_of_each_stage_and_of_the_sum() -> None:
-    found = report(*(turn(at, "PLAN", ms=float(at)) for at in range(1, 101))).turns
-    assert found is not None
-    classify = found.stages_ms["classify"]
-    assert (classify.p50, classify.p95, classify.p99) == (50.0, 95.0, 99.0)
-    assert found.cpu_ms.p50 == 51.0
-
-
 def test_recalls_are_counted_with_hit_rate_sources_and_latency() -> None:
     found = report(recalled(2, 4.0, surface="cli"), recalled(0, 8.0, surface="mcp")).recalls
     assert found is not None
@@ -99,17 +74,6 @@ def test_recalls_are_counted_with_hit_rate_sources_and_latency() -> None:
     assert found.stages_ms["lexical"].p95 == 4.0
     assert found.surfaces == {"cli": 1, "mcp": 1}
     assert found.budget is None
-
-
-def test_the_use_of_the_budget_is_of_those_that_had_one() -> None:
-    found = report(
-        recalled(1, budget_tokens=100, used_tokens=50),
-        recalled(1, budget_tokens=100, used_tokens=100),
-        recalled(1),
-    ).recalls
-    assert found is not None
-    assert found.budget is not None
-    assert (found.budget.recalls, found.budget.used, found.budget.over) == (2, 0.75, 0)
 
 
 @pytest.mark.parametrize(("span", "count", "step"), [

@@ -39,10 +39,6 @@ def deploy(workspace: Path) -> Callable[[str], Path]:
     return write
 
 
-def _of(told: list[dict[str, Any]], intent: str) -> dict[str, Any]:
-    return next(one for one in told if one["intent"] == intent)
-
-
 def test_every_example_that_ships_reaches_its_own_agent(kds_call: Run, workspace: Path) -> None:
     result = kds_call("prompts", "check", "--json")
     told = json.loads(result.out)["examples"]

@@ -20,7 +20,6 @@ from kds.testing.retrieval import (
     ndcg_at,
     read_retrieval,
     recall_at,
-    score_retrieval,
     tune,
 )
 
@@ -101,21 +100,6 @@ def test_recall_counts_the_first_and_ndcg_their_order() -> None:
     assert ndcg_at(list("xyzab"), frozenset("ab"), 5) < 0.6
     assert ndcg_at(list("abcde"), frozenset("abcdefgh"), 5) == pytest.approx(1.0)
     assert ndcg_at([], frozenset("a"), 5) == 0.0
-
-
-def test_the_report_has_the_keys_that_others_build_on() -> None:
-    report = score_retrieval([
-        _retrieved("a", _hit("a", None, 1.0), _hit("a", None, 0.9), category="1"),
-        _retrieved("b", _hit("a", None, 1.0), category="2", ms=9.0),
-        _retrieved("b"),
-    ])  # fmt: skip
-    keys = "queries recall_at_5 recall_at_10 ndcg_at_5 by_category ms_p50 ms_p95".split()
-    assert list(report) == keys
-    assert (report["recall_at_5"], report["ms_p50"], report["ms_p95"]) == (0.3333, 1.0, 9.0)
-    assert report["by_category"] == {
-        "1": {"queries": 1, "recall_at_5": 1.0, "recall_at_10": 1.0, "ndcg_at_5": 1.0},
-        "2": {"queries": 1, "recall_at_5": 0.0, "recall_at_10": 0.0, "ndcg_at_5": 0.0},
-    }
 
 
 def test_conversations_are_not_divided_between_the_halves_and_one_alone_by_its_questions() -> None:

@@ -66,10 +66,6 @@ class Tenant:
         contexts.journal("one").log(ContextEntry(clock.now, text, "PLAN"))
 
 
-def suppress_close(tenancy: Tenancy) -> Any:
-    return nullcontext(tenancy)
-
-
 @pytest.fixture
 def spoken(server: Server, clock: HandClock) -> Iterator[tuple[Tenant, Tenant]]:
     """Two tenants with something in every table."""
