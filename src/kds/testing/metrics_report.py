@@ -19,7 +19,6 @@ from kds.brain.memory.metrics import EMBEDDING, RECALL
 from kds.brain.memory.records import Metric
 from kds.brain.memory.window import SUMMARY, WINDOW
 from kds.query.session import SessionHits, session_hits
-from kds.router.intents.linear import ReliabilityBin, reliability
 
 HOURLY: Final = timedelta(days=2)
 """Up to this span figures are counted by the hour, beyond it by the day."""
@@ -107,14 +106,13 @@ class Corrections:
     """Which turns that were acted on were corrected by the next one of the conversation.
 
     ``judged`` turns were followed by another one within two hours. ``by_intent`` counts the
-    corrected ones; ``bins`` compare the confidence with how many were not corrected.
+    corrected ones.
     """
 
     judged: int
     corrected: int
     accuracy: float | None
     by_intent: Mapping[str, int]
-    bins: tuple[ReliabilityBin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,13 +324,11 @@ def rewrites_of(rows: Sequence[Mapping[str, Any]]) -> Rewrites | None:
 
 
 def _corrections(metrics: Sequence[Metric], corrections: Collection[str]) -> Corrections:
-    certain: list[float] = []
     right: list[bool] = []
     corrected = Counter[str]()
     for turn, following in _pairs(metrics):
         if turn.data.get("action") != "route" or turn.data.get("intent") in corrections:
             continue
-        certain.append(_number(turn.data.get("confidence")))
         right.append(following.data.get("intent") not in corrections)
         if not right[-1]:
             corrected[str(turn.data.get("intent"))] += 1
@@ -341,7 +337,6 @@ def _corrections(metrics: Sequence[Metric], corrections: Collection[str]) -> Cor
         corrected=corrected.total(),
         accuracy=share(right),
         by_intent=dict(corrected.most_common()),
-        bins=reliability(certain, right),
     )
 
 

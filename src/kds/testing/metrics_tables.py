@@ -74,18 +74,6 @@ def _of_turns(turns: Turns) -> Iterator[MetricsTable]:
         for intent, count in turns.intents.items()
     ]
     yield MetricsTable("intents", "Intents", ("intent", "turns", "share", "corrected"), intents)
-    if judged.bins:
-        yield MetricsTable(
-            "certainty",
-            "Confidence, and how often right",
-            ("confidence", "right", "turns"),
-            [
-                (percent(one.confidence), percent(one.accuracy), str(one.count))
-                for one in judged.bins
-            ],
-            f"{judged.judged} turns were judged by the next one: {judged.corrected} were "
-            "corrected. On the dashed line KDS is as certain as it is right.",
-        )
     rows = [
         (ACTIONS.get(action, action), str(count), percent(count / turns.count))
         for action, count in turns.actions.items()

@@ -13,7 +13,7 @@ from kds.api.measures import Spread
 from kds.service.errors import NotServedError
 from kds.testing.metrics_report import MetricsReport, Recalls, Turns, read_report
 from kds.testing.metrics_tables import ACTIONS, bucket_label, metrics_tables
-from kds.web.charts import Series, bars, columns, reliability
+from kds.web.charts import Series, bars, columns
 from kds.web.visit import Visit, download, get
 
 RANGES: Final = {1: "a day", 7: "a week", 30: "a month"}
@@ -70,15 +70,12 @@ def _of_turns(turns: Turns) -> dict[str, Markup]:
     words = turns.references
     done = [("resolved", (words.resolved,)), ("left alone", (words.left_alone,))]
     steps = {"all steps": turns.cpu_ms, **turns.stages_ms}
-    drawn = {
+    return {
         "intents": bars("Turns by intent", split, ("turns", "corrected")),
         "actions": bars("What was done", actions, ("turns",)),
         "references": bars("Words that point back", done, ("words",)),
         "latency": _times("CPU of a turn by step (ms)", steps),
     }
-    if bins := turns.corrections.bins:
-        drawn["certainty"] = reliability("Confidence against corrections", bins)
-    return drawn
 
 
 def _of_recalls(recalls: Recalls) -> dict[str, Markup]:

@@ -11,8 +11,6 @@ from typing import Final
 
 from markupsafe import Markup
 
-from kds.router.intents.linear import ReliabilityBin
-
 WIDE: Final = 960
 TALL: Final = 220
 NARROW: Final = 440
@@ -75,29 +73,6 @@ def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], names: Sequenc
     return _svg(title, NARROW, max(len(rows), 1) * ROW, parts) + _legend(names)
 
 
-def reliability(title: str, bins: Sequence[ReliabilityBin]) -> Markup:
-    """How often it was right (up) against how certain it was (to the right); larger: more turns."""
-    side, edge = 280, 24
-    room = side - LEFT - edge
-    parts = [
-        Markup('<line class="axis dashed" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(
-            LEFT, side - LEFT, side - edge, edge
-        )
-    ]
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x, y = LEFT + tick * room, side - LEFT - tick * room
-        parts.append(_line(LEFT, y, side - edge, y))
-        parts.append(_text(LEFT - 6, y + 4, f"{tick:.0%}", "end"))
-        parts.append(_text(x, side - LEFT + 16, f"{tick:.0%}", "middle"))
-    most = max((one.count for one in bins), default=1)
-    for one in bins:
-        said = f"certain {one.confidence:.0%}, right {one.accuracy:.0%}, {one.count} turns"
-        x, y = LEFT + one.confidence * room, side - LEFT - one.accuracy * room
-        parts.append(_circle(x, y, 3 + 5 * math.sqrt(one.count / most), said))
-    parts.append(_text(LEFT + room / 2, side - 8, "how certain", "middle"))
-    return _svg(title, side, side, parts, kind="square")
-
-
 def _legend(names: Sequence[str]) -> Markup:
     """What the colours mean, where there are several."""
     if len(names) < 2:
@@ -108,9 +83,9 @@ def _legend(names: Sequence[str]) -> Markup:
     return Markup('<ul class="legend">{}</ul>').format(Markup().join(items))
 
 
-def _svg(title: str, width: int, height: int, parts: Sequence[Markup], kind: str = "") -> Markup:
-    return Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}" class="{}">{}</svg>').format(
-        title, width, height, kind, Markup().join(parts)
+def _svg(title: str, width: int, height: int, parts: Sequence[Markup]) -> Markup:
+    return Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(
+        title, width, height, Markup().join(parts)
     )
 
 
@@ -127,12 +102,6 @@ def _rect(kind: str, x: float, y: float, width: float, height: float, said: str)
         '<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
         "<title>{}</title></rect>"
     ).format(kind, x, y, width, height, said)
-
-
-def _circle(x: float, y: float, radius: float, said: str) -> Markup:
-    return Markup(
-        '<circle class="c1" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}</title></circle>'
-    ).format(x, y, radius, said)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float) -> Markup:

@@ -9,6 +9,8 @@ from kds.router.step import Step
 
 PASSED = RuleTest(("Add a button",), "Make it red", ("Make the button red",), False, "a.yaml:3")
 FAILED = RuleTest(("Add a button",), "Hello", (), True, "a.yaml:4")
+
+
 def _expand(turn: Turn) -> Turn:
     expanded = turn.message.replace(" it ", " the button ") if turn.context else turn.message
     references = (Reference("it", 5, 7, "button", "mine", 1.0),) if turn.context else ()

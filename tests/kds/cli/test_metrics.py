@@ -1,4 +1,4 @@
-"""`kds metrics`: tables, JSON, a picture."""
+"""`kds metrics`: tables and JSON."""
 
 from pathlib import Path
 
@@ -50,11 +50,9 @@ def test_the_tables_say_what_was_measured(kds_call: Run, measured: Path) -> None
 def test_the_json_has_the_same_figures(kds_call: Run, measured: Path) -> None:
     found = data(kds_call("metrics", "--since", "24h", "--json"))
     corrections = found["turns"]["corrections"]
-    bins = corrections.pop("bins")
     assert corrections == {
         "judged": 2, "corrected": 1, "accuracy": 0.5, "by_intent": {"EXECUTE": 1},
     }  # fmt: skip
-    assert sum(one["count"] for one in bins) == 2
     assert set(found["turns"]["references"]) == {"resolved", "left_alone"}
     assert found["recalls"]["hit_rate"] == 0.5
     assert set(found["recalls"]["latency_ms"]) == {"p50", "p95", "p99"}

@@ -14,6 +14,8 @@ from kds.testing.example_files import SHOWN_PROBLEMS
 from kds.testing.intents import load_intents
 
 GOOD = '{"text": "Make it purple", "intent": "EXECUTE"}'
+
+
 def _file(folder: Path, *lines: str | bytes) -> Path:
     path = folder / "examples.jsonl"
     path.write_bytes(b"\n".join(x.encode() if isinstance(x, str) else x for x in lines))

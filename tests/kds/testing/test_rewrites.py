@@ -1,6 +1,5 @@
 """The measures on rewrites, on examples with a known outcome."""
 
-
 from kds.testing.rewrites import RewriteExample, Rewritten, rouge1_recall, score_rewrites
 
 KEYS = (
