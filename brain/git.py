@@ -141,13 +141,6 @@ def ignore_conversations(workspace: Workspace) -> None:
         raise ExposedError(message, where=str(path), hint=hint) from error
 
 
-def is_tracked(folder: Path, name: str) -> bool:
-    """Whether git has a file of the folder; False without git, and outside of a repository."""
-    with suppress(subprocess.TimeoutExpired):
-        return _git(folder, "ls-files", "--error-unmatch", "--", name)[0] == 0
-    return False
-
-
 def _asked(folder: Path, brain: Path, names: tuple[str, ...]) -> Exposure:
     """Ask the repository of ``folder``, in which ``brain`` is."""
     inside = "" if folder == brain else f"{brain.relative_to(folder).as_posix()}/"

@@ -165,13 +165,6 @@ class RewritingSettings(_Section):
     """Seconds to wait for a rewrite; then the rules have it."""
 
 
-class ConversationSettings(_Section):
-    """How a conversation begins."""
-
-    join: bool = False
-    """Whether a new one of an assistant goes on with what was said in the workspace before."""
-
-
 class HookSettings(_Section):
     """What the prompt hook adds to a prompt."""
 
@@ -221,7 +214,6 @@ class Settings(_Section):
     service: ServiceSettings = ServiceSettings()
     memory: MemorySettings = MemorySettings()
     recall: RecallOptions = RecallOptions()
-    conversation: ConversationSettings = ConversationSettings()
     hook: HookSettings = HookSettings()
     activation: ActivationSettings = ActivationSettings()
     references: ReferenceSettings = ReferenceSettings()

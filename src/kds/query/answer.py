@@ -59,13 +59,6 @@ class Models:
         self._lock = Lock()
         self._loaded: tuple[ModelSettings, BaseChatModel | None] | None = None
 
-    def label(self, settings: ModelSettings) -> str | None:
-        """Return what to call the model that is set; None when none is. Waits for nothing."""
-        loaded = self._loaded
-        if loaded is not None and loaded[0] == settings and loaded[1] is not None:
-            return model_label(loaded[1])
-        return _label(settings)
-
     def load(self, settings: ModelSettings) -> "BaseChatModel | None":
         """Return the model; None when none is set. Raises ModelError. May take seconds."""
         with self._lock:
@@ -97,7 +90,7 @@ class Answerer:
     @property
     def label(self) -> str | None:
         """What to call the model that is asked."""
-        return self.models.label(self.settings())
+        return model_name_of(self.settings())
 
     def summarizer(self) -> Summarizer | None:
         """What condenses conversations with the model; None without one."""
@@ -109,7 +102,7 @@ class Answerer:
         """Ask the model, and wait for it, but no longer than it has; never raises KdsError."""
         started = perf_counter()
         settings = self.settings()
-        label = self.models.label(settings)
+        label = model_name_of(settings)
         try:
             model = self.models.load(settings)
             if model is None:
@@ -144,7 +137,7 @@ def told(error: KdsError) -> str:
     return f"{error.message}; fix: {error.hint}" if error.hint else error.message
 
 
-def _label(settings: ModelSettings) -> str | None:
+def model_name_of(settings: ModelSettings) -> str | None:
     """The model's name as the settings have it, or the host that serves it."""
     name = settings.name or settings.base_url
     if name is None:

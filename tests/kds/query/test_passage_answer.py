@@ -13,7 +13,7 @@ from kds.api.parts import Parts
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
-from kds.query.answer import RETRIEVER, Answerer, Models
+from kds.query.answer import RETRIEVER, Answerer, Models, model_name_of
 from kds.query.service import QueryService
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
@@ -77,4 +77,4 @@ def test_neither_text_nor_citation_closes_the_frame_or_begins_a_passage(text: st
     ],
 )
 def test_a_model_has_a_name_before_it_is_loaded(settings: ModelSettings, label: str | None) -> None:
-    assert Models().label(settings) == label
+    assert model_name_of(settings) == label

@@ -149,7 +149,7 @@ async def hook(request: Request, served: Served) -> Response:
             history=read_transcript(call.transcript, prompt=call.prompt) if call.transcript else (),
             conversation=call.session,
             join=True,
-            inherit=goes_on(call.prompt) or chosen.conversation.join,
+            inherit=goes_on(call.prompt),
             log=not call.probe,
             rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
         )
