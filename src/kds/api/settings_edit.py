@@ -76,7 +76,11 @@ def with_values(text: str, section: str, values: Values) -> str:
     <BLANKLINE>
     """
     changed = _with_lines(text, section, values)
-    _check(text, changed, section, values)
+    listed = ", ".join(f"{key}: {_written(value)}" for key, value in values.items())
+    hint = f"write it by hand: under '{section}:' the lines {listed}"
+    _check_change(
+        text, changed, lambda old: old | {section: (old.get(section) or {}) | dict(values)}, hint
+    )
     return changed
 
 
@@ -95,7 +99,13 @@ def without_value(text: str, section: str, key: str) -> str:
     if any(line.strip() and not line.lstrip().startswith("#") for line in kept):
         kept = [lines[start], *kept]
     changed = "".join(f"{line}\n" for line in (*lines[:start], *kept, *lines[end:]))
-    _check_without(text, changed, section, key)
+
+    def without(old: dict[str, Any]) -> dict[str, Any]:
+        rest = {one: value for one, value in old[section].items() if one != key}
+        others = {one: value for one, value in old.items() if one != section}
+        return old | {section: rest} if rest else others
+
+    _check_change(text, changed, without, f"take '{key}' out of '{section}' by hand")
     return changed
 
 
@@ -152,31 +162,10 @@ def _set(body: list[str], key: str, value: str) -> None:
     body.append(f"{indents[0] if indents else _INDENT}{key}: {value}")
 
 
-def _check(before: str, after: str, section: str, values: Values) -> None:
-    """See that the values got there and nothing else changed."""
-    listed = ", ".join(f"{key}: {_written(value)}" for key, value in values.items())
-    hint = f"write it by hand: under '{section}:' the lines {listed}"
-
-    def wanted(old: dict[str, Any]) -> dict[str, Any]:
-        return old | {section: (old.get(section) or {}) | dict(values)}
-
-    _check_change(before, after, wanted, hint)
-
-
-def _check_without(before: str, after: str, section: str, key: str) -> None:
-    """See that the key went, and nothing else changed."""
-
-    def wanted(old: dict[str, Any]) -> dict[str, Any]:
-        rest = {one: value for one, value in old[section].items() if one != key}
-        others = {one: value for one, value in old.items() if one != section}
-        return old | {section: rest} if rest else others
-
-    _check_change(before, after, wanted, f"take '{key}' out of '{section}' by hand")
-
-
 def _check_change(
     before: str, after: str, wanted: Callable[[dict[str, Any]], dict[str, Any]], hint: str
 ) -> None:
+    """See that what is wanted got there, and nothing else changed."""
     try:
         as_wanted = (yaml.safe_load(after) or {}) == wanted(yaml.safe_load(before) or {})
     except (yaml.YAMLError, TypeError, AttributeError, KeyError):
