@@ -35,7 +35,6 @@ def test_figures_are_drawn_and_stand_in_tables(site: Site, visitor: Visitor) -> 
     page = visitor.get("/analytics?days=1").text
     for told in (
         "<title>EXECUTE: 1 corrected</title>",
-        "certain 60%, right 0%, 1 turns",
         '<td>left alone</td><td class="number">3</td>',
         '<td>token budget used</td><td class="number">50.0%</td>',
     ):
