@@ -1,74 +1,38 @@
-"""Progress of longer work: a spinner or a bar on a terminal's stderr, nothing in a pipe."""
+"""Progress of longer work: a line with a spinner on a terminal's stderr, nothing in a pipe."""
 
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
-from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kds.cli.terminal import drawn_on, spelt
 
 if TYPE_CHECKING:  # 50 ms of imports: only a terminal that waits for something pays
-    from rich.console import Console
     from rich.status import Status
 
 SLOW_S: Final = 0.5
 """Shorter waits need no explanation: 1 s is noticed (Nielsen, Usability Engineering, 1993)."""
-
-REDRAW_S: Final = 0.1
 
 Item = TypeVar("Item")
 
 
 @contextmanager
 def slow(what: str) -> Iterator[Callable[[], None]]:
-    """Show a spinner once the block has taken a while.
+    """Say what is being done once the block has taken a while.
 
     The function that is yielded ends it early, when the first piece of an answer arrives.
     """
-    if not _may_draw():
-        yield lambda: None
-        return
-    notice = _Notice(what)
-    timer = Timer(SLOW_S, notice.show)
-    timer.daemon = True
-    timer.start()
-
-    def end() -> None:
-        timer.cancel()
-        notice.end()
-
-    try:
-        yield end
-    finally:
-        end()
+    with _noticed(what) as notice:
+        yield notice.end
 
 
 @contextmanager
 def reported(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for work that reports what it does, how much is done, and of how much.
-
-    It is drawn by the reports, not by a thread: what is timed is not disturbed.
-    """
-    if not _may_draw():
-        yield lambda what, done, total: None
-        return
-    from rich.markup import escape
-    from rich.progress import Progress
-
-    with Progress(console=_console(), auto_refresh=False, transient=True) as bar:
-        task, drawn = bar.add_task(what, total=None), 0.0
-
-        def tell(what: str, done: int, total: int) -> None:
-            nonlocal drawn
-            due = monotonic() - drawn >= REDRAW_S
-            drawn = monotonic() if due else drawn
-            said = escape(spelt(what))  # may be the name of a file
-            bar.update(task, description=said, completed=done, total=total, refresh=due)
-
-        yield tell
+    """The same for work that reports what it does, how much is done, and of how much."""
+    with _noticed(what) as notice:
+        yield lambda what, done, total: notice.say(f"{what} {done:,}/{total:,}")
 
 
 def tracked(items: Iterable[Item], label: str, *, count: int | None = None) -> Iterator[Item]:
@@ -83,19 +47,30 @@ def tracked(items: Iterable[Item], label: str, *, count: int | None = None) -> I
 
 
 class _Notice:
-    """A spinner: shown by the thread of a timer, ended by the one that works."""
+    """A spinner and a text: shown by the thread of a timer, changed and ended by the worker."""
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, text: str) -> None:
+        self._text = text
         self._lock = Lock()
         self._over = False
         self._status: Status | None = None
 
     def show(self) -> None:
+        from rich.console import Console
+        from rich.markup import escape
+
         with self._lock:
             if not self._over:
-                self._status = _console().status(f"{self._what} ...")
+                console = Console(file=drawn_on(sys.stderr))
+                self._status = console.status(escape(f"{self._text} ..."))
                 self._status.start()
+
+    def say(self, text: str) -> None:
+        self._text = spelt(text)  # may be the name of a file
+        if self._status is not None:
+            from rich.markup import escape
+
+            self._status.update(escape(f"{self._text} ..."))
 
     def end(self) -> None:
         with self._lock:
@@ -104,11 +79,16 @@ class _Notice:
                 self._status.stop()
 
 
-def _may_draw() -> bool:
-    return sys.stderr is not None and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    return Console(file=drawn_on(sys.stderr))
+@contextmanager
+def _noticed(what: str) -> Iterator[_Notice]:
+    notice = _Notice(what)
+    drawn = sys.stderr is not None and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
+    timer = Timer(SLOW_S, notice.show)
+    timer.daemon = True
+    if drawn:
+        timer.start()
+    try:
+        yield notice
+    finally:
+        timer.cancel()
+        notice.end()

@@ -10,10 +10,10 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, TextIO, cast
 
-from kds.brain.clock import moment, utc_now
+from kds.brain.clock import moment
 
 Tone = Literal["label", "ok", "problem", "note", "intent", "sure", "unsure", "resolved"]
 
@@ -29,7 +29,6 @@ STYLES: Final[Mapping[Tone, str]] = {
 }
 """Tone -> style, in rich's words: the sixteen colours of the terminal's own theme."""
 
-_HOUR: Final = timedelta(hours=1)
 _UNSAFE: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
@@ -73,31 +72,14 @@ def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def shown(at: datetime | str) -> str:
-    """A moment: `3 min ago` on a terminal, ISO 8601 in a pipe. Other text is left as it is."""
+    """A moment: local and short on a terminal, ISO 8601 in a pipe. Other text is left as it is."""
     if isinstance(at, str):
         try:
             found = datetime.fromisoformat(at)
         except ValueError:
             return at
         at = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return ago(at, now=utc_now()) if for_people() else moment(at)
-
-
-def ago(at: datetime, *, now: datetime) -> str:
-    """Say when ``at`` was, in the local time of this machine.
-
-    >>> noon = datetime(2025, 11, 3, 12, 0).astimezone()
-    >>> ago(noon - timedelta(seconds=5), now=noon), ago(noon - timedelta(minutes=3), now=noon)
-    ('just now', '3 min ago')
-    >>> ago(noon - timedelta(hours=3), now=noon), ago(noon - timedelta(days=9), now=noon)
-    ('09:00', '25 Oct 2025 12:00')
-    """
-    local, age = at.astimezone(), now - at
-    if timedelta(0) <= age < _HOUR:
-        minutes = int(age.total_seconds()) // 60
-        return f"{minutes} min ago" if minutes else "just now"
-    same_day = local.date() == now.astimezone().date()
-    return f"{local:%H:%M}" if same_day else f"{local.day} {local:%b %Y %H:%M}"
+    return f"{at.astimezone():%Y-%m-%d %H:%M}" if for_people() else moment(at)
 
 
 def spelt(text: str, *, colours: bool = True) -> str:

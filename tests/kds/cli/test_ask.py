@@ -137,8 +137,7 @@ def test_a_model_does_not_get_at_the_terminal(model: FakeProvider, kds_call: Run
 
 
 CHAT = """I want to add a FAB button
-/prompt
-/sessions
+/context
 commit this
 no
 /nothing
@@ -162,7 +161,7 @@ def test_a_chat_with_a_model_through_a_pipe(model: FakeProvider, chat: Run) -> N
     model.play(Text("1. Add the button."))
     result = chat(CHAT)
     assert result.code == 0
-    assert result.out.startswith("1. Add the button.\n\n# Work planner")
+    assert result.out.startswith("1. Add the button.\n\n")
     assert "I want to add a FAB button" in result.out
     assert "Shall it commit or push the work?" in result.out
     assert "commit-handler was not started" in result.out

@@ -98,10 +98,9 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
             "exclude each other",
             "one of them",
         ),
-        (["profile", "set"], "nothing to set", "--role"),
-        (["profile", "set", "--prefer", "short"], "is not a preference", "KEY=VALUE"),
-        (["profile", "set", "--name", "Ada"], "there is no consent", "consent grant"),
-        (["profile", "clear", "--name", "Ada"], "options are for set", "profile set"),
+        (["profile", "set"], "needs one at least", "role="),
+        (["profile", "set", "name=Ada"], "there is no consent", "consent grant"),
+        (["profile", "clear", "name=Ada"], "KEY=VALUE is for set", "profile set"),
         (["consent", "grnat"], "'grnat' is not one of", "did you mean 'grant'?"),
         (["consent", "grant", "--for", " "], "consent needs a purpose", "what the profile is for"),
     ],
@@ -272,10 +271,10 @@ def test_the_profile_needs_consent_and_every_use_is_logged(kds_call: Run, worksp
     assert "there is no consent" in kds_call("memory", "profile", "show").out
     granted = data(kds_call("memory", "consent", "grant", "--for", "my stack", "--json"))
     assert (granted["given"], granted["purpose"]) == (True, "my stack")
-    arguments = ("--name", "Ada", "--language", "go", "--prefer", "tests=pytest")
+    arguments = ("name=Ada", "languages=go", "tests=pytest")
     saved = data(kds_call("memory", "profile", "set", *arguments, "--json"))["profile"]
     assert (saved["name"], saved["languages"]) == ("Ada", ["go"])
-    changed = kds_call("memory", "profile", "set", "--prefer", "tests=", "--about", PURPLE)
+    changed = kds_call("memory", "profile", "set", "tests=", f"about={PURPLE}")
     assert PURPLE in changed.out
     assert "pytest" not in changed.out
     shown = data(kds_call("memory", "profile", "show", "--json"))["profile"]
@@ -292,13 +291,13 @@ def test_revoking_wipes_the_profile_from_the_disk(
     kds_call: Run, workspace: Path, memory_file: Path
 ) -> None:
     kds_call("memory", "consent", "grant")
-    kds_call("memory", "profile", "set", "--about", PURPLE)
+    kds_call("memory", "profile", "set", f"about={PURPLE}")
     assert "nothing is kept about you; revoked" in kds_call("memory", "consent", "revoke").out
     for file in (workspace / "kds-brain").rglob("*"):
         if file.is_file():
             assert PURPLE.encode() not in file.read_bytes()
     kds_call("memory", "consent", "grant")
-    kds_call("memory", "profile", "set", "--name", "Ada")
+    kds_call("memory", "profile", "set", "name=Ada")
     assert data(kds_call("memory", "profile", "clear", "--json")) == {"cleared": True}
     assert kds_call("memory", "profile", "show").out == "the profile is empty\n"
     assert data(kds_call("memory", "consent", "show", "--json"))["given"]

@@ -552,41 +552,27 @@ def _print(found: Consent, events: Sequence[ConsentEvent]) -> None:
 
 @command(
     "kds memory profile show",
-    "kds memory profile set --name Ada --role 'backend developer'",
-    "kds memory profile set --language python --prefer tests=pytest --prefer answers=short",
+    "kds memory profile set name=Ada role='backend developer' languages=go,python",
+    "kds memory profile set tests=pytest answers= about='I maintain the billing service.'",
     "kds memory profile clear",
     of=memory,
 )
 @click.argument("action", type=click.Choice(["show", "set", "clear"]), default="show")
-@option("--name TEXT", "What to call you.")
-@option("--role TEXT", "What you do.")
-@option("--language TEXT", "Languages you work in; those given replace those before.",
-        to="languages", multiple=True)  # fmt: skip
-@option("--framework TEXT", "Frameworks you work with; those given replace those before.",
-        to="frameworks", multiple=True)  # fmt: skip
-@option("--style TEXT", "How answers are to be written.")
-@option("--goals TEXT", "What you are working towards.")
-@option("--domain TEXT", "What your software is about.")
-@option("--constraints TEXT", "What always holds, such as 'Python 3.11'.")
-@option("--prefer KEY=VALUE", "A preference; `KEY=` takes it out.", to="preferences", multiple=True)
-@option("--about TEXT", "Anything else, in your words.")
+@click.argument("pairs", metavar="[KEY=VALUE]...", nargs=-1)
 @common_options
 def profile(
-    *, action: Literal["show", "set", "clear"], preferences: tuple[str, ...], workspace: Workspace,
-    **given: Any,
-) -> None:  # fmt: skip
+    *, action: Literal["show", "set", "clear"], pairs: tuple[str, ...], workspace: Workspace
+) -> None:
     """Show, set or clear what KDS remembers about you; it needs your consent.
 
-    `set` changes what is given and keeps the rest; an empty text takes a field out. Every use,
-    `show` too, goes into the audit log. `clear` keeps the consent; to wipe the bytes of the
-    profile, revoke it.
+    Keys of `set` are name, role, languages and frameworks (with commas), style, goals, domain,
+    constraints and about; any other key is a preference. `KEY=` takes one out, the rest stays.
+    Every use, `show` too, goes into the audit log. `clear` keeps the consent; to wipe the bytes of
+    the profile, revoke it.
     """
-    change = {name: value for name, value in given.items() if value not in (None, ())}
-    pairs = dict(map(_preference, preferences))
-    if (change or pairs) and action != "set":
-        raise Refusal(f"options are for set, not {action}", "kds memory profile set ...")
-    if action == "set" and not change and not pairs:
-        raise Refusal("nothing to set", "such as --role 'backend developer'; see --help")
+    if bool(pairs) != (action == "set"):
+        hint = "kds memory profile set role='backend developer'; see --help"
+        raise Refusal("KEY=VALUE is for set, which needs one at least", hint)
     with looking(MemoryPlace.of(workspace)) as store:
         if action == "clear":
             granted = store is not None and store.profile.consent().given
@@ -598,36 +584,36 @@ def profile(
         if action == "set":
             if store is None or found is None:
                 raise Refusal(NO_CONSENT, GRANT_HINT)
-            found = _saved(store, found, change, pairs, workspace)
+            found = store.profile.save(_changed(found, pairs))
+            _embed(store, workspace)
     kept = None if found is None else fields(found, _PROFILE)
     say({"consent": found is not None, "profile": kept}, lambda: _print_profile(kept))
 
 
-def _saved(
-    store: MemoryStore, before: Profile, change: Mapping[str, Any], pairs: Mapping[str, str],
-    workspace: Workspace,
-) -> Profile:  # fmt: skip
-    """Change the profile, and embed it where there is an embedding model."""
-    merged = {key: value for key, value in {**before.preferences, **pairs}.items() if value}
-    lists = {
-        name: tuple(filter(str.strip, one))
-        for name, one in change.items()
-        if isinstance(one, tuple)
-    }
-    saved = store.profile.save(replace(before, **{**change, **lists, "preferences": merged}))
+def _changed(before: Profile, pairs: Iterable[str]) -> Profile:
+    change: dict[str, Any] = {}
+    preferences = dict(before.preferences)
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key or key == "preferences":
+            raise Refusal(f"'{pair}' is not KEY=VALUE", "such as role='backend developer'")
+        if key in ("languages", "frameworks"):
+            change[key] = tuple(filter(None, map(str.strip, value.split(","))))
+        elif key in _PROFILE.split():
+            change[key] = value
+        else:
+            preferences[key] = value
+    kept = {key: value for key, value in preferences.items() if value}
+    return replace(before, **change, preferences=kept)
+
+
+def _embed(store: MemoryStore, workspace: Workspace) -> None:
+    """Make the vectors of the profile, where there is an embedding model."""
     if model := model_name(load_settings(workspace).recall.embeddings):
         try:
             store.profile.embed(load_embedder(model))
         except Exception as error:  # noqa: BLE001  # the user's model may raise anything
             complain(f"the profile is saved and found by its words only: {error}")
-    return saved
-
-
-def _preference(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise Refusal(f"'{text}' is not a preference", "write KEY=VALUE, such as tests=pytest")
-    return key.strip(), value.strip()
 
 
 def _print_profile(kept: Mapping[str, Any] | None) -> None:

@@ -15,7 +15,7 @@ from kds.api.rule_tests import describe_outcome
 from kds.brain.errors import DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group
-from kds.cli.guard import TESTS_FAILED, Refusal, complain, problem_rows
+from kds.cli.guard import TESTS_FAILED, complain, problem_rows
 from kds.cli.options import common_options, open_router, workspace_option
 from kds.cli.output import fields, print_table, say
 from kds.cli.progress import slow
@@ -61,15 +61,13 @@ def new(*, name: str, workspace: Workspace) -> None:
 @command(
     "kds prompts show code-executor",
     "kds prompts show PLAN --json",
-    "kds prompts show code-executor --examples",
     "kds prompts show code-executor --render",
     of=prompts,
 )
 @click.argument("name")
-@flag("--examples", "Print the file of its examples instead.")
 @flag("--render", "Render it with sample inputs.")
 @common_options
-def show(*, name: str, examples: bool, render: bool, workspace: Workspace) -> None:
+def show(*, name: str, render: bool, workspace: Workspace) -> None:
     """Print the file of the prompt NAME, or of the agent of an intent, as it is.
 
     With --json: what it does, which messages reach it, and which agents may go on after it. The
@@ -81,18 +79,13 @@ def show(*, name: str, examples: bool, render: bool, workspace: Workspace) -> No
         text = library.render(prompt, _sample(library, prompt))
         say({"prompt": prompt.name, "text": text}, text)
         return
-    path = prompt.path
-    if examples:
-        if prompt.more is None:
-            raise Refusal(f"{prompt.name} has no file of examples", "leave out --examples")
-        path = Path(prompt.more.path)
-    elif prompt.more is not None and not asked_json():
-        complain(f"its examples are in {prompt.more.path}; --examples prints them")
+    if prompt.more is not None and not asked_json():
+        complain(f"its examples are in {prompt.more.path}")
     card = {**_summary(prompt), "tools": list(prompt.tools), "patterns": [
         {"pattern": one.source, "weight": one.weight, "exact": one.exact}
         for one in prompt.patterns
     ]}  # fmt: skip
-    say(card, lambda: click.echo(path.read_text(encoding="utf-8"), nl=False))
+    say(card, lambda: click.echo(prompt.path.read_text(encoding="utf-8"), nl=False))
 
 
 @command("kds prompts check", "kds prompts check --json", "kds prompts check --lint", of=prompts)

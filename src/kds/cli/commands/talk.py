@@ -30,7 +30,6 @@ from kds.cli.output import (
     print_entries,
     print_json,
     print_line,
-    print_sessions,
     print_steps,
     print_turn,
 )
@@ -45,13 +44,10 @@ NO_ANSWER: Final = 3
 WAITING: Final = "waiting for the answer"
 PROMPT: Final = "kds> "
 ENDS: Final = ("/quit", "/exit")
-SHOWN_SESSIONS: Final = 10
 
 HELP: Final = """\
 /why       what each step did with the last turn
-/prompt    the prompt of its agent
 /context   what the router remembers
-/sessions  conversations that are remembered; `kds chat --session NAME` resumes one
 /clear     forget the context, and what was under way; names what stays
 /quit      leave; Ctrl-C halts a running answer"""
 
@@ -163,8 +159,8 @@ def chat(
 
     MESSAGE, where there is one, is said first; it may be several words.
 
-    /why, /prompt, /context, /sessions, /clear, /help and /quit are commands; all else is a
-    message. Ctrl-C halts a running answer.
+    /why, /context, /clear, /help and /quit are commands; all else is a message. Ctrl-C halts a
+    running answer.
     """
     with slow(LOADING):
         opened = kds.Session.open(
@@ -196,9 +192,7 @@ class _Chat:
         self.last: Answer | None = None
         self.commands: Mapping[str, Callable[[], None]] = {
             "/why": self.why,
-            "/prompt": self.prompt,
             "/context": self.context,
-            "/sessions": self.sessions,
             "/clear": self.clear,
             "/help": lambda: click.echo(HELP),
         }
@@ -246,16 +240,9 @@ class _Chat:
         else:
             print_steps(self.last.turn)
 
-    def prompt(self) -> None:
-        prompt = self.last.turn.prompt if self.last else ""
-        click.echo(prompt or "nothing was routed yet")
-
     def context(self) -> None:
         conversations = self.session.conversations
         print_entries(conversations.journal(self.session.conversation).load().entries)
-
-    def sessions(self) -> None:
-        print_sessions(self.session.memory.sessions()[:SHOWN_SESSIONS])
 
     def clear(self) -> None:
         memory = self.session.memory
