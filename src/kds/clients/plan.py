@@ -1,16 +1,13 @@
 """What `kds init` is to change in a project: planned as a whole before anything is written."""
 
-import os
 import shlex
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
 from kds.clients.apply import InitRecord, PlannedFile, ignored_lines
 from kds.clients.generated import (
-    FRONT_DOOR,
     cursor_rule,
     standing_words,
     state_of,
@@ -144,32 +141,6 @@ def has_server(project: Project, client: Client) -> bool:
     return False
 
 
-def claude_has_own_hook(project: Project) -> str | None:
-    """Why Claude Code runs our hook without one in the project, or None. Raises ConfigError.
-
-    Claude Code runs the hooks of all its settings and plugins, even when two are the same (tried
-    with 2.1.197); a message would be routed, and remembered, twice.
-    """
-    user = claude_home() / "settings.json"
-    for path in (user, project.folder / CLAUDE_SETTINGS, project.folder / CLAUDE_LOCAL):
-        text = read_project_text(path)
-        if not text:
-            continue
-        settings = SettingsFile(str(path), text)
-        if path == user and settings.hooks():
-            return f"{path} has one for all projects"
-        plugins = settings.root().find(("enabledPlugins",))
-        for part in plugins.parts if plugins else ():
-            if str(part.key).startswith(f"{FRONT_DOOR}@") and part.node.scalar is True:
-                return f"the plugin {part.key} brings it"
-    return None
-
-
-def claude_home() -> Path:
-    """Claude Code's folder of user settings, as its documentation names it."""
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-
-
 def _server_files(client: Client, usual: str) -> tuple[str, ...]:
     if client == "opencode":
         return OPENCODE_CONFIGS
@@ -207,10 +178,7 @@ class Plan:
         """The clients that share a hook find it in as few files as possible, and no others."""
         if not SHARING & self.wish.hook:
             return
-        reason = claude_has_own_hook(self.project)
-        if reason is not None:
-            self.notes.append(f"no hook for Claude Code in the project: {reason}")
-        targets = self._shared_targets(claude=reason is None)
+        targets = self._shared_targets()
         for name in self.project.hook_files():
             if name in (*targets, *OWN_HOOK_FILES):
                 continue
@@ -221,7 +189,7 @@ class Plan:
         for name in targets:
             self._plan_hook(HookPlace(name, "copilot" if name == COPILOT_HOOKS else "claude"))
 
-    def _shared_targets(self, *, claude: bool) -> tuple[str, ...]:
+    def _shared_targets(self) -> tuple[str, ...]:
         """The files for the hook of the clients that read that of Claude Code.
 
         VS Code does so only if its user turned that on (`chat.useClaudeHooks`); it gets a second
@@ -230,8 +198,8 @@ class Plan:
         readers = SHARING & self.wish.hook
         files = (CLAUDE_SETTINGS, CLAUDE_LOCAL)
         held = any(self._settings(name).hooks() for name in files)
-        if not claude or ("claude" not in readers and not held):
-            return (COPILOT_HOOKS,) if readers - {"claude"} else ()
+        if "claude" not in readers and not held:
+            return (COPILOT_HOOKS,)
         first = CLAUDE_SETTINGS if self.programs.shared else CLAUDE_LOCAL
         for_vscode = "vscode" in {*self.wish.clients, *self.record.clients}
         return (first, COPILOT_HOOKS) if for_vscode else (first,)
