@@ -28,9 +28,9 @@ own_option = flag("--own", "In your own file, for every workspace; `model` is on
 @common_options
 @click.pass_context
 def config(ctx: click.Context, *, workspace: Path | None) -> None:
-    """Show every setting, its value, and where that comes from; change one.
+    """Show every setting with its value and source, or change one.
 
-    A variable of the environment overrides the file of the workspace, which overrides your own.
+    Environment variables override the file of the workspace, which overrides your own.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -80,7 +80,7 @@ def set_(*, key: str, value: str, own: bool, workspace: Workspace) -> None:
 @own_option
 @workspace_option
 def unset(*, key: str, own: bool, workspace: Workspace) -> None:
-    """Take the setting KEY out of the settings file."""
+    """Remove the setting KEY from the settings file."""
     unset_setting(workspace, key, own=own)
     _tell(workspace, key)
 

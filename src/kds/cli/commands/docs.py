@@ -232,7 +232,7 @@ def _print_hits(found: DocumentRecall, *, why: bool) -> None:
 @click.argument("names", metavar="DOC...", nargs=-1, required=True)
 @common_options
 def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
-    """Remove documents from the store, down to their bytes; their files stay."""
+    """Remove documents from the store and wipe their bytes; the files themselves stay."""
     with looking(DocumentPlace.of(workspace)) as store, slow("wiping them from the store"):
         if store is None:
             raise Refusal(NOTHING, "add some: kds docs add PATH")

@@ -67,10 +67,10 @@ def list_(*, workspace: Workspace) -> None:
 def teach(
     *, message: str, intent: str | None, means: str | None, force: bool, workspace: Workspace
 ) -> None:
-    """Let MESSAGE have INTENT from now on, whatever ships; or a description mean a THING.
+    """Teach that MESSAGE has INTENT, or that a description means a THING.
 
-    Messages like it follow. Refused when you taught it as another intent. Secrets in it are marked
-    before anything is stored.
+    It overrides what ships, and applies to similar messages. Refused if you taught MESSAGE with
+    another intent before. Secrets are replaced by marks before anything is stored.
 
     A description ('the button') counts in conversations that have mentioned the thing.
     """

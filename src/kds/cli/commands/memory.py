@@ -1,7 +1,7 @@
 """`kds memory`: the sessions that are remembered; how much there is, and its upkeep."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -120,7 +120,7 @@ def search(
     *, words: tuple[str, ...], name: str | None, limit: int, budget: int | None, explain: bool,
     embeddings: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
-    """Find what was said about QUERY, in the words and names of it, and by meaning.
+    """Search past conversations by words, identifiers and meaning.
 
     The service makes the vectors for that, and `kds memory check --backfill`.
     """
@@ -276,7 +276,7 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         to="documents", multiple=True)  # fmt: skip
 @common_options
 def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Workspace) -> None:
-    """Give SESSION the TITLE; no later message changes it."""
+    """Rename SESSION; later messages do not change its title."""
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name)
         assert store is not None  # or find_session would have refused
@@ -291,9 +291,9 @@ def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Work
 @yes_option
 @common_options
 def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
-    """Delete sessions with all they hold, down to their bytes on disk.
+    """Delete sessions and everything in them, and wipe their bytes on disk.
 
-    Without --yes it only says what would go. Only an export brings a session back.
+    Without --yes it only shows what would be deleted. Only an export brings a session back.
     """
     with looking(MemoryPlace.of(workspace)) as store:
         sessions = tuple(dict.fromkeys(find_session(store, name) for name in names))
@@ -311,9 +311,9 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
 @yes_option
 @common_options
 def cleanup(*, age: str, yes: bool, workspace: Workspace) -> None:
-    """Delete the sessions that were not used for a while.
+    """Delete sessions that have not been used for a while.
 
-    Without --yes it only says what would go.
+    Without --yes it only shows what would be deleted.
     """
     span = read_span(age)
     with looking(MemoryPlace.of(workspace)) as store, slow("looking for old sessions"):
@@ -426,7 +426,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
 def check(
     *, rebuild: bool, backfill: bool, off: bool, embeddings: str | None, workspace: Workspace
 ) -> int:
-    """Examine memory and documents, and say what they hold; exit code 1 when something is wrong.
+    """Check memory and documents, and show what they hold; exit code 1 when something is wrong.
 
     With another embedding model than before, the old vectors serve until the new ones are
     complete.

@@ -32,7 +32,7 @@ SHOWN_STRAYS: Final = 3
 
 @group("kds prompts list", "kds prompts check")
 def prompts() -> None:
-    """List, show, begin or check the prompt files, your own included."""
+    """List, show, create or check prompt files, your own included."""
 
 
 @command("kds prompts list --json", of=prompts, name="list")
@@ -51,7 +51,7 @@ def list_(*, workspace: Workspace) -> None:
 @click.argument("name")
 @workspace_option
 def new(*, name: str, workspace: Workspace) -> None:
-    """Begin an agent of your own: a prompt file that passes `kds prompts check`, to fill in.
+    """Create a prompt file for an agent of your own; it passes `kds prompts check` as it is.
 
     NAME is lower case words joined by -. Its intent is called like it: DEPLOY_RUNNER.
     """
@@ -200,7 +200,7 @@ def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
 
 @group("kds rules list", "kds rules check")
 def rules() -> None:
-    """List, begin or check the reference rules, your own in kds-brain/rules/ included."""
+    """List, create or check reference rules, including your own in kds-brain/rules/."""
 
 
 @command("kds rules list --json", of=rules, name="list")
@@ -219,7 +219,7 @@ def list_rules(*, workspace: Workspace) -> None:
 @click.argument("name")
 @workspace_option
 def new_rule(*, name: str, workspace: Workspace) -> None:
-    """Begin a rule of your own: a file that passes `kds rules check`, to fill in.
+    """Create a file for a rule of your own; it passes `kds rules check` as it is.
 
     NAME is lower case words joined by -; the file is kds-brain/rules/NAME.yaml.
     """

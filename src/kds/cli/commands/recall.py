@@ -393,7 +393,7 @@ def forget(
 ) -> None:  # fmt: skip
     """Delete sessions of assistants, down to their bytes; no import brings them back.
 
-    The clients' own files are left alone. Without --yes it only says what would go.
+    The clients' own files are left alone. Without --yes it only shows what would be deleted.
     """
     if not (client or project or before or session):
         raise Refusal("say which sessions to forget", "--project, --client, --before or --session")

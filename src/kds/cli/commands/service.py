@@ -205,9 +205,9 @@ def logs(*, count: int, workspace: Workspace) -> None:
 @flag("--no-open", "Print the link; open no browser.")
 @common_options
 def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
-    """Open the web page of this workspace: chat, and a look at all that KDS knows.
+    """Open the web page of this workspace: chat, and everything that KDS knows.
 
-    The service is started unless it runs. The link works once, within a few minutes, on this
+    Starts the service if it is not running. The link works once, within a few minutes, on this
     machine only; from elsewhere forward the port (`ssh -L`).
     """
     with slow("waiting for the service to load"):
@@ -273,7 +273,7 @@ def serve(
 ) -> int:  # fmt: skip
     """Keep routers warm, and answer over a unix socket in your runtime folder.
 
-    One service serves all your workspaces. Prompts and rules are read anew when they change. Exit
+    One service serves all your workspaces. Prompts and rules are reloaded when they change. Exit
     code 3: another process is your service already.
     """
     wanted: tuple[Path | None, ...] = folders or (() if background else (None,))

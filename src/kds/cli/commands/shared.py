@@ -39,17 +39,17 @@ organisation_option = option(
 More: kds help operations""",
 )
 def database() -> None:
-    """Make and examine the PostgreSQL database that you named."""
+    """Set up and check the PostgreSQL database that KDS_DATABASE names."""
 
 
 @command("kds db upgrade", "kds db upgrade --check", of=database)
 @flag("--check", "Only tell; exit code 1 when there is something to do.", to="only_check")
 @common_options
 def upgrade(*, only_check: bool, workspace: Workspace) -> int:
-    """Make the tables on the server, or bring them to what this KDS needs.
+    """Create the tables on the server, or upgrade them to this version of KDS.
 
-    Services of the version before go on working meanwhile; several upgrades at once wait for one
-    another.
+    Services of the previous version keep working meanwhile; concurrent upgrades wait for each
+    other.
     """
     with _opened(workspace) as (named, server), slow("upgrading the database"):
         if only_check:
@@ -69,7 +69,7 @@ def upgrade(*, only_check: bool, workspace: Workspace) -> int:
 @command("kds db check --json", of=database)
 @common_options
 def check(*, workspace: Workspace) -> int:
-    """Examine the server, the role, the tables and what you have there; change nothing.
+    """Check the server, the role, the tables and your data; change nothing.
 
     Exit code 1 when something is wrong; a role with too many rights is only a warning.
     """
@@ -112,7 +112,7 @@ def _problems(named: SharedDatabase) -> Iterator[str]:
     "kds team add ann", "kds team list", "kds team remove ann", closing="More: kds help operations"
 )
 def team() -> None:
-    """Say who may use a shared service: tokens, and what was done with them.
+    """Manage access to a shared service: its tokens and their audit log.
 
     They are kept in the database that KDS_DATABASE names.
     """
@@ -127,7 +127,7 @@ def team() -> None:
 def add(
     *, person: str, organisation: str | None, admin: bool, days: int | None, workspace: Workspace
 ) -> None:
-    """Make a token for PERSON, and print it: it is shown this once."""
+    """Create a token for PERSON and print it; it is shown only once."""
     with _team(workspace, organisation) as (found, name):
         token = found.make_token(name, person, "admin" if admin else "member", days=days)
     say({"organisation": name, "person": person, "token": token}, token)
@@ -139,7 +139,7 @@ def add(
 @organisation_option
 @common_options
 def list_(*, audit: bool, limit: int, organisation: str | None, workspace: Workspace) -> None:
-    """List the tokens of an organisation, those that ended too."""
+    """List the tokens of an organisation, including those that have ended."""
     with _team(workspace, organisation) as (found, name):
         entries = found.audit(name, limit=limit) if audit else ()
         tokens = () if audit else found.tokens(name)

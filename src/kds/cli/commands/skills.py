@@ -43,7 +43,7 @@ def _open(workspace: Workspace) -> Activator:
 )
 @common_options
 def list_(*, client: str | None, workspace: Workspace) -> None:
-    """List what the project and you have, where it lies, and what its listing costs a request."""
+    """List skills, agents, commands and prompt files, and the tokens that their listing costs."""
     if client not in (None, *READS):
         raise Refusal(f"unknown client '{client}'", f"one of {', '.join(READS)}")
     found = discover(workspace.root, Path.home())
@@ -86,7 +86,7 @@ def explain(*, words: tuple[str, ...], workspace: Workspace) -> None:
 def check(*, form: str, workspace: Workspace) -> int:
     """Find near-duplicates, descriptions that say too little or too much, and what is never found.
 
-    Exit code 1 when there is something to mend.
+    Exit code 1 when something needs fixing.
     """
     activator = _open(workspace)
     with slow("comparing descriptions"):
@@ -99,7 +99,7 @@ def check(*, form: str, workspace: Workspace) -> int:
             click.echo(f"::warning file={_place(one, workspace.root)}::{text}")
     else:
         texts = [f"{one.where}: {one.message}\n  fix: {one.hint}" for one in found]
-        count = f"{len(activator.entries)} entries, {len(found)} to mend"
+        count = f"{len(activator.entries)} entries, {len(found)} to fix"
         findings = [asdict(one) for one in found]
         told = {"entries": len(activator.entries), "findings": findings}
         say(told, "\n".join([*texts, count]))

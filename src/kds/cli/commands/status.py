@@ -170,7 +170,7 @@ true}` in kds-brain/settings.yaml. Measurements are kept for 30 days."""
 @json_option
 @workspace_option
 def metrics(*, since: str, workspace: Workspace) -> None:
-    """Print KDS's own numbers: turns, corrections, recalls, hits, times.
+    """Print KDS's own metrics: turns, corrections, recalls, hits, times.
 
     What each figure means: `kds help memory-cli`.
     """
