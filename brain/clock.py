@@ -1,13 +1,7 @@
-"""Time as a dependency: code that needs the time is handed a clock. And where it goes: spans.
-
-What works in stages opens a span for each (`span`); what wants to measure them sets WATCH.
-"""
+"""Time as a dependency: code that needs the time is handed a clock."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Final
 
 Clock = Callable[[], datetime]
 """Returns the present moment as an aware datetime in UTC."""
@@ -47,18 +41,3 @@ def minute(at: datetime) -> str:
     '2025-11-03 09:05 UTC'
     """
     return f"{at:%Y-%m-%d %H:%M} UTC"
-
-
-Watch = Callable[[str], AbstractContextManager[object]]
-"""Is told the name of a stage, and gives what is open as long as it lasts."""
-
-WATCH: Final[ContextVar[Watch]] = ContextVar("kds-watch", default=lambda stage: nullcontext())
-
-
-def span(stage: str) -> AbstractContextManager[object]:
-    """Open a stage of the call that is being made.
-
-    >>> with span("resolve"):
-    ...     pass
-    """
-    return WATCH.get()(stage)

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from time import process_time
 
-from kds.brain.clock import span
 from kds.brain.errors import PipelineError
 from kds.brain.turn import StepRecord, Turn
 from kds.router.pattern import one_turn
@@ -38,8 +37,7 @@ class Pipeline:
 
 def _run(step: Step, turn: Turn) -> Turn:
     started = process_time()
-    with span(step.name):
-        after = step.run(turn)
+    after = step.run(turn)
     cpu_ms = (process_time() - started) * 1000.0
     record = StepRecord(step.name, after.notes, cpu_ms)
     return replace(after, notes=(), records=(*after.records, record))

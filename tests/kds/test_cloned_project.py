@@ -18,7 +18,7 @@ from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import DocumentCache
 from kds.clients.doctor import make_private
 from kds.forget import forget
-from kds.hooks.trouble import note
+from kds.hooks.log import note
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no named pipes")
 

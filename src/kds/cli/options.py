@@ -22,7 +22,7 @@ from kds.cli.command import JSON, option
 from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
-from kds.service.desk import LOADING, Desk
+from kds.service.router_client import LOADING, RouterClient
 
 if TYPE_CHECKING:  # 0.2 s of imports: a warm `kds route` opens no store
     from kds.brain.passages.store import Embedder, PassageStore, Place
@@ -152,9 +152,9 @@ def route_message(
     in this terminal. Without a service, one is started for the next call once this one is
     answered, if it ``may_start``: not in a folder that is to stay without a workspace.
     """
-    desk = Desk(workspace, tell=complain, watch=slow)
+    client = RouterClient(workspace, tell=complain, watch=slow)
     kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
-    turn = desk.route(
+    turn = client.route(
         message,
         conversation=context,
         origin=terminal_origin(kind),
@@ -165,7 +165,7 @@ def route_message(
     for note in dict.fromkeys(turn.why):
         if note.startswith(WARNING):  # of the context: a line that cannot be read
             complain(note.removeprefix(WARNING))
-    if desk.alone and may_start and (log or workspace.brain.is_dir()):
+    if client.alone and may_start and (log or workspace.brain.is_dir()):
         start_afterwards(workspace)
     return turn
 
@@ -181,7 +181,7 @@ def start_afterwards(workspace: Workspace) -> None:
 def start_now(workspace: Workspace) -> None:
     """Start the service of ``workspace`` in the background, unless the user has it otherwise."""
     try:
-        start_service(str(workspace.root), str(workspace.brain))
+        start_service(str(workspace.root))
     except OSError as error:
         complain(f"the service was not started: {error.strerror or error}")
 

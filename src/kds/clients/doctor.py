@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from kds.brain.clock import moment, utc_now
+from kds.brain.clock import utc_now
 from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import ConfigError, KdsError
 from kds.brain.git import CONVERSATION, DOCUMENT_FILES, exposure, ignore_conversations
@@ -306,13 +306,13 @@ def _has_context(output: bytes) -> bool:
 def _hook_log(project: Project) -> Seen:
     since = utc_now() - RECENT
     log = read_hook_log(project.workspace.brain)
-    recent = [(one.at, one.reason) for one in log if one.at and one.at >= since]
+    recent = [(at, why) for at, why in log if at and datetime.fromisoformat(at) >= since]
     if not recent:
         yield "ok", "no trouble within a day", None
         return
     times = "once" if len(recent) == 1 else f"{len(recent)} times"
     at, reason = recent[-1]
-    found = f"the hook had to let prompts pass {times} within a day; last at {moment(at)}: {reason}"
+    found = f"the hook had to let prompts pass {times} within a day; last at {at}: {reason}"
     yield "note", found, "kds service status"
 
 

@@ -16,7 +16,41 @@ from kds.brain.errors import KdsError
 from kds.brain.message import one_line, well_formed
 from kds.brain.settings import HookMode
 from kds.brain.turn import Turn
-from kds.hooks.prompt import EVENTS, OWN_LINE, is_for_routing
+
+EVENTS: Final = {
+    "userpromptsubmit": "prompt",
+    "userpromptsubmitted": "prompt",
+    "beforeagent": "prompt",
+    "beforesubmitprompt": "prompt",
+    "sessionstart": "start",
+}
+"""The clients' names for the events that KDS knows, in lower case."""
+
+OWN_LINE: Final = 'KDS: "'
+OWN_LINES: Final = (OWN_LINE, "KDS: the ")
+"""How every line begins that KDS adds to a conversation."""
+
+MEMORY_NOTE: Final = "#memory"
+"""How a note to the client's own memory begins; other words behind a `#` are headings, files and
+issues."""
+
+NOT_TYPED: Final = (
+    "<task-notification",
+    "<agent-message",
+    "<cross-session-message",
+    "<teammate-message",
+    "Another Claude session sent a message:",
+)
+"""How prompts begin that Claude Code hands to the hook although nobody has typed them. Its input
+has no field that says so (anthropics/claude-code issue 94675)."""
+
+_ENTRANCES: Final = (
+    "kds.md",
+    "intent-router.md",
+    "conversation-context-manager.md",
+    "clear-conversation.md",
+)
+"""Prompts of KDS that an IDE may name without their folder."""
 
 PROBE: Final = "kds_probe"
 """A key that no client writes: see `HookCall.probe`."""
@@ -92,7 +126,7 @@ class HookCall:
 
     @property
     def for_routing(self) -> bool:
-        """Whether this is a prompt that a person wrote, and no command; see `kds.hooks.prompt`."""
+        """Whether this is a prompt that a person wrote, and no command; see `is_for_routing`."""
         return self.event == "prompt" and is_for_routing(self.prompt)
 
 
@@ -122,6 +156,26 @@ def read_hook(raw: bytes) -> HookCall:
     return HookCall(prompt or "", folder, session, event, transcript, probe, planning, client)
 
 
+def is_for_routing(prompt: str) -> bool:
+    """Tell whether a person wrote ``prompt`` to the assistant, in words of their own.
+
+    Not so: slash commands, shell escapes and notes to a memory; prompts of
+    KDS named by `#file:` or `@`, which make the assistant call `kds route` itself; lines KDS put
+    out; what other agents sent.
+
+    >>> [is_for_routing(text) for text in ("/kds plan it", "/etc/hosts is wrong", "!ls", "Go on")]
+    [False, True, False, True]
+    >>> [is_for_routing(text) for text in ("#memory use pnpm", "#42 fails again")]
+    [False, True]
+    """
+    text = prompt.lstrip("\ufeff \t\r\n")
+    if not text or text.startswith(("!", MEMORY_NOTE, *OWN_LINES, *NOT_TYPED)):
+        return False
+    if text[0] == "/":
+        return _is_path(text.split(None, 1)[0])
+    return not (text[0] == "@" or text[:6].lower() == "#file:") or not _names_own_prompt(text)
+
+
 def goes_on(message: str) -> bool:
     """Whether ``message`` says itself that it continues something.
 
@@ -134,22 +188,27 @@ def goes_on(message: str) -> bool:
 
 
 def hook_output(
-    turn: Turn, *, mode: HookMode = "line", planning: bool = False, fits: str | None = None
+    turn: Turn,
+    *,
+    client: str = "claude",
+    mode: HookMode = "line",
+    planning: bool = False,
+    fits: str | None = None,
 ) -> dict[str, object] | None:
     """Return the JSON that the hook prints for ``turn``; None when there is nothing to say.
 
-    ``fits`` is the line on the skill that the prompt calls for (`activation_line`).
-
-    Copilot CLI reads the outer key, Claude Code the inner one and ignores the other.
+    ``fits`` is the line on the skill that the prompt calls for (`activation_line`). Copilot CLI
+    reads the outer key, Claude Code the inner one; Codex refuses a key that it does not know.
     """
     said = hook_text(turn, mode=mode, planning=planning)
     text = "\n".join(line for line in (fits, said) if line)
     if not text:
         return None
-    return {
-        "additionalContext": text,
-        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text},
-    }
+    if client == "cursor":
+        return {"continue": True, "additional_context": text}
+    inner = {"hookEventName": "UserPromptSubmit", "additionalContext": text}
+    outer = {} if client == "codex" else {"additionalContext": text}
+    return {**outer, "hookSpecificOutput": inner}
 
 
 def hook_text(turn: Turn, *, mode: HookMode = "line", planning: bool = False) -> str | None:
@@ -268,3 +327,16 @@ def _meanings(turn: Turn) -> Iterator[tuple[str, str]]:
 def _units(text: str) -> int:
     """The length of ``text`` as JavaScript counts it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _is_path(word: str) -> bool:
+    """`/etc/hosts` and `/setup.py` are not commands: these consist of one plain word."""
+    return "/" in word[1:] or "." in word
+
+
+def _names_own_prompt(text: str) -> bool:
+    line = text.split("\n", 1)[0].lower().replace("\\", "/")
+    path, suffix, _ = line.removeprefix("#file:").lstrip("@ \"'").partition(".md")
+    folder, _, name = path.rpartition("/")
+    in_prompts = f"/{folder}".endswith(("/prompts/user", "/prompts/internal"))
+    return bool(suffix) and (in_prompts or name + suffix in _ENTRANCES)

@@ -11,7 +11,6 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any, Final, Literal
 
 from kds.brain.message import well_formed
@@ -20,9 +19,6 @@ from kds.brain.turn import Utterance
 READ_BYTES: Final = 4_194_304
 """How far back the messages are looked for: beyond several pastes of 100 kB and the results of
 tools, which clients write down up to three times. Reading so much takes some 10 ms."""
-
-BLOCK_BYTES: Final = 65_536
-"""What is read at a time: mostly the KEPT messages are in the first few blocks."""
 
 _CODEX: Final = "response_item"
 _HOLDERS: Final = ("message", "data", "payload")
@@ -77,44 +73,21 @@ def shortened(text: str) -> str:
     return f"{text[:HEAD_CHARS]}{CUT}{text[-TAIL_CHARS:]}"
 
 
-def _lines_backwards(path: str) -> Iterator[bytes]:
-    """The lines of an ordinary file of this user, from its end, within READ_BYTES."""
+def _lines_backwards(path: str) -> list[bytes]:
+    """The whole lines of an ordinary file of this user, from its end, within READ_BYTES."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | _NO_WAIT)
+        with open(os.open(path, flags), "rb") as file:
+            found = os.fstat(file.fileno())
+            foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
+            if foreign or not stat.S_ISREG(found.st_mode):
+                return []
+            first = max(0, found.st_size - READ_BYTES)
+            file.seek(first)
+            lines = file.read(READ_BYTES).split(b"\n")
     except (OSError, ValueError):
-        return
-    try:
-        found = os.fstat(handle)
-        foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
-        if foreign or not stat.S_ISREG(found.st_mode):
-            return
-        with suppress(OSError):  # the lines that came before will do
-            yield from _split_backwards(handle, found.st_size)
-    finally:
-        os.close(handle)
-
-
-def _split_backwards(handle: int, end: int) -> Iterator[bytes]:
-    first, later = max(0, end - READ_BYTES), [b""]
-    while end > first:
-        start = max(first, end - BLOCK_BYTES)
-        os.lseek(handle, start, os.SEEK_SET)
-        block = os.read(handle, end - start)
-        end = start
-        *lines, last = block.split(b"\n")
-        if not lines:
-            later.append(last)
-            continue
-        later.append(last)
-        yield b"".join(reversed(later))
-        yield from reversed(lines[1:])
-        later = [lines[0]]
-    if first == 0:
-        yield b"".join(reversed(later))
-
-
-_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
-"""A pipe in the file's place must not keep the hook waiting."""
+        return []
+    return lines[: 0 if first else None : -1]
 
 
 def _messages(lines: Iterable[bytes]) -> Iterator[tuple[Literal["user", "assistant"], str]]:

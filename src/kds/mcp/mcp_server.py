@@ -29,7 +29,7 @@ from kds.brain.message import well_formed_json
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
 from kds.mcp import resources
-from kds.mcp.tools import ANSWER_S, add_tools, check_arguments
+from kds.mcp.tools import add_tools, check_arguments
 
 if TYPE_CHECKING:
     from kds.mcp.workplace import Workplace
@@ -55,7 +55,7 @@ _WARM_UP: Final = "hello"
 class KdsServer(MCPServer[None]):
     """An MCPServer whose prompts are those of the workspace at the time of asking."""
 
-    def __init__(self, workspace: Workspace, *, answer_s: float = ANSWER_S) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._loading = threading.Lock()
         self._warmed = False
@@ -70,7 +70,7 @@ class KdsServer(MCPServer[None]):
         )
         workplace = cache(self._load)
         self.workplace: Callable[[], Workplace] = workplace
-        add_tools(self, workplace, answer_s=answer_s)
+        add_tools(self, workplace)
         resources.add_resources(self, workplace)
 
     def add_tool(  # type: ignore[override]  # the other arguments are passed on
@@ -211,7 +211,7 @@ def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[s
 
     from kds.service.layers import BODY_LIMIT
     from kds.service.listening import HttpAddress, bind_http
-    from kds.service.security import HttpDoor, open_token
+    from kds.service.security import TokenAuth, open_token
     from kds.service.service_client import ServiceAddress
 
     address = HttpAddress(host, port)
@@ -223,10 +223,10 @@ def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[s
     app = server.streamable_http_app(
         streamable_http_path=PATH, host=bound.host, max_request_body_size=BODY_LIMIT
     )
-    door = HttpDoor(app, token)
+    guard = TokenAuth(app, token)
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        await (app if scope["type"] == "lifespan" else door)(scope, receive, send)
+        await (app if scope["type"] == "lifespan" else guard)(scope, receive, send)
 
     config = uvicorn.Config(
         guarded, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S

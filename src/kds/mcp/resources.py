@@ -1,11 +1,11 @@
-"""The resources, the agents' prompts as MCP prompts, and the completion of their arguments.
+"""The resources, and the agents' prompts as MCP prompts.
 
 A prompt is a slash command in most clients. Getting one renders it for a message, as a `#file:`
 invocation of its file would, and nothing is remembered: the client may only want to show it.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -15,16 +15,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp_types import (
     INVALID_PARAMS,
-    Completion,
-    CompletionArgument,
-    CompletionContext,
     GetPromptResult,
     Prompt,
     PromptArgument,
     PromptMessage,
-    PromptReference,
     Resource,
-    ResourceTemplateReference,
     TextContent,
 )
 
@@ -52,15 +47,12 @@ ENTRANCE: Final = "kds"
 """The prompt that routes its message, to any agent."""
 ARGUMENT: Final = "message"
 
-COMPLETIONS: Final = 100
-"""Most values in one answer (MCP 2025-11-25, completion)."""
-
 _ANY_NAME: Final = ResourceSecurity(exempt_params={"conversation"})
 """A conversation may be called like a path: its name is hashed before it meets the disk."""
 
 
 def add_resources(server: MCPServer[Any], workplace: "Callable[[], Workplace]") -> None:
-    """Register the resources and the completion. Prompts are listed by `prompt_resources`."""
+    """Register the resources. Prompts are listed by `prompt_resources`."""
 
     def add(uri: str, name: str, mime_type: str) -> Callable[[Callable[..., str]], object]:
         return server.resource(
@@ -97,15 +89,6 @@ def add_resources(server: MCPServer[Any], workplace: "Callable[[], Workplace]") 
         """One intent: its agent, its description, and messages that mean it."""
         agent = workplace().agent_of(intent)
         return _json({**_summary(agent), "examples": list(agent.examples)})
-
-    @server.completion()  # type: ignore[no-untyped-call,untyped-decorator]  # untyped in mcp 2.3
-    async def complete(
-        ref: PromptReference | ResourceTemplateReference,
-        argument: CompletionArgument,
-        context: CompletionContext | None,
-    ) -> Completion:
-        with refusing():
-            return matching(argument.value, _values(ref, argument.name, workplace()))
 
 
 HANDOFF: Final = Prompt(
@@ -194,38 +177,6 @@ def refusing() -> Iterator[None]:
         yield
     except KdsError as error:
         raise MCPError(INVALID_PARAMS, str(error)) from error
-
-
-def matching(typed: str, values: Iterable[str]) -> Completion:
-    """The values that begin with what was typed, then those that contain it; each once.
-
-    >>> matching("pl", ["work-planner", "plan", "test"]).values
-    ['plan', 'work-planner']
-    """
-    wanted = typed.casefold()
-    found = dict.fromkeys(value for value in values if wanted in value.casefold())
-    ranked = sorted(found, key=lambda value: not value.casefold().startswith(wanted))
-    return Completion(
-        values=ranked[:COMPLETIONS], total=len(ranked), has_more=len(ranked) > COMPLETIONS
-    )
-
-
-def _values(
-    ref: PromptReference | ResourceTemplateReference, argument: str, workplace: "Workplace"
-) -> Iterator[str]:
-    """The possible values of an argument; none for an unknown one."""
-    library = workplace.library()
-    if isinstance(ref, PromptReference):
-        prompt = offered(library).get(ref.name)
-        if prompt is not None and argument == ARGUMENT:
-            for source in (prompt,) if prompt.intent else library.agents():
-                yield from source.examples
-    elif (ref.uri, argument) == (PROMPT, "name"):
-        yield from (prompt.name for prompt in library.prompts())
-    elif (ref.uri, argument) == (CONVERSATION, "conversation"):
-        yield from workplace.conversations()
-    elif (ref.uri, argument) == (INTENT, "intent"):
-        yield from (agent.intent for agent in library.agents() if agent.intent)
 
 
 def _summary(prompt: "PromptFile") -> dict[str, object]:

@@ -4,26 +4,14 @@ The SDK sends each result as structured content and as JSON text. Claude Code, C
 hand a model the structure alone (issue 79944 of anthropics/claude-code): see ``next_step``.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-import anyio.to_thread
-from mcp import MCPError
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.shared.message import ServerMessageMetadata
-from mcp_types import (
-    ClientCapabilities,
-    ElicitRequest,
-    ElicitRequestFormParams,
-    ElicitResult,
-    InputRequiredResult,
-    ToolAnnotations,
-)
-from mcp_types.version import is_version_at_least
+from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from kds.brain.clock import moment
@@ -38,25 +26,9 @@ if TYPE_CHECKING:
     from kds.brain.passages.recall import Hit
     from kds.mcp.workplace import Workplace
 
-ANSWER_S: Final = 55.0
-"""Seconds to wait for the user's answer. The TypeScript SDK, which most clients are built with,
-gives up on a tool call after 60 s (DEFAULT_REQUEST_TIMEOUT_MSEC)."""
-
 EXPORT_CHARACTERS: Final = 40_000
 """Of one answer: about 10,000 tokens. Claude Code warns above those and cuts off at 25,000
 (its documentation, "MCP output limits and warnings")."""
-
-KEY: Final = "intent"
-"""The one field of the clarifying form, and the name of the question between two calls."""
-
-_ASKS_BY_RESULT: Final = "2026-07-28"
-"""First version of the protocol in which a question is the result of the call."""
-_TITLED_CHOICES: Final = "2025-11-25"
-"""First version with `oneOf` choices (SEP-1330); before, titles are `enumNames`."""
-
-_SHOWN: Final = 60
-"""Characters of a wrong value that are quoted."""
-_TYPES: Final = {"string": "text", "boolean": "true or false", "integer": "a whole number"}
 
 READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 ADDS: Final = ToolAnnotations(
@@ -92,10 +64,6 @@ SessionName = Annotated[
 ]
 Format = Literal["markdown", "json"]
 
-Clarification = Literal["none", "accepted", "declined", "cancelled", "unanswered", "unsupported"]
-"""The outcome of the clarifying question: there was none; the user chose, declined or closed it;
-no usable answer came in time; the client cannot ask."""
-
 
 class _Result(BaseModel):
     model_config = ConfigDict(frozen=True)
@@ -122,7 +90,6 @@ class RoutedMessage(Resolution):
     alternatives: list[IntentScore]
     question: str | None
     candidates: list[str] = Field(description="The intents that `question` offers.")
-    clarification: Clarification = Field(description="The outcome of the question, if asked.")
     session_id: str | None
     agent: str | None
     prompt_file: str | None
@@ -256,11 +223,9 @@ class ExportedSession(_Result):
     next_offset: int | None = Field(description="Ask from there for the rest; null: that is all.")
 
 
-def add_tools(
-    server: MCPServer[Any], workplace: "Callable[[], Workplace]", *, answer_s: float
-) -> None:
-    """Register the tools; a clarifying question waits ``answer_s`` seconds for its answer."""
-    tools = _Tools(workplace, answer_s)
+def add_tools(server: MCPServer[Any], workplace: "Callable[[], Workplace]") -> None:
+    """Register the tools."""
+    tools = _Tools(workplace)
     for function, title, annotations in (
         (tools.route_message, "Route a message", ADDS),
         (tools.resolve_references, "Resolve references", READS),
@@ -280,50 +245,25 @@ def add_tools(
 class _Tools:
     """The functions behind the tools. Their docstrings are the descriptions that a model reads."""
 
-    def __init__(self, workplace: "Callable[[], Workplace]", answer_s: float) -> None:
+    def __init__(self, workplace: "Callable[[], Workplace]") -> None:
         self._workplace = workplace
-        self._answer_s = answer_s
 
-    async def route_message(
+    def route_message(
         self,
         message: Message,
-        ctx: Context[Any, Any],
         conversation: Conversation = "",
         log: Annotated[
             bool, Field(description="Remember the message for the ones that follow.")
         ] = True,
-    ) -> RoutedMessage | InputRequiredResult:
+    ) -> RoutedMessage:
         """Make one message of the user self-contained, find its intent, and pick the agent for it.
 
         Call it when a message points to something you cannot see, or the user asks for KDS, with
         the message word for word. Else do not. Then do what `next_step` says: `expanded` is the
         request with its references filled in, `prompt` has the instructions.
         """
-
-        async def route(text: str, *, log: bool) -> Turn:
-            return await anyio.to_thread.run_sync(
-                lambda: self._workplace().route(text, conversation=conversation or None, log=log)
-            )
-
-        if not can_ask(ctx.client_capabilities):
-            turn = await route(message, log=log)
-            return _routed(turn, "unsupported" if turn.action == "clarify" else "none")
-        turn = await route(message, log=False)
-        outcome: Clarification = "none"
-        if turn.action == "clarify":
-            answer = await self._clarified(turn, ctx)
-            if isinstance(answer, InputRequiredResult):
-                return answer
-            outcome = answer.outcome
-            if answer.intent is not None:
-                agent = self._workplace().agent_of(answer.intent)
-                chosen = await route(f"#file:{agent.ref} {turn.message}", log=log)
-                if log:
-                    named = conversation or None
-                    self._workplace().learn(turn, answer.intent, conversation=named)
-                return _routed(chosen, outcome)
-        # A question that comes back as text is remembered: "the first one" still answers it.
-        return _routed(await route(message, log=True) if log else turn, outcome)
+        turn = self._workplace().route(message, conversation=conversation or None, log=log)
+        return RoutedMessage.model_validate({**turn.as_dict(), "next_step": next_step(turn)})
 
     def resolve_references(self, message: Message, conversation: Conversation = "") -> Resolution:
         """Say what a message refers to ("it", "the second one"), without remembering it."""
@@ -440,74 +380,6 @@ class _Tools:
             next_offset=end if end < len(text) else None,
         )
 
-    async def _clarified(
-        self, asked: Turn, ctx: Context[Any, Any]
-    ) -> "_Answer | InputRequiredResult":
-        """Ask which of the candidates is meant, as an MCP elicitation: a form with one choice.
-
-        Up to 2025-11-25 the server sends a request while the tool call waits; from 2026-07-28 on
-        the call returns the question, and the client calls again with the answer.
-        """
-        agents = {name: self._workplace().agent_of(name) for name in asked.candidates}
-        choices = {
-            name: agent.ask or agent.name.replace("-", " ") for name, agent in agents.items()
-        }
-        version = ctx.protocol_version
-        request = question_form(asked.question or "What did you mean?", choices, version)
-        if version is not None and is_version_at_least(version, _ASKS_BY_RESULT):
-            if ctx.input_responses is None:
-                return InputRequiredResult(input_requests={KEY: request})
-            return _answer(ctx.input_responses.get(KEY), choices)
-        try:
-            given = await ctx.session.send_request(
-                request,
-                ElicitResult,
-                request_read_timeout_seconds=self._answer_s,
-                metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
-            )
-        except (MCPError, ValidationError):  # too late, refused, not delivered, or malformed
-            return _Answer("unanswered")
-        return _answer(given, choices)
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """The outcome of a question, and the intent if one was chosen."""
-
-    outcome: Clarification
-    intent: str | None = None
-
-
-def can_ask(capabilities: ClientCapabilities | None) -> bool:
-    """Whether the client shows forms. `elicitation: {}` means so too: it predates modes."""
-    elicitation = capabilities.elicitation if capabilities is not None else None
-    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
-
-
-def question_form(text: str, choices: Mapping[str, str], version: str | None) -> ElicitRequest:
-    """The form, in the spelling of that version of the protocol."""
-    if version is None or is_version_at_least(version, _TITLED_CHOICES):
-        spelled: dict[str, Any] = {
-            "oneOf": [{"const": name, "title": title} for name, title in choices.items()]
-        }
-    else:
-        spelled = {"enum": list(choices), "enumNames": list(choices.values())}
-    choice = {"type": "string", "title": "What did you mean?", **spelled}
-    schema = {"type": "object", "properties": {KEY: choice}, "required": [KEY]}
-    return ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=schema))
-
-
-def _answer(given: object, choices: Mapping[str, str]) -> _Answer:
-    """Read what the client sent back; anything unexpected counts as no answer."""
-    if not isinstance(given, ElicitResult):
-        return _Answer("unanswered")
-    if given.action != "accept":
-        return _Answer("declined" if given.action == "decline" else "cancelled")
-    chosen = (given.content or {}).get(KEY)
-    if isinstance(chosen, str) and chosen in choices:
-        return _Answer("accepted", chosen)
-    return _Answer("unanswered")
-
 
 def context_view(workplace: "Workplace", conversation: str | None) -> ContextView:
     """Return the context of a conversation as the tools show it."""
@@ -533,11 +405,6 @@ def next_step(turn: Turn) -> str:
             f"'{turn.candidates[0].lower().replace('_', ' ')}' or 'the first one'."
         )
     return "Follow `prompt`: the message was not understood."
-
-
-def _routed(turn: Turn, clarification: Clarification) -> RoutedMessage:
-    extra = {"next_step": next_step(turn), "clarification": clarification}
-    return RoutedMessage.model_validate({**turn.as_dict(), **extra})
 
 
 def _passage(hit: "Hit", sessions: "Mapping[str, Session]") -> RecalledPassage:
@@ -579,7 +446,7 @@ def _unknown(
             begins = [each for each in known if name and each.startswith(name)]
             near = nearest(name, known) or (begins[0] if len(begins) == 1 else None)
             hint = f"did you mean '{near}'?" if near else f"use: {', '.join(known)}"
-            yield KdsError(f"no argument '{_short(name)}'", where=tool, hint=hint)
+            yield KdsError(f"no argument '{name[:60]}'", where=tool, hint=hint)
 
 
 def _unfit(
@@ -588,36 +455,6 @@ def _unfit(
     try:
         tool.fn_metadata.validate_arguments({n: v for n, v in arguments.items() if n in known})
     except ValidationError as error:
-        names = dict.fromkeys(str(one["loc"][0]) for one in error.errors() if one["loc"])
-    else:
-        return
-    for name in names:
-        schema = known.get(name, {})
-        fits = expected(schema)
-        purpose = f": {schema['description']}" if "description" in schema else ""
-        problem = f"the argument '{name}' is missing"
-        if name in arguments:
-            given = _short(json.dumps(arguments[name], default=str))
-            problem = f"'{name}' must be {fits}, not {given}"
-        yield KdsError(problem, where=tool.name, hint=f"send {fits}{purpose}")
-
-
-def expected(schema: Mapping[str, Any]) -> str:
-    """Say in words which values fit.
-
-    >>> expected({"type": "integer", "minimum": 1, "maximum": 50})
-    'a whole number from 1 to 50'
-    >>> expected({"type": "string", "enum": ["markdown", "json"]})
-    'markdown or json'
-    """
-    if choices := schema.get("enum"):
-        return " or ".join(str(choice) for choice in choices)
-    words = _TYPES.get(str(schema.get("type")), "of another kind")
-    lowest, highest = schema.get("minimum"), schema.get("maximum")
-    if lowest is not None:
-        words += f", {lowest} or more" if highest is None else f" from {lowest} to {highest}"
-    return words
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+        for name, said in {str(one["loc"][0]): one["msg"] for one in error.errors()}.items():
+            hint = f"it is: {known[name].get('description', name)}"
+            yield KdsError(f"'{name}': {said.lower()}", where=tool.name, hint=hint)

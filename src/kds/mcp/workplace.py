@@ -26,11 +26,10 @@ from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
-from kds.learning.corrections import LearningLog
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
-from kds.service.desk import Desk, open_desk
-from kds.service.fingerprint import Fingerprint, fingerprint
+from kds.service.freshness import Mark, fingerprint
+from kds.service.router_client import RouterClient
 from kds.transcripts.briefs import brief
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.recalling import ask, latest, read_session
@@ -54,9 +53,9 @@ class Workplace:
         self.workspace = workspace
         self._reading = threading.RLock()
         self._routing = threading.Lock()
-        self._desk: Desk = open_desk(workspace)
+        self._client: RouterClient = RouterClient(workspace)
         self._library: PromptLibrary | None = None
-        self._seen: Fingerprint | None = None
+        self._seen: Mark | None = None
         self._contexts = Contexts(workspace)
         self._embedders: dict[str, Embedder | str] = {}
 
@@ -67,7 +66,7 @@ class Workplace:
             if self._library is None or found != self._seen:
                 self._library = None
                 self._library = PromptLibrary.load(self.workspace.prompts_dir)
-                self._desk, self._seen = open_desk(self.workspace), found
+                self._client, self._seen = RouterClient(self.workspace), found
             return self._library
 
     def route(self, message: str, *, conversation: str | None, log: bool) -> Turn:
@@ -80,8 +79,8 @@ class Workplace:
         if conversation is not None:
             conversation_path(self.workspace, conversation)
         self.library()
-        with self._routing:  # a desk's first call loads the router, which is to happen once
-            return self._desk.route(message, conversation=conversation, log=log)
+        with self._routing:  # its first call loads the router, which is to happen once
+            return self._client.route(message, conversation=conversation, log=log)
 
     def agent_of(self, intent: str) -> PromptFile:
         """Return the agent of an intent, in any case. Raises DispatchError with a near one."""
@@ -115,22 +114,6 @@ class Workplace:
         count = self.journal(conversation).clear()
         TurnLog(self.workspace).forget(conversation)
         return count
-
-    def learn(self, asked: Turn, intent: str, *, conversation: str | None) -> None:
-        """Note which intent the user chose for a message; never fails."""
-        LearningLog(self.workspace, self.library()).chosen(asked, intent, conversation)
-
-    def conversations(self) -> tuple[str, ...]:
-        """Return the names of conversations that can be read off their files.
-
-        A file name has a shortened name and a hash; where the short one has the same hash, it is
-        the whole name.
-        """
-        paths = sorted(self.workspace.conversations_dir.glob("*.jsonl"))
-        names = ((path, path.stem.rpartition("-")[0]) for path in paths)
-        return tuple(
-            name for path, name in names if name and conversation_path(self.workspace, name) == path
-        )
 
     def search(
         self, query: str, session: str, limit: int

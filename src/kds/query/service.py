@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from kds.api.embeddings import model_name
 from kds.api.parts import LearnedParts, Parts, RewriterSource
-from kds.brain.clock import Clock, span, utc_now
+from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.memory import ConversationMemory, PromptMemory, Tools
@@ -39,8 +39,7 @@ def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
     """Add what the block takes to ``timings``, in milliseconds of wall time."""
     started = perf_counter()
     try:
-        with span(stage):
-            yield
+        yield
     finally:
         timings[stage] = timings.get(stage, 0.0) + (perf_counter() - started) * 1000.0
 

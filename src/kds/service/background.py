@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -22,13 +22,7 @@ from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.files import read_private
 from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
-from kds.hooks.start import leave_word
-from kds.service.service_client import (
-    ServiceAddress,
-    ServiceEndsError,
-    ServiceUnavailableError,
-    reach,
-)
+from kds.service.service_client import ServiceAddress, ServiceUnavailableError, reach
 
 START_S: Final = 60.0
 """Seconds until a start has failed. It takes 3 s on a quiet machine."""
@@ -67,17 +61,15 @@ def is_running() -> bool:
     path = ServiceAddress().lock_path
     if not path.exists():
         return False
-    lock = FileLock(path, timeout=0)
     try:
-        lock.acquire()
+        with FileLock(path, timeout=0):
+            return False
     except Timeout:
         return True
     except OSError as error:
         raise WorkspaceError(
             f"cannot look at the service: {error.strerror}", where=str(path), hint="check its mode"
         ) from error
-    lock.release()
-    return False
 
 
 def coming() -> int | None:
@@ -86,7 +78,9 @@ def coming() -> int | None:
     with suppress(StoreError, ValueError, OSError):
         if abs(time.time() - path.lstat().st_mtime) < COMING_S:
             pid = int(read_private(path) or b"")
-            return pid if pid > 1 and _lives(pid) else None
+            if sys.platform != "win32":  # signal 0 would end it there
+                os.kill(pid, 0)
+            return pid
     return None
 
 
@@ -103,16 +97,14 @@ def standing_of(workspace: Workspace) -> Standing:
     """Look at the service. Raises WorkspaceError when that may not be done."""
     answer = health(workspace)
     written = noted(ServiceAddress())
-    socket, http = _text(written, "socket"), _text(written.get("http"), "url")
+    http = (written.get("http") or {}).get("url")
     if answer is not None:
-        return Standing("running", answer["pid"], answer, socket, http)
+        return Standing("running", answer["pid"], answer, written.get("socket"), http)
     if is_running():
-        pid = written.get("pid")
-        listens = socket is not None or http is not None
-        known = pid if isinstance(pid, int) else None
-        return Standing("not answering" if listens else "starting", known, None, socket, http)
+        listens = written.get("socket") or http
+        return Standing("not answering" if listens else "starting", written.get("pid"))
     pid = coming()
-    return Standing("not running") if pid is None else Standing("starting", pid)
+    return Standing("not running" if pid is None else "starting", pid)
 
 
 def spawn_service(*, idle_minutes: float) -> int:
@@ -121,29 +113,24 @@ def spawn_service(*, idle_minutes: float) -> int:
     When one is running already, the new one ends by itself. Raises StoreError when its folder
     cannot be used.
     """
-    with _spawned(idle_minutes=idle_minutes) as process:
-        return process.pid
+    process = _spawned(idle_minutes)
+    process.returncode = 0  # it is meant to outlive us: Popen need not warn of that
+    return process.pid
 
 
-@contextmanager
-def _spawned(*, idle_minutes: float) -> Iterator[subprocess.Popen[bytes]]:
+def _spawned(idle_minutes: float) -> subprocess.Popen[bytes]:
     address = ServiceAddress()
     address.ensure()
-    command = [*COMMAND, "serve", "--background"]
-    if idle_minutes:
-        command += ["--idle-timeout", f"{idle_minutes:g}m"]
+    idle = ["--idle-timeout", f"{idle_minutes:g}m"] if idle_minutes else []
     with _open_log(address.log_path) as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            [*COMMAND, "serve", "--background", *idle],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             cwd=address.folder, start_new_session=True, close_fds=True,
         )  # fmt: skip
     with suppress(OSError):  # it is a second until the process holds its lock; it starts without
-        leave_word(str(address.starting_path), f"{process.pid}\n".encode())
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.returncode = 0  # it is meant to outlive us: Popen need not warn of that
+        address.starting_path.write_text(f"{process.pid}\n")
+    return process
 
 
 def start(
@@ -154,16 +141,16 @@ def start(
     Returns its health. Raises KdsError with the last line of its log when it does not come up, and
     as `Conversations.open` does when the workspace does not load.
     """
-    _wait_for_one_coming()
     settle(workspace, timeout_s=timeout_s)
     if health(workspace) is None:
-        with _spawned(idle_minutes=idle_minutes) as process:
+        process = _spawned(idle_minutes)
 
-            def up() -> bool:
-                ended = process.poll() is not None and not is_running()
-                return ended or health(workspace) is not None
+        def up() -> bool:
+            ended = process.poll() is not None and not is_running()
+            return ended or health(workspace) is not None
 
-            Deadline(timeout_s).until(up, pause_s=POLL_S)
+        Deadline(timeout_s).until(up, pause_s=POLL_S)
+        process.returncode = 0  # as above
     if (client := reach(workspace, timeout_s=timeout_s)) is None:
         path = ServiceAddress().log_path
         raise KdsError(
@@ -175,36 +162,11 @@ def start(
 
 
 def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
-    """Wait until the service that holds the lock answers, or has ended.
-
-    One that is yet to answer needs no second; one that ends makes room for the next.
-    """
+    """Wait until the service that is starting or holds the lock answers, or has ended."""
+    _wait_for_one_coming()
     Deadline(timeout_s).until(
         lambda: not is_running() or health(workspace) is not None, pause_s=POLL_S
     )
-
-
-def hand_over(workspace: Workspace, given: Mapping[str, object]) -> bool:
-    """Wait for the service that is on its way, and have it remember the prompt of a hook.
-
-    Returns whether there was one. Raises KdsError when it does not want the prompt.
-    """
-
-    def on_its_way() -> bool:
-        return is_running() or coming() is not None
-
-    for _ in range(2):  # the first may be one that ends, because KDS was replaced
-        if not Deadline(COMING_S).until(on_its_way, pause_s=POLL_S):
-            return False
-        Deadline(START_S).until(
-            lambda: health(workspace) is not None or not on_its_way(), pause_s=POLL_S
-        )
-        client = reach(workspace)
-        with suppress(ServiceEndsError):
-            if client is not None:
-                client.hook(given)
-                return True
-    return False
 
 
 def stop(*, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
@@ -217,9 +179,14 @@ def stop(*, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
     if not is_running():
         return "not running"
     address = ServiceAddress()
-    pid = _pid(address)
-    with suppress(OSError):  # the hook may start it again at once
-        address.starting_path.unlink()
+    pid = noted(address).get("pid")
+    if not isinstance(pid, int) or pid <= 1:
+        raise KdsError(
+            "a service is running, but its state file does not name its process",
+            where=str(address.state_path),
+            hint="it may be starting: try again; else end the process `kds serve` yourself",
+        )
+    address.starting_path.unlink(missing_ok=True)  # the hook may start it again at once
     _signal(pid, signal.SIGTERM)
     if Deadline(timeout_s).until(lambda: not is_running(), pause_s=POLL_S):
         return "stopped"
@@ -245,23 +212,9 @@ def noted(address: ServiceAddress) -> Mapping[str, Any]:
 def _wait_for_one_coming() -> None:
     """Wait until the process that was just started has said who it is, or is gone."""
     state = ServiceAddress().state_path
-
-    def here() -> bool:
-        return coming() is None or (is_running() and state.exists())
-
-    Deadline(COMING_S).until(here, pause_s=POLL_S)
-
-
-def _pid(address: ServiceAddress) -> int:
-    """The process that holds the lock, which writes its number down as soon as it does."""
-    pid = noted(address).get("pid")
-    if not isinstance(pid, int) or pid <= 1:
-        raise KdsError(
-            "a service is running, but its state file does not name its process",
-            where=str(address.state_path),
-            hint="it may be starting: try again; else end the process `kds serve` yourself",
-        )
-    return pid
+    Deadline(COMING_S).until(
+        lambda: coming() is None or (is_running() and state.exists()), pause_s=POLL_S
+    )
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
@@ -269,23 +222,11 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def _lives(pid: int) -> bool:
-    """Tell whether there is such a process of this user."""
-    if sys.platform == "win32":
-        return True  # signal 0 would end it there
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
-
-
 def _open_log(path: Path) -> Any:
-    with suppress(OSError):
-        if path.stat().st_size > LOG_LIMIT:
-            path.replace(path.with_suffix(".log.1"))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        if path.exists() and path.stat().st_size > LOG_LIMIT:
+            path.replace(path.with_suffix(".log.1"))
         return os.fdopen(os.open(path, flags, 0o600), "ab")
     except OSError as error:
         raise WorkspaceError(
@@ -294,14 +235,6 @@ def _open_log(path: Path) -> Any:
 
 
 def _last_line(path: Path) -> str:
-    try:
-        lines = path.read_text(errors="replace").split("\n")
-    except OSError:
-        return "it left no log"
+    lines = path.read_text(errors="replace").split("\n") if path.exists() else []
     said = [line.strip() for line in lines if line.strip() and not line.startswith("  ")]
     return said[-1] if said else "it left no log"
-
-
-def _text(data: object, key: str) -> str | None:
-    value = data.get(key) if isinstance(data, Mapping) else None
-    return value if isinstance(value, str) else None

@@ -34,10 +34,9 @@ RETRY_AFTER_S: Final = 1
 SHOWN: Final = 5
 """Faults of one request that are listed."""
 
-_SCHEMA: Final = "/openapi.json says what is accepted"
 _FAULTS: Final[Mapping[str, tuple[str, str]]] = {
-    "missing": ("is missing", f"send it; {_SCHEMA}"),
-    "extra_forbidden": ("is not known here", f"leave it out; {_SCHEMA}"),
+    "missing": ("is missing", "send it"),
+    "extra_forbidden": ("is not known here", "leave it out"),
     "string_too_short": ("must not be empty", "write something, or leave it out"),
     "string_too_long": (
         "is longer than {max_length:,} characters",
@@ -152,16 +151,17 @@ def describe_fault(error: BaseException) -> str:
 
 
 def _tell_faults(_: Request, error: RequestValidationError) -> JSONResponse:
-    faults = error.errors()[:SHOWN]
-    if any(fault["type"] == "json_invalid" for fault in error.errors()):
+    """Say what is wrong with a request: the first fault where, and others behind it."""
+    first, *others = error.errors()
+    place = _place(first)
+    if first["type"] == "json_invalid":
         return error_response(400, "invalid JSON", where="body", hint="send one JSON object")
-    first, *others = faults
-    if first["type"] in _NOT_AN_OBJECT and _place(first) == "body":
+    if place == "body" and first["type"] in _NOT_AN_OBJECT:
         hint = "send one JSON object with the header `Content-Type: application/json`"
-        return error_response(422, "the body is not a JSON object", where="body", hint=hint)
-    told = [_fault(first), *(f"{_place(fault)} {_fault(fault)}" for fault in others)]
-    hint = _FAULTS.get(first["type"], ("", f"correct it; {_SCHEMA}"))[1]
-    return error_response(422, "; ".join(told), where=_place(first), hint=hint)
+        return error_response(422, "the body is not a JSON object", where=place, hint=hint)
+    told = [_fault(first), *(f"{_place(one)} {_fault(one)}" for one in others[: SHOWN - 1])]
+    hint = _FAULTS.get(first["type"], ("", "correct it"))[1]
+    return error_response(422, "; ".join(told), where=place, hint=f"{hint}; see /openapi.json")
 
 
 def _fault(fault: Mapping[str, Any]) -> str:

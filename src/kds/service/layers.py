@@ -1,19 +1,26 @@
-"""ASGI layers around the application: size of a body, last resort, and who was here when."""
+"""ASGI layers around the application: last resort, body size, installation, workspace."""
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Annotated, Final
+from urllib.parse import unquote_to_bytes
 
-from kds.service.errors import describe_fault, error_response
-from kds.service.installed import Installation
-from kds.service.service_client import REPLACED
+from fastapi import Depends
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
-Scope = MutableMapping[str, Any]
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+from kds.brain.errors import KdsError
+from kds.brain.store.team import Person
+from kds.hooks.call import REPLACED, WORKSPACE_HEADER
+from kds.service.errors import ServiceError, describe_fault, error_response, tell_error
+from kds.service.freshness import Installation
+from kds.service.security import PERSON, WORKSPACE, AsgiApp, Event, Receive, Scope, Send, at_start
+from kds.service.worker import Attendance
+from kds.service.workspaces import ServedWorkspace, Workspaces
+
+SERVED: Final = "kds.served"
+"""Key of the ASGI scope: the opened workspace that the request is about."""
 
 BODY_LIMIT: Final = 1_000_000
 """Bytes. A message at MESSAGE_LIMIT takes 600 kB when every character is escaped (`\\uXXXX`)."""
@@ -24,17 +31,6 @@ and reads afterwards sees the 413 instead of a broken connection."""
 
 UNCOUNTED: Final = "/healthz"
 """A status line or a monitor that looks every minute must not keep the service alive."""
-
-
-def at_start(send: Send, does: Callable[[Event], object]) -> Send:
-    """Return ``send``, with something done to the event that begins an answer."""
-
-    async def watched(event: Event) -> None:
-        if event["type"] == "http.response.start":
-            does(event)
-        await send(event)
-
-    return watched
 
 
 class LastResort:
@@ -53,10 +49,8 @@ class LastResort:
             self._log(f"internal error in {scope.get('path')}: {describe_fault(error)}")
             if not begun:
                 text = f"internal error: {type(error).__name__}"
-                reply = error_response(
-                    500, text, hint="report it with the line in `kds service logs`"
-                )
-                await reply(scope, receive, send)
+                hint = "report it with the line in `kds service logs`"
+                await error_response(500, text, hint=hint)(scope, receive, send)
 
 
 class BodyLimit:
@@ -71,15 +65,16 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body, then run the layers below."""
-        body, size, more = bytearray(), 0, True
-        while more and size <= DRAIN_LIMIT:
-            event = await receive()
-            if event["type"] != "http.request":  # the client has gone: nobody waits for an answer
-                return
-            chunk, more = event.get("body", b""), event.get("more_body", False)
-            size += len(chunk)
-            if size <= self._limit:
-                body += chunk
+        body, size = bytearray(), 0
+        try:
+            async for chunk in Request(scope, receive).stream():
+                size += len(chunk)
+                if size <= self._limit:
+                    body += chunk
+                elif size > DRAIN_LIMIT:
+                    break
+        except ClientDisconnect:
+            return
         if size > self._limit:
             reply = error_response(
                 413,
@@ -98,57 +93,6 @@ class BodyLimit:
         await self._app(scope, replay, send)
 
 
-class Attendance:
-    """Knows for how long there was no request, and whether one is being answered.
-
-    ``clock`` returns seconds; it need not be the time of day.
-    """
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._last = clock()
-        self._present = 0
-
-    def enter(self) -> None:
-        """A request begins."""
-        self._present += 1
-
-    def leave(self) -> None:
-        """A request has been answered."""
-        self._present -= 1
-        self._last = self._clock()
-
-    def idle_s(self) -> float:
-        """Seconds since the last request ended; 0 while one is being answered."""
-        return 0.0 if self._present else self._clock() - self._last
-
-    async def wait_idle(
-        self, limit_s: float, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    ) -> None:
-        """Return once there was no request for ``limit_s`` seconds."""
-        while (left_s := limit_s - self.idle_s()) > 0:
-            await sleep(left_s)
-
-
-class Attended:
-    """Tells `Attendance` of every request but those for the health."""
-
-    def __init__(self, app: AsgiApp, attendance: Attendance) -> None:
-        self._app = app
-        self._attendance = attendance
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the layers below."""
-        if scope.get("path") == UNCOUNTED:
-            await self._app(scope, receive, send)
-            return
-        self._attendance.enter()
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._attendance.leave()
-
-
 class CurrentInstallation:
     """Refuses requests once the installation was replaced, and has the service end.
 
@@ -164,41 +108,92 @@ class CurrentInstallation:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the layers below while this is the installation; its faults are not answers."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        if self._installation.is_replaced():
-            await self._refuse(scope, receive, send)
-            return
-        if not await self._answered(scope, receive, send):
-            await self._refuse(scope, receive, send)
-
-    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answer the request; False where it failed because the installation was replaced."""
-        failed = False
+        refused = self._installation.is_replaced()
 
         async def watched(event: Event) -> None:
-            nonlocal failed
+            nonlocal refused
             if event["type"] == "http.response.start" and event["status"] >= 500:
-                failed = self._installation.is_replaced()
-            if not failed:
+                refused = self._installation.is_replaced()
+            if not refused:
                 await send(event)
 
-        try:
-            await self._app(scope, receive, watched)
-        except Exception:
-            if not self._installation.is_replaced():
-                raise
-            return False
-        return not failed
+        if not refused:
+            try:
+                await self._app(scope, receive, watched)
+            except Exception:
+                refused = self._installation.is_replaced()
+                if not refused:
+                    raise
+        if refused:
+            self._end()
+            refusal = error_response(
+                503,
+                "this service was started from an installation that was replaced",
+                where=REPLACED,
+                hint="ask again: the next command starts the new one",
+                headers={"Retry-After": "1", "Connection": "close"},
+            )
+            await refusal(scope, receive, send)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._end()
-        refusal = error_response(
-            503,
-            "this service was started from an installation that was replaced",
-            where=REPLACED,
-            hint="ask again: the next command starts the new one",
-            headers={"Retry-After": "1", "Connection": "close"},
+
+class OpenWorkspace:
+    """Opens the workspace that a request is about, and keeps it open meanwhile.
+
+    A layer in front may know it; else the header names it, else there may be a default.
+    """
+
+    def __init__(
+        self,
+        app: AsgiApp,
+        workspaces: Workspaces,
+        attendance: Attendance,
+        refuse: Callable[[Request, KdsError], Response] = tell_error,
+    ) -> None:
+        self._app = app
+        self._workspaces = workspaces
+        self._attendance = attendance
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse when it does not load, or pass the request on."""
+        if scope["type"] != "http" or scope["path"] == UNCOUNTED:
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        root = scope.get(WORKSPACE) or named_root(request) or self._workspaces.default
+        with self._attendance:
+            try:
+                served = await self._workspaces.open(root) if root else None
+            except KdsError as error:
+                await self._refuse(request, error)(scope, receive, send)
+                return
+            scope[SERVED] = served
+            with served.attendance if served else nullcontext():
+                await self._app(scope, receive, send)
+
+
+def named_root(request: Request) -> str | None:
+    """The workspace that the header of a request names."""
+    named = request.headers.get(WORKSPACE_HEADER)
+    return os.fsdecode(unquote_to_bytes(named)) if named else None
+
+
+def served_workspace(request: Request) -> ServedWorkspace:
+    """The workspace that a request is about. Raises ServiceError when it names none."""
+    served: ServedWorkspace | None = request.scope.get(SERVED)
+    if served is None:
+        raise ServiceError(
+            "the request names no workspace",
+            where=WORKSPACE_HEADER,
+            hint=f"send the header `{WORKSPACE_HEADER}: /path/of/the/project`",
         )
-        await refusal(scope, receive, send)
+    person: Person | None = request.scope.get(PERSON)
+    return served if person is None else served.people.find(person)
+
+
+async def _served(request: Request) -> ServedWorkspace:  # a plain function would get a thread
+    return served_workspace(request)
+
+
+Served = Annotated[ServedWorkspace, Depends(_served)]
+"""The workspace that a request is about, as a parameter of an operation."""

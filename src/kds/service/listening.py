@@ -11,8 +11,9 @@ import uvicorn
 from starlette.datastructures import State
 
 from kds.service.errors import ConflictError, ServiceError, describe_fault
-from kds.service.layers import AsgiApp, LastResort
-from kds.service.security import is_loopback
+from kds.service.layers import LastResort
+from kds.service.lifecycle import BACKLOG
+from kds.service.security import AsgiApp, is_loopback
 from kds.service.service_client import LOOPBACK
 
 GRACE_S: Final = 10
@@ -21,19 +22,27 @@ GRACE_S: Final = 10
 KEEP_ALIVE_S: Final = 30
 """Seconds a silent connection stays open after an answer."""
 
-BACKLOG: Final = 256
-"""Connections that may wait to be accepted: a burst of windows, not the internet."""
+
+PAGE_PORT: Final = 5370
+"""Where the web page is, so that bookmarks last; one of the next PAGE_PORTS where it is taken."""
+
+PAGE_PORTS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAddress:
-    """Where to listen on loopback; port 0 is any free one. Raises ServiceError for other hosts."""
+    """Where to listen; port 0 is any free one.
+
+    On loopback alone, unless ``team``: then on any interface, and a balancer in front has TLS and
+    limits connections. Raises ServiceError for other hosts.
+    """
 
     host: str = LOOPBACK
     port: int = 0
+    team: bool = False
 
     def __post_init__(self) -> None:
-        if not is_loopback(self.host):
+        if not self.team and not is_loopback(self.host):
             raise ServiceError(
                 f"'{self.host}' is not this machine's loopback address",
                 hint="use 127.0.0.1, ::1 or localhost; to reach it from elsewhere, use ssh -L",
@@ -48,15 +57,6 @@ class HttpAddress:
         """
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
-
-
-@dataclass(frozen=True, slots=True)
-class TeamAddress(HttpAddress):
-    """Where a shared service listens: on any interface; requests need a token. The balancer has
-    TLS, and limits connections."""
-
-    def __post_init__(self) -> None:
-        """Any interface will do."""
 
 
 def bind_http(address: HttpAddress) -> tuple[socket.socket, HttpAddress]:
@@ -99,7 +99,6 @@ class _Server(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 date_header=False,
-                backlog=BACKLOG,
                 timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=grace_s,
             )
@@ -123,24 +122,18 @@ class Listeners:
         self._log = log
         self._grace_s = grace_s
         self._closing = asyncio.Event()
-        self.tasks: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
         asyncio.get_running_loop().set_exception_handler(self._tell)
 
     def add(self, listener: socket.socket, app: AsgiApp) -> None:
         """Have ``app`` answer at a bound socket."""
         server = _Server(LastResort(app, self._log), self._closing, self._grace_s)
-        self.tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
-
-    async def wait(self, stopped: asyncio.Event) -> None:
-        """Return when that is set, or a listener has ended by itself."""
-        stopping = asyncio.create_task(stopped.wait())
-        await asyncio.wait({stopping, *self.tasks}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
+        self._tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
 
     async def close(self) -> None:
         """Finish what is in flight, everywhere."""
         self._closing.set()
-        await asyncio.gather(*self.tasks)
+        await asyncio.gather(*self._tasks)
 
     def _tell(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """One line for a fault of the loop, such as a lack of descriptors, and never a text."""
@@ -167,6 +160,15 @@ class Site(Protocol):
 
 MakeSite = Callable[[State, int], Site]
 """Makes the pages over the state of the service's application, for a port."""
+
+
+def _bind_page(port: int | None) -> tuple[socket.socket, HttpAddress]:
+    """Bind where the page is to be, or at its own port, or near it. Raises ServiceError."""
+    if port is None:
+        for near in range(PAGE_PORT, PAGE_PORT + PAGE_PORTS):
+            with contextlib.suppress(ServiceError):
+                return bind_http(HttpAddress(port=near))
+    return bind_http(HttpAddress(port=port or 0))
 
 
 class SiteHost:
@@ -196,7 +198,7 @@ class SiteHost:
             raise ConflictError("this service has no web page", hint="start it with kds serve")
         async with self._opening:
             if self._site is None:
-                listener, self._address = bind_http(HttpAddress(port=port or 0))
+                listener, self._address = _bind_page(port)
                 try:
                     self._site = await asyncio.to_thread(make, self._state, self._address.port)
                 except BaseException:

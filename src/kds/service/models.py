@@ -1,17 +1,15 @@
-"""Bodies of requests and replies that several routes share, documented in /openapi.json.
+"""Bodies of requests and replies that several routes share; /openapi.json describes them.
 
 Requests are strict: an unknown field, or one of another type, is a 422. A reply is a view of a
 value: its fields are read off the attributes of the same name.
 """
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
-from importlib.resources import files
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, model_validator
-from starlette.responses import JSONResponse, Response
+from fastapi import Query
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.context.origin import ORIGIN
@@ -28,28 +26,34 @@ PATH_LIMIT: Final = 4_096
 VARIABLES_LIMIT: Final = 64
 """Variables of one request: there are some thirty."""
 
-EXAMPLES: Final[Mapping[str, Any]] = json.loads(
-    files(__package__).joinpath("examples.json").read_text(encoding="utf-8")
-)
-"""Shown in /openapi.json, where FastAPI leaves out what is null of its own."""
-
-Rounded = Annotated[float, AfterValidator(lambda value: round(value, 4))]
-"""A score to four decimals."""
-
-MESSAGE = Field(
-    min_length=1,
-    max_length=MESSAGE_LIMIT,
-    description="What the user said.",
-    examples=["Make it purple"],
-)
-CONVERSATION = Field(
-    default=None,
-    min_length=1,
-    max_length=NAME_LIMIT,
-    description="Whose context counts, such as a client's session id. null: the context of the "
-    "workspace, which all its windows share.",
-    examples=["f3b1c9e2-8a57-4d0e-9c55-0d8c3c1f6a11"],
-)
+MessageText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MESSAGE_LIMIT,
+        description="What the user said.",
+        examples=["Make it purple"],
+    ),
+]
+ShortText = Annotated[str, Field(max_length=TEXT_LIMIT)]
+DocumentPath = Annotated[str, Field(max_length=PATH_LIMIT)]
+ConversationName = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=NAME_LIMIT,
+        description="Whose context counts, such as a client's session id. null: the context of "
+        "the workspace, which all its windows share.",
+    ),
+]
+ConversationQuery = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=NAME_LIMIT,
+        description="Whose context; without it, that of the workspace.",
+    ),
+]
 
 
 class RequestBody(BaseModel):
@@ -59,16 +63,17 @@ class RequestBody(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _well_formed(cls, sent: object) -> object:
-        """JSON can hold half an emoji, which pydantic refuses."""
+    def _readable(cls, sent: object) -> object:
+        """JSON can hold half an emoji, which pydantic refuses, and 8.0 for 8."""
         if not isinstance(sent, dict):
             return sent
-        return {key: well_formed(one) if isinstance(one, str) else one for key, one in sent.items()}
+        return {key: _readable(one) for key, one in sent.items()}
 
 
-def whole(number: object) -> object:
-    """Read 8.0 as 8: an integer to JSON Schema, but not to strict pydantic."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
+def _readable(value: object) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return well_formed(value) if isinstance(value, str) else value
 
 
 class UtteranceRequest(RequestBody):
@@ -81,8 +86,8 @@ class UtteranceRequest(RequestBody):
 class RouteRequest(RequestBody):
     """One message to route."""
 
-    message: str = MESSAGE
-    conversation: str | None = CONVERSATION
+    message: MessageText
+    conversation: ConversationName = None
     join: bool = Field(
         default=False,
         description="Let the workspace's context stand in while the conversation is empty, and "
@@ -91,16 +96,15 @@ class RouteRequest(RequestBody):
     origin: str | None = Field(
         default=None,
         pattern=rf"^{ORIGIN.pattern}$",
-        description="Where a message of the workspace's context was typed, as a line of the "
-        "context notes it: it does not refer to what another open terminal says.",
+        description="Where a message of the workspace's context was typed: it does not refer to "
+        "what another open terminal says.",
         examples=["terminal:4711-88321"],
     )
     log: bool = Field(default=True, description="Remember the message.")
     history: list[UtteranceRequest] = Field(
         default=[],
         max_length=HISTORY_LIMIT,
-        description="What was said before, oldest first, replies included: for a model that "
-        "rewrites the message.",
+        description="What was said before, oldest first, replies included.",
     )
     rewrite: bool | None = Field(
         default=None,
@@ -115,14 +119,14 @@ class RouteRequest(RequestBody):
     variables: dict[str, str] | None = Field(
         default=None,
         max_length=VARIABLES_LIMIT,
-        description="The caller's environment variables for settings (KDS_MEMORY and so on). "
-        "They count in the place of those of the service; where they cannot, the reply is a 409.",
+        description="The caller's environment variables for settings. Where the service has "
+        "others, the reply is a 409.",
         examples=[{"KDS_MEMORY": "on"}],
     )
 
 
 class Reply(BaseModel):
-    """A view of a value for the wire, of HTTP and of MCP."""
+    """A view of a value for the wire."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -130,18 +134,6 @@ class Reply(BaseModel):
         use_attribute_docstrings=True,
         json_schema_serialization_defaults_required=True,
     )
-
-    def response(self, status: int = 200) -> Response:
-        """This reply as an HTTP response."""
-        return JSONResponse(self.model_dump(mode="json"), status)
-
-
-class HitScores(Reply):
-    """What each search gave, 0 to 1; null: it does not apply."""
-
-    dense: Rounded | None
-    lexical: Rounded
-    code: Rounded
 
 
 class ErrorDetail(Reply):
@@ -170,3 +162,20 @@ class EntryReply(Reply):
     """Left out where the message refers to nothing."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
+
+
+_ERRORS: Final[Mapping[int, str]] = {
+    400: "The message, name or body cannot be used, or no workspace is named.",
+    401: "No valid token (TCP only).",
+    403: "`Host` or `Origin` is not this machine (loopback TCP only).",
+    404: "Unknown workspace, prompt or session.",
+    409: "Conflict: an id in use, a memory that is off, other settings.",
+    413: "The body or the message is too large.",
+    422: "The body or a parameter does not match the schema.",
+    500: "A fault of the service: a full disk, a defect in KDS.",
+    503: "Too many requests are waiting, or the service is stopping.",
+}
+ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": ErrorReply, "description": text} for status, text in _ERRORS.items()
+}
+"""The documentation of the errors that any operation may have."""

@@ -1,4 +1,4 @@
-"""Who may ask: the door in front of every listener.
+"""Who may ask: the checks in front of every listener.
 
 A unix socket is guarded by its file mode and that of its folder.
 Loopback TCP is open to every user and web page of the machine, so there a bearer token is
@@ -12,9 +12,9 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -23,10 +23,15 @@ from starlette.responses import Response
 from kds.brain.errors import StoreError
 from kds.brain.files import read_private, replace_private
 from kds.service.errors import error_response
-from kds.service.layers import AsgiApp, Receive, Scope, Send
+
+Scope = MutableMapping[str, Any]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 WORKSPACE: Final = "kds.workspace"
-"""Key of the ASGI scope: root of the workspace that the request is about, where a door knows it."""
+"""Key of the ASGI scope: root of the request's workspace, where a layer in front knows it."""
 
 PERSON: Final = "kds.person"
 """Key of the ASGI scope: whose token a request to a shared service has."""
@@ -42,6 +47,17 @@ _ROOT: Final = 0
 
 _TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if sys.platform == "linux" else ()
 """Every TCP socket of this machine with its user: proc_net_tcp of the kernel's documents."""
+
+
+def at_start(send: Send, does: Callable[[Event], object]) -> Send:
+    """Return ``send``, with something done to the event that begins an answer."""
+
+    async def watched(event: Event) -> None:
+        if event["type"] == "http.response.start":
+            does(event)
+        await send(event)
+
+    return watched
 
 
 def is_loopback(host: str) -> bool:
@@ -99,7 +115,7 @@ def _as_in_table(host: str, port: int) -> str:
     return f"{number:08X}:{port:04X}"
 
 
-class HttpDoor:
+class TokenAuth:
     """ASGI layer of loopback TCP: `Host`, `Origin`, then the user's token."""
 
     def __init__(self, app: AsgiApp, token: str) -> None:

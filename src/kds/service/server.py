@@ -2,13 +2,16 @@
 
 import asyncio
 import os
+import signal
 import socket
+import sys
 import threading
 import time
-from collections.abc import Awaitable, Iterable, Mapping
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from types import ModuleType
+from typing import Any, Final, TypeVar
 
 from fastapi import FastAPI
 
@@ -19,25 +22,18 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
 from kds.service.errors import describe_fault
-from kds.service.installed import Installation
-from kds.service.jobs import EmbeddingQueue, Reloader, catch_up
-from kds.service.layers import AsgiApp, Attendance, Attended, BodyLimit, CurrentInstallation
-from kds.service.lifecycle import Instance, ended_by_signals, expire_later, woken_by_signals
-from kds.service.listening import (
-    HttpAddress,
-    Listeners,
-    MakeSite,
-    SiteHost,
-    TeamAddress,
-    bind_http,
-)
-from kds.service.operation import WorkspaceDoor
+from kds.service.freshness import Installation
+from kds.service.jobs import catch_up, embed_when_idle, reload_on_change
+from kds.service.layers import BodyLimit, CurrentInstallation, OpenWorkspace
+from kds.service.lifecycle import Instance, expire_later
+from kds.service.listening import HttpAddress, Listeners, MakeSite, SiteHost, bind_http
 from kds.service.routes import make_app
-from kds.service.security import HttpDoor, open_token
+from kds.service.routes.health import Vitals
+from kds.service.security import AsgiApp, TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
-from kds.service.team_door import Passes, TeamDoor, Tell, tell_nobody
-from kds.service.telemetry import Figures, Traces, Vitals
-from kds.service.workspaces import Job, Log, ServedWorkspace, Workspaces
+from kds.service.team_auth import Figures, Passes, TeamAuth, Tell, tell_nobody
+from kds.service.worker import Attendance
+from kds.service.workspaces import Log, ServedWorkspace, Workspaces
 
 TIDY_S: Final = 600.0
 """How often what has expired leaves the disk: lines of the context, and conversations that nobody
@@ -56,6 +52,9 @@ looks at some of them."""
 LET_GO_LOOK_S: Final = 30.0
 """How often it is looked for workspaces that nobody uses."""
 
+ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP")
+"""Signals that end the service, unless it was started with them ignored (nohup)."""
+
 _Result = TypeVar("_Result")
 
 Entrance = tuple[socket.socket, AsgiApp]
@@ -69,7 +68,7 @@ class ServiceOptions:
     http: HttpAddress | None = None
     unix_socket: bool = True
     idle_s: float | None = None
-    team: TeamAddress | None = None
+    team: HttpAddress | None = None
     """Where people with tokens of their own are answered; None: nowhere."""
     tell: Tell = tell_nobody
     """Is told of each of their requests."""
@@ -111,7 +110,7 @@ class Service:
         self._reason: str | None = None
         self.places: list[str] = []
         """Where it answers: addresses and paths, once it is ready."""
-        self._door: TeamDoor | None = None
+        self._team: TeamAuth | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._owns_process = False
@@ -127,36 +126,28 @@ class Service:
         Raises AlreadyServedError when another process is the user's service, KdsError when a
         workspace that is to stay open does not load, or an address cannot be used.
         """
+        _leave_out_spacy_cli()
         with ExitStack() as stack:
             stack.callback(self._call_off)
             self._owns_process = threading.current_thread() is threading.main_thread()
-            if self._owns_process:
-                stack.enter_context(ended_by_signals(self.stop))
             instance = self._claim(stack)
             stack.callback(self._workspaces.close)
             for workspace in self._kept:
                 self._workspaces.keep(workspace)
             app = make_app(self._workspaces, self._vitals)
             app.state.attendance = self._attendance
-            opened = WorkspaceDoor(app, self._workspaces)
-            inner = CurrentInstallation(
-                BodyLimit(Attended(opened, self._attendance)),
-                self._installation,
-                self._end_replaced,
-            )
+            opened = OpenWorkspace(app, self._workspaces, self._attendance)
+            inner = CurrentInstallation(BodyLimit(opened), self._installation, self._end_replaced)
             entrances = self._listen(stack, instance, inner)
-            if (traces := Traces.wanted(self._log)) is not None:
-                stack.callback(traces.close)
-                entrances = [(listener, traces.around(door)) for listener, door in entrances]
             asyncio.run(self._serve(app, entrances, instance))
         self._log(f"stopped: {self._reason}")
 
     def stop(self, reason: str = "asked to") -> None:
-        """Finish the requests in flight and end; from any thread, or a signal handler."""
+        """Finish the requests in flight and end; from any thread."""
         self._reason = self._reason or reason
-        if self._door is not None:
-            self._door.draining = True
-        draining = self._door is not None and reason == "SIGTERM"
+        if self._team is not None:
+            self._team.draining = True
+        draining = self._team is not None and reason == "SIGTERM"
         drain_s = self._options.drain_s if draining else 0.0
         if self._owns_process and self._watchdog is None:
             self._watchdog = threading.Timer(drain_s + GRACE_S, self._leave_at_once)
@@ -166,8 +157,8 @@ class Service:
             with suppress(RuntimeError):  # it has come to its end meanwhile
                 self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, self._stopping.set)
 
-    def _jobs(self, served: ServedWorkspace, log: Log) -> tuple[Job, ...]:
-        return Reloader(served, log), EmbeddingQueue(served, self._attendance.idle_s, log)
+    def _jobs(self, served: ServedWorkspace) -> tuple[Coroutine[Any, Any, None], ...]:
+        return reload_on_change(served), embed_when_idle(served, self._attendance.idle_s)
 
     def _claim(self, stack: ExitStack) -> Instance | None:
         """Become the user's service.
@@ -190,7 +181,7 @@ class Service:
             token = open_token(self._address.token_path)
             listener, http = bind_http(self._options.http)
             stack.callback(listener.close)
-            entrances.append((listener, HttpDoor(app, token)))
+            entrances.append((listener, TokenAuth(app, token)))
             self.places.append(http.url)
         if self._options.team is not None:
             entrances.append(self._team_entrance(stack, self._options.team, app))
@@ -203,7 +194,7 @@ class Service:
             instance.announce(self._state(http, listening=True))
         return entrances
 
-    def _team_entrance(self, stack: ExitStack, address: TeamAddress, app: AsgiApp) -> Entrance:
+    def _team_entrance(self, stack: ExitStack, address: HttpAddress, app: AsgiApp) -> Entrance:
         """Listen for people with tokens; everybody uses the first workspace's rules and prompts.
 
         Raises StoreError when there is no server, ConfigError when its settings are wrong.
@@ -222,43 +213,48 @@ class Service:
         listener, bound = bind_http(address)
         stack.callback(listener.close)
         figures = Figures(self._vitals.uptime_s)
-        self._door = TeamDoor(app, Passes(server), str(workspace.root), figures, self._options.tell)
+        self._team = TeamAuth(app, Passes(server), str(workspace.root), figures, self._options.tell)
         self.places.append(bound.url)
-        return listener, self._door
+        return listener, self._team
 
     async def _serve(
         self, app: FastAPI, entrances: Iterable[Entrance], instance: Instance | None
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._heed_signals(self._loop)
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
         listeners = Listeners(self._log)
         for listener, inner in entrances:
             listeners.add(listener, inner)
         site = app.state.site = SiteHost(self._make_site, app.state, listeners.add)
-        chores = [
-            asyncio.create_task(self._tidy()),
-            asyncio.create_task(self._let_go()),
-            asyncio.create_task(self._end_when_replaced()),
-        ]
-        if self._door is not None:
-            chores.append(asyncio.create_task(catch_up(self._workspaces, self._door.reachable)))
+        self._workspaces.begin()
+        chores = [self._tidy(), self._let_go(), self._end_when_replaced()]
+        if self._team is not None:
+            chores.append(catch_up(self._workspaces, self._team.reachable))
         if self._options.idle_s is not None:
-            chores.append(asyncio.create_task(self._end_when_idle(self._options.idle_s)))
-        self._say_started()
+            chores.append(self._end_when_idle(self._options.idle_s))
+        tasks = [asyncio.create_task(chore) for chore in chores]
+        who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
+        self._log(f"started: {who}; at {', '.join(self.places)}")
         self.ready.set()
-        with woken_by_signals(self._loop) if self._owns_process else nullcontext():
-            await listeners.wait(self._stopping)
+        await self._stopping.wait()
         if instance is not None:
             self._hide(instance)
-            for workspace in self._workspaces.remembering:
-                expire_later(workspace)
         for one in self._workspaces:
             one.queries.stop()
         site.stop()
-        for task in chores:
+        for task in tasks:
             task.cancel()
+        self._workspaces.end()
         await listeners.close()
+
+    def _heed_signals(self, loop: asyncio.AbstractEventLoop) -> None:
+        for name in ENDING if self._owns_process else ():
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                with suppress(NotImplementedError):  # Windows: an interrupt ends the process
+                    loop.add_signal_handler(number, self.stop, name)
 
     async def _end_when_idle(self, limit_s: float) -> None:
         await self._attendance.wait_idle(limit_s)
@@ -306,6 +302,8 @@ class Service:
             instance.hide()
         except KdsError as error:
             self._log(f"cannot clean up: {' '.join(str(error).split())}")
+        for workspace in self._workspaces.remembering:
+            expire_later(workspace)
 
     def _call_off(self) -> None:
         """However the service has ended: a late stop must not end the process any more."""
@@ -318,10 +316,6 @@ class Service:
         self._log(f"stopped: a request had not ended {GRACE_S:g} s after {self._reason}")
         os._exit(STUCK)
 
-    def _say_started(self) -> None:
-        who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
-        self._log(f"started: {who}; at {', '.join(self.places)}")
-
     def _state(self, http: HttpAddress | None, *, listening: bool) -> Mapping[str, object]:
         """The content of service.json. Before it listens, only the process is known."""
         unix = listening and self._options.unix_socket
@@ -332,6 +326,14 @@ class Service:
             "http": http and {"host": http.host, "port": http.port, "url": http.url},
             "socket": str(self._address.socket_path) if unix else None,
         }
+
+
+def _leave_out_spacy_cli() -> None:
+    """Stand in for spaCy's command line, which `import spacy` loads: 30 modules, 18 MB."""
+    if "spacy" not in sys.modules:
+        for name in ("spacy.cli", "spacy.cli.info"):
+            sys.modules[name] = ModuleType(name)
+        sys.modules["spacy.cli.info"].info = None  # type: ignore[attr-defined]
 
 
 def _entries(workspace: Workspace) -> int:

@@ -1,7 +1,6 @@
 """Asking the user's service, over its unix socket or the HTTP side it names."""
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
@@ -12,9 +11,19 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import failure, make_private_folder
 from kds.brain.turn import Turn, Utterance, from_wire
 from kds.brain.workspace import Workspace
-from kds.hooks.call import HUNG_NAME, TOKEN_NAME, Call, connect, exchange
-from kds.hooks.start import DECLINED_NAME, STARTING_NAME
-from kds.hooks.trouble import Late, Trouble
+from kds.hooks.call import (
+    HUNG_NAME,
+    LOCK_NAME,
+    REPLACED,
+    SOCKET_NAME,
+    STATE_NAME,
+    TOKEN_NAME,
+    Call,
+    Trouble,
+    connect,
+    exchange,
+)
+from kds.hooks.start import STARTING_NAME
 
 CONNECT_S: Final = 0.5
 """Seconds to connect on one machine: it takes well under a millisecond, or never succeeds."""
@@ -26,16 +35,8 @@ ANSWER_LIMIT: Final = 2**26
 """Bytes of an answer: 64 MiB, where a turn with its prompt has some ten thousand."""
 
 BUSY: Final = 503
-"""Status of a service whose queue is full, or that is stopping."""
-
-REPLACED: Final = "installation"
-"""``where`` of the refusal of a service whose installation was replaced: it ends."""
-
 CONFLICT: Final = 409
-"""Status of what does not go with how the service was started."""
-
 UNREADABLE: Final = 422
-"""Status of a request with fields that the service does not know: it is an older one."""
 
 SWITCHED_OFF: Final = "service.enabled"
 """Where a service declines because the settings say that commands are not to ask: no fault."""
@@ -49,7 +50,6 @@ SAID_LIMIT: Final = 8_000
 KNOWN_LIMIT: Final = 200
 """Terms that go along: a conversation refers to a handful."""
 
-
 LOOPBACK: Final = "127.0.0.1"
 
 _PORT_MAX: Final = 65_535
@@ -61,16 +61,16 @@ class ServiceAddress:
     def __init__(self, folder: Path | None = None) -> None:
         """``folder`` is the user's runtime folder, unless another one is named."""
         self.folder = Path(runtime_folder()) if folder is None else folder
-        self.socket_path = self.folder / "service.sock"
-        """The unix socket, mode 0600."""
-        self.lock_path = self.folder / "service.lock"
+        self.socket_path = self.folder / SOCKET_NAME
+        self.lock_path = self.folder / LOCK_NAME
         """Held locked by the service while it lives."""
-        self.state_path = self.folder / "service.json"
+        self.state_path = self.folder / STATE_NAME
         """What the service says of itself: pid, version, address of its HTTP side."""
         self.starting_path = self.folder / STARTING_NAME
         """When a service was last started in the background, and by which process id."""
+        self.hung_path = self.folder / HUNG_NAME
+        """The service let a hook wait in vain, and has answered none since."""
         self.log_path = self.folder / "service.log"
-        """What a service in the background has to say."""
         self.token_path = Path(own_folder(), TOKEN_NAME) if folder is None else folder / TOKEN_NAME
         """The bearer token of the HTTP side, mode 0600. It outlives the service."""
 
@@ -88,18 +88,8 @@ class ServiceAddress:
             raise failure("protect", self.folder, error) from error
 
 
-def hung_path(workspace: Workspace) -> Path:
-    """Which start of the service let a hook wait in vain: hooks ask it for a shorter time."""
-    return workspace.brain / HUNG_NAME
-
-
-def declined_path(workspace: Workspace) -> Path:
-    """The mark that the settings of a workspace want no service."""
-    return workspace.brain / DECLINED_NAME
-
-
 def log_path(workspace: Workspace) -> Path:
-    """What the service has to say of a workspace."""
+    """The service's log about a workspace."""
     return workspace.brain / "service.log"
 
 
@@ -180,13 +170,9 @@ class ServiceClient:
         """
         sent = {**route_request(message, known, how), "variables": routing_variables()}
         answer = self._ask("POST", "/route", sent)
-        for warning in answer.get("warnings", ()) if isinstance(answer, dict) else ():
+        for warning in answer.get("warnings", ()):
             tell(str(warning))
         return from_wire(answer)
-
-    def hook(self, given: Mapping[str, object]) -> None:
-        """Have the prompt of a hook remembered. Raises what `route` raises."""
-        self._ask("POST", "/hook", given)
 
     def web(self, port: int | None) -> tuple[str, str]:
         """Have the web page opened; its address, and a link that lets one browser in.
@@ -208,34 +194,32 @@ class ServiceClient:
         return self._health("GET", "/healthz")
 
     def _health(self, method: str, path: str) -> Mapping[str, Any]:
-        answer = self._ask(method, path)
-        if not isinstance(answer, dict):
-            raise StoreError("the service's health is not an object", hint="kds service stop")
+        answer: Mapping[str, Any] = self._ask(method, path)
         return answer
 
     def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         content = b"" if body is None else json.dumps(body).encode()
-        ends = time.monotonic() + self._timeout_s
+        where = str(self._address.socket_path)
         try:
             call = _connected(self._address)
             try:
+                call.connection.settimeout(self._timeout_s)
                 status, answer = exchange(
-                    call, f"{method} {path}", self._root, content, ends, limit=ANSWER_LIMIT
+                    call, f"{method} {path}", self._root, content, limit=ANSWER_LIMIT
                 )
             finally:
                 call.connection.close()
-        except (TimeoutError, Late) as error:
+        except TimeoutError as error:
             raise KdsError(
                 f"the service took longer than {self._timeout_s:g} s",
-                where=str(self._address.socket_path),
+                where=where,
                 hint="see `kds service status`; the message may have been remembered",
             ) from error
         except (OSError, Trouble) as error:
-            gone = not answers(self._address)
-            kind = ServiceEndsError if gone else ServiceUnavailableError
+            kind = ServiceUnavailableError if answers(self._address) else ServiceEndsError
             raise kind(
                 f"the service does not answer: {str(error) or type(error).__name__}",
-                where=str(self._address.socket_path),
+                where=where,
                 hint="see `kds service status`",
             ) from error
         return _answer(status, answer)
@@ -253,13 +237,13 @@ def answers(address: ServiceAddress) -> bool:
     """Whether a service accepts connections."""
     try:
         _connected(address).connection.close()
-    except (OSError, Trouble, ValueError):
+    except (OSError, Trouble):
         return False
     return True
 
 
 def _connected(address: ServiceAddress) -> Call:
-    return connect(str(address.folder), str(address.token_path), time.monotonic() + CONNECT_S)
+    return connect(str(address.folder), str(address.token_path), CONNECT_S)
 
 
 def _answer(status: int, content: bytes) -> Any:
@@ -270,19 +254,14 @@ def _answer(status: int, content: bytes) -> Any:
     if status < 400:
         return answer
     problem = answer.get("error") if isinstance(answer, dict) else None
+    known = problem if isinstance(problem, dict) else {}
+    message = str(known.get("message") or f"the service answered with status {status}")
     if status == BUSY:
-        raise _busy(problem)
-    if not isinstance(problem, dict):
-        raise KdsError(f"the service answered with status {status}", hint="kds service status")
-    message, where, hint = str(problem.get("message")), problem.get("where"), problem.get("hint")
+        ends = known.get("where") == REPLACED
+        kind = ServiceEndsError if ends else ServiceUnavailableError
+        raise kind("the service is busy or stopping", hint="try again")
     if status == UNREADABLE and "is not known here" in message:
         hint = "kds service stop: the next command starts one that is"
         raise ServiceDeclinedError("the running service is not of this version", hint=hint)
     refusal = ServiceDeclinedError if status == CONFLICT else KdsError
-    raise refusal(message, where=where, hint=hint)
-
-
-def _busy(problem: object) -> ServiceUnavailableError:
-    replaced = isinstance(problem, dict) and problem.get("where") == REPLACED
-    kind = ServiceEndsError if replaced else ServiceUnavailableError
-    return kind("the service is busy or stopping", hint="try again")
+    raise refusal(message, where=known.get("where"), hint=known.get("hint"))

@@ -9,13 +9,11 @@ has waited long goes between two urgent calls: where these never end, it would n
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextvars import copy_context
-from functools import partial
 from threading import Condition, Thread
-from time import monotonic
 from typing import Any, Final, TypeVar
 
 from kds.service.errors import BusyError
@@ -29,25 +27,17 @@ LONG_S: Final = 1.0
 answers came after .6 s and one in a hundred after 43 s, before there was such a limit."""
 
 _Result = TypeVar("_Result")
-_Job = tuple[Callable[[], Any], Future[Any], float]
-"""What to run, who waits for it, and since when."""
+_Call = tuple[Callable[[], Any], Future[Any], float]
+"""What to run, where its result goes, and when it was submitted."""
 
 
 class Worker:
     """Runs calls one after the other, off the event loop it is used from."""
 
-    def __init__(
-        self,
-        *,
-        limit: int = QUEUE_LIMIT,
-        name: str = "kds-router",
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        """``clock`` returns seconds; it need not be the time of day."""
+    def __init__(self, *, limit: int = QUEUE_LIMIT, name: str = "kds-router") -> None:
         self._limit = limit
-        self._clock = clock
-        self._urgent: deque[_Job] = deque()
-        self._patient: deque[_Job] = deque()
+        self._urgent: deque[_Call] = deque()
+        self._patient: deque[_Call] = deque()
         self._was_urgent = False
         self._changed = Condition()
         self._closed = False
@@ -65,9 +55,16 @@ class Worker:
     def submit(self, call: Callable[[], _Result], *, patient: bool = False) -> Future[_Result]:
         """As `run`, for callers that do not wait."""
         future: Future[_Result] = Future()
+        queue = self._patient if patient else self._urgent
         with self._changed:
-            whose = partial(copy_context().run, call)
-            self._refuse_or_queue(self._patient if patient else self._urgent, whose, future)
+            if self._closed:
+                raise BusyError("the service is stopping", hint="start it again: kds service start")
+            if len(queue) + self._running >= self._limit:
+                raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
+            queue.append((call, future, time.monotonic()))
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name=self._name, daemon=True)
+                self._thread.start()
             self._changed.notify()
         return future
 
@@ -77,14 +74,8 @@ class Worker:
         with self._changed:
             return len(self._urgent) + len(self._patient) + self._running
 
-    def close(self) -> None:
+    def close(self, *, wait: bool = True) -> None:
         """Take no more calls, drop those that wait, and wait for the one that is running."""
-        self.end()
-        if self._thread is not None:
-            self._thread.join()
-
-    def end(self) -> None:
-        """Take no more calls, and drop those that wait."""
         with self._changed:
             self._closed = True
             dropped = [*self._urgent, *self._patient]
@@ -93,43 +84,58 @@ class Worker:
             self._changed.notify()
         for _, future, _ in dropped:
             future.cancel()
-
-    def _refuse_or_queue(
-        self, queue: deque[_Job], call: Callable[[], Any], future: Future[Any]
-    ) -> None:
-        if self._closed:
-            raise BusyError("the service is stopping", hint="start it again: kds service start")
-        if len(queue) + self._running >= self._limit:
-            raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
-        queue.append((call, future, self._clock()))
-        if self._thread is None:
-            self._thread = Thread(target=self._work, name=self._name, daemon=True)
-            self._thread.start()
+        if wait and self._thread is not None:
+            self._thread.join()
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
             call, future, _ = job
-            settle = _outcome(call, future) if future.set_running_or_notify_cancel() else None
-            with self._changed:  # first, so that who asked finds the place free
+            result: Any = None
+            fault: BaseException | None = None
+            runs = future.set_running_or_notify_cancel()
+            if runs:
+                try:
+                    result = call()
+                except BaseException as error:  # noqa: BLE001  # it belongs to the caller
+                    fault = error
+            with self._changed:  # first, so that the caller finds the place free
                 self._running = 0
-            if settle is not None:
-                settle()
+            if runs and fault is not None:
+                future.set_exception(fault)
+            elif runs:
+                future.set_result(result)
+            del job, call, future, result, fault  # while it waits, nothing is held on to
 
-    def _next(self) -> _Job | None:
+    def _next(self) -> _Call | None:
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._urgent or self._patient)
             if not self._urgent and not self._patient:
                 return None
             self._running = 1
-            overdue = bool(self._patient) and self._clock() - self._patient[0][2] > LONG_S
+            overdue = bool(self._patient) and time.monotonic() - self._patient[0][2] > LONG_S
             self._was_urgent = bool(self._urgent) and not (overdue and self._was_urgent)
             return (self._urgent if self._was_urgent else self._patient).popleft()
 
 
-def _outcome(call: Callable[[], Any], future: Future[Any]) -> Callable[[], None]:
-    """Run ``call``; returns what hands over its result, or its error."""
-    try:
-        result = call()
-    except BaseException as error:  # noqa: BLE001  # it belongs to the caller
-        return partial(future.set_exception, error)
-    return partial(future.set_result, result)
+class Attendance:
+    """Knows for how long there was no request, and whether one is being answered."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._present = 0
+
+    def __enter__(self) -> None:
+        self._present += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._present -= 1
+        self._last = time.monotonic()
+
+    def idle_s(self) -> float:
+        """Seconds since the last request ended; 0 while one is being answered."""
+        return 0.0 if self._present else time.monotonic() - self._last
+
+    async def wait_idle(self, limit_s: float) -> None:
+        """Return once there was no request for ``limit_s`` seconds."""
+        while (left_s := limit_s - self.idle_s()) > 0:
+            await asyncio.sleep(left_s)

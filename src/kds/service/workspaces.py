@@ -5,15 +5,16 @@ not hold up the others.
 """
 
 import asyncio
+import ctypes
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog, TurnRecord
@@ -29,11 +30,10 @@ from kds.brain.store.team import Person
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
-from kds.service.callers import Callers
-from kds.service.errors import ConflictError, NotServedError
-from kds.service.layers import Attendance
+from kds.service.errors import ConflictError, NotServedError, describe_fault
+from kds.service.freshness import fingerprint
 from kds.service.service_client import log_path
-from kds.service.worker import Worker
+from kds.service.worker import Attendance, Worker
 
 LET_GO_S: Final = 600.0
 """Seconds without a request after which a workspace is let go: its router takes some 20 MB, and
@@ -73,23 +73,20 @@ class ServedWorkspace:
         *,
         environ: Mapping[str, str] = os.environ,
         person: Person | None = None,
-        look: Callable[[], object] = lambda: None,
         base: "ServedWorkspace | None" = None,
+        log: Log = lambda line: None,
     ) -> None:
-        """``person``: whose messages these are, when not those of the service's user.
-
-        ``look`` reads rules and prompts anew if they have changed; a `Reloader` says how. ``base``
-        has the threads, where they are shared.
-        """
+        """``person``: whose messages these are, when not those of the service's user; ``base`` has
+        the threads, and the rules and prompts that they share."""
         self.conversations = conversations
         self.person = person
-        self.look = look
+        self.log = log
         self.worker: Worker = base.worker if base else Worker()
         """The thread that routes, and answers queries when nothing is to be routed."""
         self.archivist: Worker = base.archivist if base else Worker(name="kds-archivist")
         """The thread that looks after sessions: erasing one may take seconds, and no hook waits."""
         self.attendance = Attendance()
-        self._owns_threads = base is None
+        self._base = base
         self._answers_with = conversations.parts
         self.queries = QueryService(
             conversations.parts, rewriter=conversations.rewriter, environ=environ
@@ -97,12 +94,13 @@ class ServedWorkspace:
         """Answers questions about documents and remembered conversations."""
         self.people = People(self)
         """The same for others, who have tokens of their own."""
-        self.callers = Callers(self.workspace, self.queries.memory.config)
-        """Those that ask from an environment of their own."""
         self.embedding = EmbeddingRecord()
         self.reload = Reload()
         self.turns = 0
-        self._reading = threading.Lock()
+        self.seen = fingerprint(self.workspace)
+        """The state of the files that were read last."""
+        self.closing = False
+        self._reading = threading.RLock()
 
     @property
     def workspace(self) -> Workspace:
@@ -154,13 +152,13 @@ class ServedWorkspace:
 
     def close(self) -> None:
         """Let go of threads and stores."""
+        self.closing = True
         self.queries.stop()
-        if self._owns_threads:
+        if self._base is None:
             self.worker.close()
             self.archivist.close()
         self.people.close()
         self.queries.close()
-        self.callers.close()
         self.conversations.contexts.close()
         self.conversations.turns.close()
 
@@ -189,18 +187,39 @@ class ServedWorkspace:
         """Whether something that was changed is wrong, and what was before it stays in use."""
         return self.reload.error is not None or self.settings_error is not None
 
-    def route(self, message: str, *, by: Conversations | None = None, **how: Any) -> Turn:
-        """Route a message, ``by`` these conversations or its own, and count it.
+    def route(self, message: str, **how: Any) -> Turn:
+        """Route a message, and count it.
 
         ``how`` is what `Conversations.route` takes.
         """
-        turn = (by or self.conversations).route(message, **how)
+        turn = self.conversations.route(message, **how)
         self.turns += 1
         return turn
 
+    def look(self) -> None:
+        """Read rules and prompts anew if their files have changed; a message meanwhile waits.
+
+        What does not load changes nothing, and is told until it is mended.
+        """
+        if self._base is not None:
+            self._base.look()
+            return
+        with self._reading:
+            if fingerprint(self.workspace) == self.seen:
+                return
+            try:
+                self.read_anew()
+            except KdsError as error:
+                self._kept(error)
+            except Exception as error:  # noqa: BLE001  # the service goes on with what it has
+                self._kept(f"internal error: {describe_fault(error)}")
+            else:
+                self.log(f"reloaded prompts and rules of {self.root}")
+
     def look_at_all(self) -> None:
         """See before a question what others have edited, and what was learned since."""
-        self.look()
+        if self.person is not None:
+            self.look()
         parts = self.conversations.refreshed()
         if parts is not self._answers_with:
             self.queries.use(parts, rewriter=self.conversations.rewriter)
@@ -227,6 +246,7 @@ class ServedWorkspace:
         One at a time: what was read before must not take the place of what was read after it.
         """
         with self._reading:
+            self.seen = fingerprint(self.workspace)
             self.reloaded(self.conversations.reloaded())
 
     def reloaded(self, conversations: Conversations) -> None:
@@ -237,10 +257,11 @@ class ServedWorkspace:
         self.reload = Reload(self.reload.count + 1, utc_now())
         self.people.reloaded()
 
-    def kept(self, error: KdsError | str) -> None:
+    def _kept(self, error: KdsError | str) -> None:
         """Remember that the new set is broken, and go on with the last good one."""
         told = "; ".join(line.strip() for line in str(error).splitlines())
         self.reload = replace(self.reload, at=utc_now(), error=told)
+        self.log(f"reload failed, the last good set stays: {told}")
 
 
 class People:
@@ -288,7 +309,6 @@ class People:
             self._conversations(person, turns=turns),
             environ=environ,
             person=person,
-            look=lambda: self._base.look(),
             base=self._base,
         )
 
@@ -308,33 +328,19 @@ def environ_of(person: Person) -> dict[str, str]:
     }
 
 
-class Job(Protocol):
-    """A thread beside a workspace that is open."""
-
-    def start(self) -> None:
-        """Begin."""
-        ...
-
-    def stop(self) -> None:
-        """Finish what is at hand, and end."""
-        ...
-
-
-Jobs = Callable[[ServedWorkspace, Log], tuple[Job, ...]]
-"""Makes the jobs of a workspace, which write to its log."""
+Jobs = Callable[[ServedWorkspace], tuple[Coroutine[Any, Any, None], ...]]
+"""What is done beside a workspace as long as it is open."""
 
 
 class Workspaces:
     """The open workspaces of a service, by their real path. For the event loop's thread."""
 
-    def __init__(
-        self, jobs: Jobs = lambda served, log: (), *, log: Log = lambda line: None
-    ) -> None:
+    def __init__(self, jobs: Jobs = lambda served: (), *, log: Log = lambda line: None) -> None:
         self._make_jobs = jobs
         self._log = log
         self._open: OrderedDict[str, ServedWorkspace] = OrderedDict()
         self._opening: dict[str, asyncio.Task[ServedWorkspace]] = {}
-        self._jobs: dict[str, tuple[Job, ...]] = {}
+        self._jobs: dict[str, list[asyncio.Task[None]]] = {}
         self._kept: set[str] = set()
         self.default: str | None = None
         """The workspace of requests that name none."""
@@ -347,10 +353,15 @@ class Workspaces:
 
     def keep(self, workspace: Workspace) -> ServedWorkspace:
         """Open a workspace that is not let go of; the first is the default. Raises KdsError."""
-        served = self._add(_load(workspace, self._log), self._log)
+        served = self._added(_load(workspace, self._log))
         self._kept.add(_key(served.root))
         self.default = self.default or served.root
         return served
+
+    def begin(self) -> None:
+        """Begin the jobs of those that were opened before there was an event loop."""
+        for served in self:
+            self._begin(served)
 
     async def open(self, root: str) -> ServedWorkspace:
         """Return the workspace ``root``, opened if it is not.
@@ -372,12 +383,18 @@ class Workspaces:
             if key not in self._kept and served.attendance.idle_s() >= idle_s:
                 del self._open[key]
                 self.left[key] = served.workspace
-                await asyncio.to_thread(self._close, key, served)
+                self._end(key)
+                await asyncio.to_thread(served.close)
+
+    def end(self) -> None:
+        """End what is done beside the workspaces: the service stops."""
+        for key in list(self._jobs):
+            self._end(key)
 
     def close(self) -> None:
         """Close all."""
-        for key, served in list(self._open.items()):
-            self._close(key, served)
+        for served in self:
+            served.close()
         self._open.clear()
 
     @property
@@ -390,22 +407,28 @@ class Workspaces:
             await self.let_go(min(one.attendance.idle_s() or LET_GO_S for one in self))
         workspace = _found(root)
         log = self._log_of(workspace)
-        return self._add(await _in_thread(lambda: _load(workspace, log)), log)
+        worker = Worker(name="kds-opening")  # the loop's pool may be busy with other workspaces
+        try:
+            served = self._added(await worker.run(lambda: _load(workspace, log)))
+        finally:
+            worker.close(wait=False)
+        self._begin(served)
+        return served
 
-    def _add(self, served: ServedWorkspace, log: Log) -> ServedWorkspace:
+    def _added(self, served: ServedWorkspace) -> ServedWorkspace:
         key = _key(served.root)
         self._open[key] = served
         self.left.pop(key, None)
-        self._jobs[key] = self._make_jobs(served, log)
-        for job in self._jobs[key]:
-            job.start()
         served.worker.submit(lambda: _warm(served), patient=True)
         return served
 
-    def _close(self, key: str, served: ServedWorkspace) -> None:
+    def _begin(self, served: ServedWorkspace) -> None:
+        jobs = [asyncio.create_task(job) for job in self._make_jobs(served)]
+        self._jobs[_key(served.root)] = jobs
+
+    def _end(self, key: str) -> None:
         for job in self._jobs.pop(key, ()):
-            job.stop()
-        served.close()
+            job.cancel()
 
     def _log_of(self, workspace: Workspace) -> Log:
         """Writes to the log of the workspace if it has a folder, else to that of the service."""
@@ -425,23 +448,19 @@ def _load(workspace: Workspace, log: Log) -> ServedWorkspace:
     conversations = Conversations.open(workspace)
     for warning in conversations.warnings:
         log(f"warning: {warning}")
-    return ServedWorkspace(conversations)
+    return ServedWorkspace(conversations, log=log)
 
 
 def _warm(served: ServedWorkspace) -> None:
-    """Route what nobody said: rules, models and prompts are read when they are first needed."""
+    """Route what nobody said: rules, models and prompts are read when they are first needed.
+
+    What loading needed for a moment, some 10 MB, goes back to the system where glibc can do that.
+    """
     rehearsal = served.conversations.rehearse()
     for message in ("I want to add a button", "Make it purple", "why does it fail?"):
         rehearsal.route(message)
-
-
-async def _in_thread(call: Callable[[], ServedWorkspace]) -> ServedWorkspace:
-    """Run on a thread of its own: those of the loop's pool may all be busy with others."""
-    worker = Worker(name="kds-opening")
-    try:
-        return await worker.run(call)
-    finally:
-        worker.end()
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _found(root: str) -> Workspace:

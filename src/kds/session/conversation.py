@@ -15,7 +15,7 @@ from kds.brain.errors import ExposedError, OutageError, StoreError
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, locked_text, shared_database
 from kds.router.prompts.library import PromptLibrary
-from kds.service.desk import Desk
+from kds.service.router_client import RouterClient
 from kds.service.service_client import How
 from kds.session.memory import SessionMemory
 
@@ -149,18 +149,18 @@ class NearestConversations(Records):
         self,
         workspace: Workspace,
         library: PromptLibrary,
-        desk: Routes,
+        client: Routes,
         *,
         memory: SessionMemory,
         notes: list[str] | None = None,
         origin: str | None = None,
         clock: Clock = utc_now,
     ) -> None:
-        """``notes`` are what ``desk`` tells, ``origin`` is where its messages come from."""
+        """``notes`` are what ``client`` tells, ``origin`` is where its messages come from."""
         super().__init__(
             workspace, library, Contexts(workspace, clock=clock), clock=clock, turns=memory
         )
-        self._desk = desk
+        self._client = client
         self.origin = origin
         """Where its messages come from (`kds.brain.context.origin`)."""
         self._notes = [] if notes is None else notes
@@ -172,21 +172,23 @@ class NearestConversations(Records):
         Raises ConfigError when a file does not load.
         """
         notes: list[str] = []
-        desk = Desk(workspace, turns=memory, clock=clock, tell=notes.append)
-        served = desk.find() is not None
-        library = PromptLibrary.load(workspace.prompts_dir) if served else desk.own().library
+        client = RouterClient(workspace, turns=memory, clock=clock, tell=notes.append)
+        served = client.find() is not None
+        library = PromptLibrary.load(workspace.prompts_dir) if served else client.own().library
         origin = terminal_origin()
-        return cls(workspace, library, desk, notes=notes, memory=memory, origin=origin, clock=clock)
+        return cls(
+            workspace, library, client, notes=notes, memory=memory, origin=origin, clock=clock
+        )
 
     @property
     def alone(self) -> bool:
         """Whether there was no service that could have been asked."""
-        return self._desk.alone
+        return self._client.alone
 
     def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``; see `kds.api.conversations.Conversations.route`."""
         how.setdefault("origin", self.origin)
-        return self._desk.route(message, **how)
+        return self._client.route(message, **how)
 
     def journal(
         self,

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from kds.hooks.prompt import NOT_TYPED
+from kds.hooks.reply import NOT_TYPED
 from kds.hooks.transcript import NOT_SAID, text_of
 from kds.transcripts.formats import About, Event, Source, file_source, moment, text_in
 

@@ -6,6 +6,6 @@ JavaScript.
 """
 
 from kds.transit.history import Message, transit
-from kds.transit.reference_client import Answer, QueryClient, QueryError
+from kds.transit.reference_client import QueryClient, QueryError
 
-__all__ = ["Answer", "Message", "QueryClient", "QueryError", "transit"]
+__all__ = ["Message", "QueryClient", "QueryError", "transit"]

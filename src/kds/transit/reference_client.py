@@ -35,29 +35,6 @@ class QueryError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the service made of a question; ``data`` is all that it said (docs/query.md)."""
-
-    data: Mapping[str, Any]
-
-    @property
-    def rewritten(self) -> str:
-        """The question, so that it can be read on its own."""
-        return str(self.data["rewritten_query"])
-
-    @property
-    def chunks(self) -> list[Mapping[str, Any]]:
-        """The passages that were found, the best first."""
-        return list(self.data["chunks"])
-
-    @property
-    def text(self) -> str | None:
-        """What a model says to it; None without a model."""
-        answer = self.data.get("answer")
-        return None if answer is None else str(answer)
-
-
 @dataclass
 class QueryClient:
     """One conversation with the query service; not for several threads at once.
@@ -76,8 +53,8 @@ class QueryClient:
     timeout_s: float = TIMEOUT_S
     history: list[Message] = field(default_factory=list)
 
-    def ask(self, query: str, **options: object) -> Answer:
-        """Ask ``query`` with the conversation so far, and add both to it.
+    def ask(self, query: str, **options: object) -> dict[str, Any]:
+        """Ask ``query`` with the conversation so far, and add both to it; return the reply.
 
         ``options`` are further fields of the request. Raises QueryError.
         """
@@ -91,18 +68,18 @@ class QueryClient:
         data = self._post({name: value for name, value in sent.items() if value is not None})
         if "rewritten_query" not in data or not isinstance(data.get("chunks"), list):
             raise QueryError("not an answer to a question", hint="is it a KDS service?")
-        answer = Answer(data)
-        replies = [Message("assistant", answer.text)] if answer.text else []
+        answer = data.get("answer")
+        replies = [Message("assistant", str(answer))] if answer else []
         self.history = transit([*self.history, Message("user", query), *replies])
-        return answer
+        return data
 
     def _post(self, sent: Mapping[str, object]) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "Connection": "close"}
         if self.workspace:
             headers["Kds-Workspace"] = quote(self.workspace)
         if self.token and (token := self.token.strip()):
-            headers["Authorization"] = f"Bearer {_sendable(token)}"
-        connection = _connection(self.address, _seconds(self.timeout_s))
+            headers["Authorization"] = f"Bearer {token}"
+        connection = _connection(self.address, self.timeout_s)
         try:
             connection.request("POST", "/query", json.dumps(sent).encode(), headers)
             response = connection.getresponse()
@@ -133,19 +110,6 @@ def _connection(address: str, timeout_s: float) -> http.client.HTTPConnection:
         raise QueryError(f"invalid address '{address}'", hint="write unix:PATH or http://HOST:PORT")
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     return kind(host, port, timeout=timeout_s)
-
-
-def _sendable(token: str) -> str:
-    """The token, if it can stand in a header; it is never in the message."""
-    if not (token.isascii() and token.isprintable()) or " " in token:
-        raise QueryError("the token is not one of KDS", hint="use the content of service.token")
-    return token
-
-
-def _seconds(timeout_s: object) -> float:
-    if isinstance(timeout_s, int | float) and 0 < timeout_s < float("inf"):
-        return float(timeout_s)
-    raise QueryError("the timeout must be a number of seconds", hint="give one above 0")
 
 
 class _UnixConnection(http.client.HTTPConnection):

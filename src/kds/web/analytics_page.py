@@ -14,27 +14,27 @@ from kds.service.errors import NotServedError
 from kds.testing.metrics_report import MetricsReport, Recalls, Turns, read_report
 from kds.testing.metrics_tables import ACTIONS, bucket_label, metrics_tables
 from kds.web.charts import Series, bars, columns
-from kds.web.visit import Visit, download, get
+from kds.web.request_context import RequestContext, download, get
 
 RANGES: Final = {1: "a day", 7: "a week", 30: "a month"}
 """Days to look back; measurements are kept for thirty."""
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """Every figure of the days that were asked for."""
-    days = _days(visit)
-    report = await _report(visit, days)
+    days = _days(context)
+    report = await _report(context, days)
     tables = list(metrics_tables(report))
-    return visit.page(
+    return context.page(
         "analytics.html", title="Analytics", days=days, ranges=RANGES, figures=tables,
         charts=charts(report),
     )  # fmt: skip
 
 
-async def table(visit: Visit) -> Response:
+async def table(context: RequestContext) -> Response:
     """One of the tables, as CSV."""
-    days, key = _days(visit), visit.text("table")
-    found = {one.key: one for one in metrics_tables(await _report(visit, days))}
+    days, key = _days(context), context.text("table")
+    found = {one.key: one for one in metrics_tables(await _report(context, days))}
     if (chosen := found.get(key)) is None:
         raise NotServedError(
             f"there is no table '{key}' for these days",
@@ -95,14 +95,16 @@ def _times(title: str, stages: Mapping[str, Spread]) -> Markup:
     return bars(title, drawn, ("p50", "more at p95", "more at p99"))
 
 
-async def _report(visit: Visit, days: int) -> MetricsReport:
-    corrections = visit.served.conversations.library.corrections()
+async def _report(context: RequestContext, days: int) -> MetricsReport:
+    corrections = context.served.conversations.library.corrections()
     span = timedelta(days=days)
-    return await visit.archive(lambda: read_report(visit.served.memory_if_any(), span, corrections))
+    return await context.archive(
+        lambda: read_report(context.served.memory_if_any(), span, corrections)
+    )
 
 
-def _days(visit: Visit) -> int:
-    asked = visit.number("days", 7)
+def _days(context: RequestContext) -> int:
+    asked = context.number("days", 7)
     return asked if asked in RANGES else 7
 
 

@@ -14,158 +14,167 @@ from kds.session.exchange import Exchange
 from kds.web import session_changes, taught_turns
 from kds.web.chat_view import Shown, earlier_page, newest_page, sidebar, unkept
 from kds.web.markup import as_html
+from kds.web.request_context import RequestContext, get, post
 from kds.web.session_changes import address, store_of, talks_of
 from kds.web.talks import Talk, Telling
-from kds.web.visit import Visit, get, post
 
 PATIENCE_S: Final = 3600.0
 """How long a browser without JavaScript waits for an answer; a model has its own, shorter limit."""
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """A session with its newest messages, or those before one of them; without a name a new one."""
-    chosen = visit.text("session") or None
-    before = visit.number("before", 0)
+    chosen = context.text("session") or None
+    before = context.number("before", 0)
     session, shown = None, Shown()
     if chosen is not None:
-        talk, session = await _opened(visit, chosen)
-        shown = await _page(visit, talk, session, before)
-    if visit.partial and before:
-        return await _part(visit, "earlier.html", session, shown)
-    beside = await sidebar(visit, chosen)
+        talk, session = await _opened(context, chosen)
+        shown = await _page(context, talk, session, before)
+    if context.partial and before:
+        return await _part(context, "earlier.html", session, shown)
+    beside = await sidebar(context, chosen)
     title = session.title if session and session.title else "New chat"
-    model = visit.served.memory.config.settings.model
+    model = context.served.memory.config.settings.model
     values = _values(session, shown) | {
         "beside": beside,
         "has_model": bool(model.name or model.base_url),
-        "remembers": visit.served.memory.flags.enabled,
+        "remembers": context.served.memory.flags.enabled,
     }
-    return await asyncio.to_thread(lambda: visit.page("chat.html", title=title, **values))
+    return await asyncio.to_thread(lambda: context.page("chat.html", title=title, **values))
 
 
-async def send(visit: Visit) -> Response:
+async def send(context: RequestContext) -> Response:
     """Take a message: it is routed and logged before this answers, and answered after it."""
-    message = _message(visit)
-    chosen, begun = _chosen(visit), False
-    if chosen is None and visit.served.memory.flags.enabled:
-        session = await visit.archive(lambda: visit.served.memory_for_writing().create_session())
+    message = _message(context)
+    chosen, begun = _chosen(context), False
+    if chosen is None and context.served.memory.flags.enabled:
+        session = await context.archive(
+            lambda: context.served.memory_for_writing().create_session()
+        )
         chosen, begun = session.id, True
-    talk = await _talk(visit, chosen)
+    talk = await _talk(context, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin(message))
-    return await _answered(visit, talk, exchange, chosen, begun=begun)
+    return await _answered(context, talk, exchange, chosen, begun=begun)
 
 
-async def mean(visit: Visit) -> Response:
+async def mean(context: RequestContext) -> Response:
     """Say the message anew with what was meant, and learn that."""
-    visit.visitor.notes.append(await taught_turns.point(visit))
-    return await send(visit)
+    context.visitor.notes.append(await taught_turns.point(context))
+    return await send(context)
 
 
-async def hand_over(visit: Visit) -> Response:
+async def hand_over(context: RequestContext) -> Response:
     """Let the agent that was offered go on with the work."""
-    chosen, intent = _chosen(visit), visit.text("intent")
-    talk = await _talk(visit, chosen)
+    chosen, intent = _chosen(context), context.text("intent")
+    talk = await _talk(context, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin_hand_over(intent))
-    return await _answered(visit, talk, exchange, chosen)
+    return await _answered(context, talk, exchange, chosen)
 
 
-async def stop(visit: Visit) -> Response:
+async def stop(context: RequestContext) -> Response:
     """Halt the answer that is on its way; what was said of it is kept."""
-    chosen = _chosen(visit)
-    talk = await _talk(visit, chosen)
+    chosen = _chosen(context)
+    talk = await _talk(context, chosen)
     await asyncio.to_thread(talk.session.halt)
-    return Response(status_code=204) if visit.partial else visit.go(address(chosen))
+    return Response(status_code=204) if context.partial else context.go(address(chosen))
 
 
-async def since(visit: Visit) -> Response:
+async def since(context: RequestContext) -> Response:
     """What was said after a message, in this tab or another one."""
-    talk, session = await _opened(visit, visit.text("session"))
-    if session.message_count <= visit.number("after", 0):
+    talk, session = await _opened(context, context.text("session"))
+    if session.message_count <= context.number("after", 0):
         return Response(status_code=204)
-    session, shown = await _newest(visit, talk, session.id)
-    return await _part(visit, "lines.html", session, shown)
+    session, shown = await _newest(context, talk, session.id)
+    return await _part(context, "lines.html", session, shown)
 
 
-async def answer(visit: Visit) -> Response:
+async def answer(context: RequestContext) -> Response:
     """The answer that is on its way, as events: `text` again and again, at last `done`."""
-    found = talks_of(visit).told(visit.text("telling"))
+    found = talks_of(context).told(context.text("telling"))
     if found is None:
         return Response(status_code=204)  # the browser does not come again then
-    events = _events(visit, *found)
+    events = _events(context, *found)
     return StreamingResponse(events, media_type="text/event-stream")
 
 
-async def _events(visit: Visit, talk: Talk, telling: Telling) -> AsyncIterator[str]:
+async def _events(context: RequestContext, talk: Talk, telling: Telling) -> AsyncIterator[str]:
     async for event in telling.pieces(lambda said: _event("text", telling.growing.as_html(said))):
         yield event
-    session, chosen = None, _chosen(visit)
+    session, chosen = None, _chosen(context)
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk)
     else:
-        session, shown = await _newest(visit, talk, chosen)
+        session, shown = await _newest(context, talk, chosen)
     values = _values(session, shown)
-    yield _event("done", await asyncio.to_thread(lambda: visit.rendered("lines.html", **values)))
+    yield _event("done", await asyncio.to_thread(lambda: context.rendered("lines.html", **values)))
 
 
 async def _answered(
-    visit: Visit, talk: Talk, exchange: Exchange, chosen: str | None, *, begun: bool = False
+    context: RequestContext,
+    talk: Talk,
+    exchange: Exchange,
+    chosen: str | None,
+    *,
+    begun: bool = False,
 ) -> Response:
     telling = talk.begin(exchange)
-    await telling.wait(talk.at_once_s if visit.partial else PATIENCE_S)
-    if begun or not visit.partial:
-        return visit.go(address(chosen))
+    await telling.wait(talk.at_once_s if context.partial else PATIENCE_S)
+    if begun or not context.partial:
+        return context.go(address(chosen))
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk, exchange.said)
-        return await _part(visit, "lines.html", None, shown)
-    session, shown = await _newest(visit, talk, chosen)
-    return await _part(visit, "lines.html", session, shown)
+        return await _part(context, "lines.html", None, shown)
+    session, shown = await _newest(context, talk, chosen)
+    return await _part(context, "lines.html", session, shown)
 
 
-def _chosen(visit: Visit) -> str | None:
+def _chosen(context: RequestContext) -> str | None:
     """The session that a form is of; None: that of the workspace, as always with the memory off."""
-    return (visit.text("session") or None) if visit.served.memory.flags.enabled else None
+    return (context.text("session") or None) if context.served.memory.flags.enabled else None
 
 
-async def _opened(visit: Visit, chosen: str) -> tuple[Talk, Session]:
+async def _opened(context: RequestContext, chosen: str) -> tuple[Talk, Session]:
     """A conversation that there is. Raises NotServedError."""
-    session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
-    return await talks_of(visit).find(visit.served, chosen), session
+    session = await context.archive(lambda: store_of(context.served, chosen).session(chosen))
+    return await talks_of(context).find(context.served, chosen), session
 
 
-async def _talk(visit: Visit, chosen: str | None) -> Talk:
+async def _talk(context: RequestContext, chosen: str | None) -> Talk:
     """A conversation that there is, or that of the workspace: an erased one does not begin anew,
     with what is said in another tab. Raises NotServedError."""
     if chosen is not None:
-        return (await _opened(visit, chosen))[0]
-    return await talks_of(visit).find(visit.served, None)
+        return (await _opened(context, chosen))[0]
+    return await talks_of(context).find(context.served, None)
 
 
-async def _page(visit: Visit, talk: Talk, session: Session, before: int) -> Shown:
+async def _page(context: RequestContext, talk: Talk, session: Session, before: int) -> Shown:
     def read() -> Shown:
-        store = store_of(visit.served, session.id)
+        store = store_of(context.served, session.id)
         if before:
             return earlier_page(store, talk, session, before)
         return newest_page(store, talk, session)
 
-    return await visit.archive(read)
+    return await context.archive(read)
 
 
-async def _newest(visit: Visit, talk: Talk, chosen: str) -> tuple[Session, Shown]:
+async def _newest(context: RequestContext, talk: Talk, chosen: str) -> tuple[Session, Shown]:
     """A session, and what was said in it after what a tab has shown. Raises NotServedError."""
-    after = visit.number("after", 0)
+    after = context.number("after", 0)
 
     def read() -> tuple[Session, Shown]:
-        store = store_of(visit.served, chosen)
+        store = store_of(context.served, chosen)
         session = store.session(chosen)
         return session, newest_page(store, talk, session, after)
 
-    return await visit.archive(read)
+    return await context.archive(read)
 
 
-async def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:
+async def _part(
+    context: RequestContext, template: str, session: Session | None, shown: Shown
+) -> Response:
     """A part of a page. Markdown takes its time, which hooks that ask meanwhile have not."""
-    values = _values(session, shown) | {"notes": visit.take_notes()}
-    return await asyncio.to_thread(lambda: visit.part(template, **values))
+    values = _values(session, shown) | {"notes": context.take_notes()}
+    return await asyncio.to_thread(lambda: context.part(template, **values))
 
 
 def _values(session: Session | None, shown: Shown) -> dict[str, Any]:
@@ -173,9 +182,9 @@ def _values(session: Session | None, shown: Shown) -> dict[str, Any]:
     return {"session": session, "shown": shown, "html": as_html, "notes": ()}
 
 
-def _message(visit: Visit) -> str:
+def _message(context: RequestContext) -> str:
     """The message of the form. Raises MessageError, and TooLargeError."""
-    message = visit.text("message").replace("\r\n", "\n").strip()
+    message = context.text("message").replace("\r\n", "\n").strip()
     if not message:
         raise MessageError("the message is empty", hint="write what you want")
     if len(message) > MESSAGE_LIMIT:

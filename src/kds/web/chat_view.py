@@ -13,8 +13,8 @@ from kds.brain.turn import Reference, Turn
 from kds.router.prompts.library import PromptLibrary
 from kds.service.workspaces import ServedWorkspace
 from kds.session.memory import KDS
+from kds.web.request_context import RequestContext
 from kds.web.talks import Talk, Telling
-from kds.web.visit import Visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,18 +204,18 @@ class Sidebar:
     chosen: str | None = None
 
 
-async def sidebar(visit: Visit, chosen: str | None = None) -> Sidebar:
+async def sidebar(context: RequestContext, chosen: str | None = None) -> Sidebar:
     """The sessions that the address asks for; ``chosen`` is the one that is open."""
-    search, offset = visit.text("search").strip(), visit.number("offset", 0)
+    search, offset = context.text("search").strip(), context.number("offset", 0)
 
     def read() -> Sidebar:
         if search:
-            return Sidebar(found(visit.served, search), search, None, chosen)
-        store = visit.served.memory_if_any()
+            return Sidebar(found(context.served, search), search, None, chosen)
+        store = context.served.memory_if_any()
         sessions, following = session_page(store, limit=SHOWN, offset=offset)
         return Sidebar(sessions, "", following, chosen)
 
-    return await visit.archive(read)
+    return await context.archive(read)
 
 
 def found(served: ServedWorkspace, search: str) -> tuple[Session, ...]:

@@ -1,5 +1,6 @@
 """The page of documents: add, list, search and ask on, and open the place that is cited."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -17,7 +18,7 @@ from kds.query.values import Chunk, Query, QueryReply
 from kds.readers.sections import DocumentError
 from kds.service.routes.query import answered
 from kds.transit.history import Message
-from kds.web.visit import Visit, get, post
+from kds.web.request_context import RequestContext, get, post
 
 ASKED: Final = 6
 """Questions that a follow-up is read after: more than the router's context needs."""
@@ -28,72 +29,73 @@ LONGEST: Final = 20_000
 """Characters of a section that are shown at once."""
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """The documents; with ``q``, what they say about that."""
-    return await _page(visit)
+    return await _page(context)
 
 
-async def ask(visit: Visit) -> Response:
+async def ask(context: RequestContext) -> Response:
     """Answer a question, in the light of those before it that the page sends along."""
-    question = visit.text("q").strip()
-    before = [text for text in visit.form.getlist("before") if isinstance(text, str)][-ASKED:]
+    question = context.text("q").strip()
+    before = [text for text in context.form.getlist("before") if isinstance(text, str)][-ASKED:]
     if not question:
-        return await _page(visit)
+        return await _page(context)
     query = Query(
         question, context=tuple(Message("user", text) for text in before), scope="documents"
     )
-    reply = await answered(visit.served, query)
-    return await _page(visit, reply=reply, asked=[*before, question][-ASKED:])
+    reply = await answered(context.served, query)
+    return await _page(context, reply=reply, asked=[*before, question][-ASKED:])
 
 
-async def add(visit: Visit) -> Response:
+async def add(context: RequestContext) -> Response:
     """Keep the files that were sent, and read them."""
-    files = await _sent(visit)
-    path = visit.text("path").replace("\0", "").strip()  # no system has it in a path
+    files = await _sent(context)
+    path = context.text("path").replace("\0", "").strip()  # no system has it in a path
     if not files and not path:
         raise MessageError("no file was chosen", where="file", hint="choose one, or name a path")
-    report = await visit.archive(lambda: _read(visit.served.workspace, files, path))
+    # Not on the thread that looks after sessions: every page waits for that one.
+    report = await asyncio.to_thread(_read, context.served.workspace, files, path)
     names = ", ".join(one.path.name for state in READ for one in report.of(state))
     if failed := [one.error for one in report.of("failed") if one.error]:
-        return await _page(visit, failed=failed, added=names)
-    return visit.go("/documents", f"Read: {names}" if names else "There was nothing to read.")
+        return await _page(context, failed=failed, added=names)
+    return context.go("/documents", f"Read: {names}" if names else "There was nothing to read.")
 
 
-async def _sent(visit: Visit) -> list[tuple[str, bytes]]:
-    uploads = [one for one in visit.form.getlist("file") if not isinstance(one, str)]
+async def _sent(context: RequestContext) -> list[tuple[str, bytes]]:
+    uploads = [one for one in context.form.getlist("file") if not isinstance(one, str)]
     return [(name, await one.read()) for one in uploads if (name := one.filename)]
 
 
-async def remove(visit: Visit) -> Response:
+async def remove(context: RequestContext) -> Response:
     """Take a document out of the store, and the copy that was sent out of its folder."""
-    name = visit.text("document")
+    name = context.text("document")
 
     def erase() -> Document:
-        store = _store(visit)
+        store = _store(context)
         document = store.document(name)
         store.remove([document.id])
         path = Path(document.path)
-        if path.parent == visit.served.workspace.brain.resolve() / UPLOADS:
+        if path.parent == context.served.workspace.brain.resolve() / UPLOADS:
             path.unlink(missing_ok=True)
         return document
 
-    gone = await visit.archive(erase)
-    return visit.go("/documents", f"“{gone.title}” is taken out.")
+    gone = await context.archive(erase)
+    return context.go("/documents", f"“{gone.title}” is taken out.")
 
 
-async def open_(visit: Visit) -> Response:
+async def open_(context: RequestContext) -> Response:
     """A document's outline, and the section that a citation names by its line or number."""
-    name, line = visit.text("path") or visit.text("document"), visit.number("line", 0)
-    number = visit.number("section", -1) if visit.text("section") else None
+    name, line = context.text("path") or context.text("document"), context.number("line", 0)
+    number = context.number("section", -1) if context.text("section") else None
 
     def read() -> tuple[Document, tuple[Section, ...]]:
-        store = _store(visit)
+        store = _store(context)
         document = store.document(name)
         return document, store.sections(document.id)
 
-    document, sections = await visit.archive(read)
+    document, sections = await context.archive(read)
     chosen = _chosen(sections, line, number)
-    return visit.page(
+    return context.page(
         "document.html", title=document.title, document=document, sections=sections,
         chosen=chosen, text=chosen.text[:LONGEST] if chosen else "", longest=LONGEST,
     )  # fmt: skip
@@ -147,23 +149,23 @@ def _at_line(sections: Sequence[Section], line: int) -> Section | None:
 
 
 async def _page(
-    visit: Visit,
+    context: RequestContext,
     *,
     reply: QueryReply | None = None,
     asked: Sequence[str] = (),
     failed: Sequence[KdsError] = (),
     added: str = "",
 ) -> Response:
-    library = visit.served.queries.library
-    found = await visit.archive(lambda: library.store.documents() if library.store else ())
-    return visit.page(
+    library = context.served.queries.library
+    found = await context.archive(lambda: library.store.documents() if library.store else ())
+    return context.page(
         "documents.html", title="Documents", documents=found, reply=reply, asked=asked,
         failed=failed, added=added, link=place,
     )  # fmt: skip
 
 
-def _store(visit: Visit) -> Documents:
-    store = visit.served.queries.library.store
+def _store(context: RequestContext) -> Documents:
+    store = context.served.queries.library.store
     if store is None:
         hint = "add one on the page of documents"
         raise UnknownNameError("no document was ever added", hint=hint)

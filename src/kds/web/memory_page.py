@@ -23,8 +23,8 @@ from kds.brain.memory.records import (
 from kds.brain.passages.values import Summary
 from kds.query.values import Query
 from kds.service.routes.memory import look
+from kds.web.request_context import RequestContext, download, get, post
 from kds.web.session_changes import address, store_of
-from kds.web.visit import Visit, download, get, post
 
 SHOWN: Final = 20
 """Sessions on a page."""
@@ -56,128 +56,130 @@ class Held:
     """What was done with the profile, the latest first."""
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """What is remembered; with ``q``, what was found about that."""
-    question, offset = visit.text("q").strip(), visit.number("offset", 0)
-    held = await visit.archive(lambda: _held(visit.served.memory_if_any(), offset))
+    question, offset = context.text("q").strip(), context.number("offset", 0)
+    held = await context.archive(lambda: _held(context.served.memory_if_any(), offset))
     found = None
     if question:
         asked = Query(question, scope="all", limit=FOUND, answer=False)
-        found = await visit.route(lambda: look(visit.served.queries, asked))
-    return visit.page(
+        found = await context.route(lambda: look(context.served.queries, asked))
+    return context.page(
         "memory.html", title="Memory", held=held, found=found, question=question,
         earlier=max(offset - SHOWN, 0) if offset else None, purpose=PURPOSE,
-        flags=visit.served.memory.flags, link=address,
+        flags=context.served.memory.flags, link=address,
     )  # fmt: skip
 
 
-async def about(visit: Visit) -> Response:
+async def about(context: RequestContext) -> Response:
     """What one session was about: its summaries and terms."""
-    name = visit.text("session")
+    name = context.text("session")
 
     def read() -> tuple[Session, tuple[Summary, ...], EntityMemory | None]:
-        store = store_of(visit.served, name)
+        store = store_of(context.served, name)
         return store.session(name), store.summaries(name), store.entities.load(name)
 
-    session, summaries, terms = await visit.archive(read)
-    return visit.page(
+    session, summaries, terms = await context.archive(read)
+    return context.page(
         "session.html", title=session.title or "A session", session=session, summaries=summaries,
         terms=terms, link=address,
     )  # fmt: skip
 
 
-async def summarise(visit: Visit) -> Response:
+async def summarise(context: RequestContext) -> Response:
     """Summarise now what was said in a session since its last summary."""
-    name, memory = visit.text("session"), visit.served.memory
-    await visit.archive(lambda: store_of(visit.served, name).session(name))
+    name, memory = context.text("session"), context.served.memory
+    await context.archive(lambda: store_of(context.served, name).session(name))
     made = await asyncio.to_thread(memory.summarise_now, name)  # a model may be waited for
     said = "The session is summarized." if made else "There is nothing new to summarize."
-    return visit.go(f"/memory/session?{urlencode({'session': name})}", said)
+    return context.go(f"/memory/session?{urlencode({'session': name})}", said)
 
 
-async def grant(visit: Visit) -> Response:
+async def grant(context: RequestContext) -> Response:
     """Note the consent to a profile."""
-    purpose = visit.text("purpose").strip()
-    await visit.archive(lambda: visit.served.consent(purpose))
-    return visit.go("/memory#profile", "You consented. You can take that back at any time.")
+    purpose = context.text("purpose").strip()
+    await context.archive(lambda: context.served.consent(purpose))
+    return context.go("/memory#profile", "You consented. You can take that back at any time.")
 
 
-async def revoke(visit: Visit) -> Response:
+async def revoke(context: RequestContext) -> Response:
     """Withdraw consent, and erase the profile with its bytes."""
-    await visit.archive(visit.served.revoke_consent)
-    return visit.go("/memory#profile", "The profile is erased, and its bytes with it.")
+    await context.archive(context.served.revoke_consent)
+    return context.go("/memory#profile", "The profile is erased, and its bytes with it.")
 
 
-async def save_profile(visit: Visit) -> Response:
+async def save_profile(context: RequestContext) -> Response:
     """Keep what the user tells about themselves."""
-    pairs = [line.partition("=") for line in visit.text("preferences").splitlines()]
+    pairs = [line.partition("=") for line in context.text("preferences").splitlines()]
     profile = Profile(
-        name=visit.text("name").strip(),
-        role=visit.text("role").strip(),
-        languages=tuple(one.strip() for one in visit.text("languages").split(",") if one.strip()),
-        frameworks=tuple(one.strip() for one in visit.text("frameworks").split(",") if one.strip()),
-        style=visit.text("style").strip(),
-        goals=visit.text("goals").strip(),
-        domain=visit.text("domain").strip(),
-        constraints=visit.text("constraints").strip(),
+        name=context.text("name").strip(),
+        role=context.text("role").strip(),
+        languages=tuple(one.strip() for one in context.text("languages").split(",") if one.strip()),
+        frameworks=tuple(
+            one.strip() for one in context.text("frameworks").split(",") if one.strip()
+        ),
+        style=context.text("style").strip(),
+        goals=context.text("goals").strip(),
+        domain=context.text("domain").strip(),
+        constraints=context.text("constraints").strip(),
         preferences={key.strip(): value.strip() for key, mark, value in pairs if mark},
-        about=visit.text("about").strip(),
+        about=context.text("about").strip(),
     )
 
     def save() -> None:
-        store = visit.served.memory_for_writing()
+        store = context.served.memory_for_writing()
         store.profile.use(EDITING)
         store.profile.save(profile)
 
-    await visit.archive(save)
-    return visit.go("/memory#profile", "The profile is saved.")
+    await context.archive(save)
+    return context.go("/memory#profile", "The profile is saved.")
 
 
-async def clean_up(visit: Visit) -> Response:
+async def clean_up(context: RequestContext) -> Response:
     """Erase what nothing happened in for a while; without ``sure``, say what that would be."""
-    days = visit.number("days", 0, most=MOST_DAYS)
+    days = context.number("days", 0, most=MOST_DAYS)
     if not days:
         raise MessageError("how many days?", where="days", hint="a whole number from 1 on")
-    sure = visit.text("sure") == "yes"
+    sure = context.text("sure") == "yes"
 
     def clean() -> tuple[Session, ...]:
-        store = visit.served.memory_if_any()
+        store = context.served.memory_if_any()
         if store is None:
             return ()
         return store.cleanup(timedelta(days=days), dry_run=not sure).sessions
 
-    gone = await visit.archive(clean)
+    gone = await context.archive(clean)
     if sure:
-        return visit.go("/memory#upkeep", f"{len(gone)} sessions are erased.")
-    return visit.page("cleanup.html", title="Clean up", sessions=gone, days=days)
+        return context.go("/memory#upkeep", f"{len(gone)} sessions are erased.")
+    return context.page("cleanup.html", title="Clean up", sessions=gone, days=days)
 
 
-async def check(visit: Visit) -> Response:
+async def check(context: RequestContext) -> Response:
     """Examine the whole memory, or make its index anew."""
-    anew = visit.text("rebuild") == "yes"
+    anew = context.text("rebuild") == "yes"
 
     def examine() -> tuple[str, ...]:
-        store = visit.served.memory_if_any()
+        store = context.served.memory_if_any()
         if store is None:
             return ()
         return (store.rebuild() if anew else store.check()).problems
 
-    problems = await visit.archive(examine)
+    problems = await context.archive(examine)
     told = "The search index has been made anew." if anew else "The memory is in order."
     if not problems:
-        return visit.go("/memory#upkeep", told)
-    return visit.page("check.html", title="Check", problems=problems)
+        return context.go("/memory#upkeep", told)
+    return context.page("check.html", title="Check", problems=problems)
 
 
-async def backup(visit: Visit) -> Response:
+async def backup(context: RequestContext) -> Response:
     """Every session in one file, which can be imported again."""
 
     def read() -> str:
-        store = visit.served.memory_if_any()
+        store = context.served.memory_if_any()
         found = all_sessions(store)[::-1] if store else ()
         return to_json([archive(store, one.id) for one in found] if store else [])
 
-    return download(await visit.archive(read), "kds-memory.json", "application/json")
+    return download(await context.archive(read), "kds-memory.json", "application/json")
 
 
 def _held(store: MemoryStore | None, offset: int) -> Held:

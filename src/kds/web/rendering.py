@@ -22,7 +22,7 @@ from kds.brain.clock import minute
 from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
 from kds.service.errors import status_of
-from kds.service.layers import AsgiApp
+from kds.service.security import AsgiApp
 
 STATIC: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/static/"
@@ -148,7 +148,9 @@ class Trouble:
         """A page of its own; with htmx a message for the page that is open."""
         if HTMX not in request.headers:
             return self.page(status, error.message, where=error.where, hint=error.hint)
-        headers = {"HX-Retarget": "#alerts", "HX-Reswap": "beforeend"}
+        sends = request.headers.get("hx-target") == "turns"  # from the composer: beside the text
+        where = {"HX-Retarget": "#refused", "HX-Reswap": "innerHTML"}
+        headers = where if sends else {"HX-Retarget": "#alerts", "HX-Reswap": "beforeend"}
         return HTMLResponse(
             self._renderer.render("message.html", {"error": error}), status, headers
         )

@@ -16,9 +16,9 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Archive, Session
 from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
-from kds.web.door import Note
+from kds.web.auth import Note
+from kds.web.request_context import RequestContext, download, get, post
 from kds.web.talks import Talks
-from kds.web.visit import Visit, download, get, post
 
 UNDO_S: Final = 600.0
 """Seconds for which an erased session can be brought back. It is in memory alone, so it is gone
@@ -76,56 +76,58 @@ def store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> 
     return store
 
 
-def talks_of(visit: Visit) -> Talks:
+def talks_of(context: RequestContext) -> Talks:
     """The conversations that run here."""
-    found: Talks = visit.request.app.state.talks
+    found: Talks = context.request.app.state.talks
     return found
 
 
-async def rename(visit: Visit) -> Response:
+async def rename(context: RequestContext) -> Response:
     """Give a session a title that stays."""
-    session, title = visit.text("session"), visit.text("title")
-    await visit.archive(lambda: store_of(visit.served, session, writes=True).rename(session, title))
-    return visit.go(address(session))
+    session, title = context.text("session"), context.text("title")
+    await context.archive(
+        lambda: store_of(context.served, session, writes=True).rename(session, title)
+    )
+    return context.go(address(session))
 
 
-async def delete(visit: Visit) -> Response:
+async def delete(context: RequestContext) -> Response:
     """Erase a session and its bytes; for a while it can be brought back."""
-    session, talks = visit.text("session"), talks_of(visit)
+    session, talks = context.text("session"), talks_of(context)
 
     def erase() -> Archive:
-        found = archive(store_of(visit.served, session), session)
-        visit.served.memory.delete(session)
+        found = archive(store_of(context.served, session), session)
+        context.served.memory.delete(session)
         return found
 
-    await talks.close(visit.served, session)
-    erased = await visit.archive(erase)
-    name = _bin(visit).put(visit.served.root, erased)
+    await talks.close(context.served, session)
+    erased = await context.archive(erase)
+    name = _bin(context).put(context.served.root, erased)
     title = erased.session.title or "without a title"
     said = f"The session “{title}” is erased."
-    return visit.go("/chat", Note(said, "/chat/bring-back", (("erased", name),)))
+    return context.go("/chat", Note(said, "/chat/bring-back", (("erased", name),)))
 
 
-async def bring_back(visit: Visit) -> Response:
+async def bring_back(context: RequestContext) -> Response:
     """Store an erased session as it was."""
-    erased = _bin(visit).take(visit.served.root, visit.text("erased"))
-    back = await visit.archive(lambda: visit.served.memory_for_writing().restore(erased))
-    return visit.go(address(back.id), "The session is back.")
+    erased = _bin(context).take(context.served.root, context.text("erased"))
+    back = await context.archive(lambda: context.served.memory_for_writing().restore(erased))
+    return context.go(address(back.id), "The session is back.")
 
 
-async def export(visit: Visit) -> Response:
+async def export(context: RequestContext) -> Response:
     """Write a session out as a file."""
-    session, markdown = visit.text("session"), visit.text("format") == "markdown"
-    found = await visit.archive(lambda: archive(store_of(visit.served, session), session))
+    session, markdown = context.text("session"), context.text("format") == "markdown"
+    found = await context.archive(lambda: archive(store_of(context.served, session), session))
     name = _NO_NAME.sub("-", found.session.title).strip("-").lower()[:60] or "session"
     if markdown:
         return download(to_markdown(found), f"{name}.md", "text/markdown")
     return download(to_json([found]), f"{name}.json", "application/json")
 
 
-async def import_(visit: Visit) -> Response:
+async def import_(context: RequestContext) -> Response:
     """Store the sessions of a file that was exported."""
-    upload = visit.upload("file")
+    upload = context.upload("file")
     if upload is None:
         raise MessageError("no file was chosen", where="file", hint="choose one, then import")
     text = (await upload.read()).decode("utf-8", "replace")
@@ -133,13 +135,13 @@ async def import_(visit: Visit) -> Response:
 
     def restore() -> list[Session]:
         archives = _read(text, name)
-        store = visit.served.memory_for_writing()
+        store = context.served.memory_for_writing()
         return [store.restore(one) for one in archives]
 
-    restored = await visit.archive(restore)
+    restored = await context.archive(restore)
     count = len(restored)
     note = f"{count} {'session' if count == 1 else 'sessions'} imported."
-    return visit.go(address(restored[0].id if restored else None), note)
+    return context.go(address(restored[0].id if restored else None), note)
 
 
 def _read(text: str, name: str) -> tuple[Archive, ...]:
@@ -150,8 +152,8 @@ def _read(text: str, name: str) -> tuple[Archive, ...]:
         raise MessageError(error.message, where=error.where, hint=error.hint) from error
 
 
-def _bin(visit: Visit) -> Bin:
-    found: Bin = visit.request.app.state.bin
+def _bin(context: RequestContext) -> Bin:
+    found: Bin = context.request.app.state.bin
     return found
 
 

@@ -24,9 +24,9 @@ from kds.brain.errors import MessageError
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
 from kds.clients.doctor import Finding, findings_of, is_well
 from kds.clients.project import Project
+from kds.service.routes.health import Vitals
 from kds.service.security import is_loopback
-from kds.service.telemetry import Vitals
-from kds.web.visit import Visit, get, post
+from kds.web.request_context import RequestContext, get, post
 
 OWN: Final = "own"
 """The user's own file, in a form; else the workspace's."""
@@ -57,41 +57,41 @@ class Row:
     """A variable of the service's environment stands over the files."""
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """Every setting, and the state of the service."""
-    layers = await visit.archive(lambda: load_layers(visit.served.workspace))
-    vitals: Vitals = visit.request.app.state.vitals
+    layers = await context.archive(lambda: load_layers(context.served.workspace))
+    vitals: Vitals = context.request.app.state.vitals
     sections = [
         (section, type(kind.default).__doc__ or "", list(_rows(layers, section)))
         for section, kind in Settings.model_fields.items()
     ]
-    health = vitals.report(visit.request.app.state.workspaces, named=visit.served.root)
-    return visit.page(
+    health = vitals.report(context.request.app.state.workspaces, named=context.served.root)
+    return context.page(
         "settings.html", title="Settings", sections=sections, health=health, alone=USERS_ALONE
     )
 
 
-async def change(visit: Visit) -> Response:
+async def change(context: RequestContext) -> Response:
     """Write a value into a file; the service reads it before its next message."""
-    key, own, value = visit.text("key"), visit.text("file") == OWN, visit.text("value")
+    key, own, value = context.text("key"), context.text("file") == OWN, context.text("value")
     _check_confined(key, value)
-    change = partial(set_setting, visit.served.workspace, key, value, own=own)
-    await visit.archive(change)
-    return await _told(visit, key)
+    change = partial(set_setting, context.served.workspace, key, value, own=own)
+    await context.archive(change)
+    return await _told(context, key)
 
 
-async def reset(visit: Visit) -> Response:
+async def reset(context: RequestContext) -> Response:
     """Take a value out of a file."""
-    key, own = visit.text("key"), visit.text("file") == OWN
-    await visit.archive(partial(unset_setting, visit.served.workspace, key, own=own))
-    return await _told(visit, key)
+    key, own = context.text("key"), context.text("file") == OWN
+    await context.archive(partial(unset_setting, context.served.workspace, key, own=own))
+    return await _told(context, key)
 
 
-async def doctor(visit: Visit) -> Response:
+async def doctor(context: RequestContext) -> Response:
     """What `kds doctor` finds. It takes seconds and asks the hook, so on a thread of its own."""
-    project = Project.of(visit.served.workspace)
+    project = Project.of(context.served.workspace)
     found: list[Finding] = await asyncio.to_thread(lambda: list(findings_of(project)))
-    return visit.page("doctor.html", title="Health", findings=found, well=is_well(found))
+    return context.page("doctor.html", title="Health", findings=found, well=is_well(found))
 
 
 def _check_confined(key: str, value: str) -> None:
@@ -129,13 +129,13 @@ def _stays_here(value: str, *, whole: bool) -> bool:
     return loopback and not ELSEWHERE & parse_qs(parts.query, keep_blank_values=True).keys()
 
 
-async def _told(visit: Visit, key: str) -> Response:
+async def _told(context: RequestContext, key: str) -> Response:
     """Say what holds now, which need not be what was set."""
-    layers = await visit.archive(lambda: load_layers(visit.served.workspace))
+    layers = await context.archive(lambda: load_layers(context.served.workspace))
     place = place_of(key)
     value = shown(value_of(layers.settings(), place))
     section = place[0]
-    return visit.go(f"/settings#{section}", f"{key} is {value}, from {layers.source(place)}")
+    return context.go(f"/settings#{section}", f"{key} is {value}, from {layers.source(place)}")
 
 
 def _rows(layers: Layers, section: str) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""The pages of the web, put together behind their door."""
+"""The pages of the web, put together behind `AuthMiddleware`."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from kds.brain.errors import KdsError
-from kds.service.layers import DRAIN_LIMIT, AsgiApp, Attended, BodyLimit
-from kds.service.operation import WorkspaceDoor
+from kds.service.layers import DRAIN_LIMIT, BodyLimit, OpenWorkspace
+from kds.service.security import AsgiApp
 from kds.web import (
     analytics_page,
     chat_page,
@@ -22,11 +22,11 @@ from kds.web import (
     memory_page,
     settings_page,
 )
-from kds.web.door import LOGIN, Door, Visitors
+from kds.web.auth import LOGIN, AuthMiddleware, Visitors
 from kds.web.rendering import Assets, Renderer, Trouble
+from kds.web.request_context import THEME, THEMES, RequestContext, get, post
 from kds.web.session_changes import Bin
 from kds.web.talks import Talks
-from kds.web.visit import THEME, THEMES, Visit, get, post
 
 SQUEEZED: Final = 600
 """Bytes from which an answer is compressed: below, it fits a packet anyhow."""
@@ -56,7 +56,7 @@ PAGES: Final = (
 class WebSite:
     """The pages of one service. Make it with `open_site`."""
 
-    def __init__(self, app: Door, visitors: Visitors, talks: Talks) -> None:
+    def __init__(self, app: AuthMiddleware, visitors: Visitors, talks: Talks) -> None:
         self.app: AsgiApp = app
         self._visitors = visitors
         self._talks = talks
@@ -85,11 +85,11 @@ def open_site(state: State, port: int) -> WebSite:
     talks = Talks()
     own = {"talks": talks, "bin": Bin()}
     app.state = State({**state._state, "renderer": renderer, **own})
-    opened = WorkspaceDoor(app, state.workspaces, trouble.tell)
-    inner = Attended(BodyLimit(opened, limit=DRAIN_LIMIT), state.attendance)
-    door = Door(inner, assets.squeezed(), visitors, port, trouble)
-    app.state.door = door
-    return WebSite(door, visitors, talks)
+    opened = OpenWorkspace(app, state.workspaces, state.attendance, trouble.tell)
+    inner = BodyLimit(opened, limit=DRAIN_LIMIT)
+    auth = AuthMiddleware(inner, assets.squeezed(), visitors, port, trouble)
+    app.state.auth = auth
+    return WebSite(auth, visitors, talks)
 
 
 def _common() -> list[Route]:
@@ -105,15 +105,15 @@ async def _home(_: Request) -> Response:
     return RedirectResponse(PAGES[0].path, 303)
 
 
-async def _alive(_: Visit) -> Response:
+async def _alive(_: RequestContext) -> Response:
     """Asked while somebody uses a page without sending anything: the service is not idle."""
     return Response(status_code=204)
 
 
-async def _theme(visit: Visit) -> Response:
+async def _theme(context: RequestContext) -> Response:
     """Keep light or dark in a cookie, so that the page comes as it is to look."""
-    chosen = visit.text("theme")
-    response = visit.go(_path_of(visit.text("from")))
+    chosen = context.text("theme")
+    response = context.go(_path_of(context.text("from")))
     if chosen in THEMES:
         response.set_cookie(
             THEME, chosen, max_age=YEAR_S, path="/", httponly=True, samesite="strict"
@@ -121,9 +121,9 @@ async def _theme(visit: Visit) -> Response:
     return response
 
 
-async def _logout(visit: Visit) -> Response:
-    door: Door = visit.request.app.state.door
-    return door.leave(visit.request.cookies)
+async def _logout(context: RequestContext) -> Response:
+    auth: AuthMiddleware = context.request.app.state.auth
+    return auth.leave(context.request.cookies)
 
 
 def _path_of(text: str) -> str:

@@ -17,9 +17,9 @@ from typing import Final, Unpack
 
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
-from kds.service.callers import routed
 from kds.service.errors import describe_fault
 from kds.service.models import RouteRequest
+from kds.service.routes.turns import routed
 from kds.service.service_client import How, route_request
 from kds.service.workspaces import ServedWorkspace
 from kds.session.conversation import NearestConversations
@@ -202,8 +202,8 @@ class Talks:
         library, loop = served.conversations.library, asyncio.get_running_loop()
 
         def routes(memory: SessionMemory) -> NearestConversations:
-            desk = ServedDesk(served, loop, memory.known)
-            return NearestConversations(served.workspace, library, desk, memory=memory)
+            client = ServedRouterClient(served, loop, memory.known)
+            return NearestConversations(served.workspace, library, client, memory=memory)
 
         opened = await asyncio.to_thread(
             lambda: Session.open(served.workspace, name=session, routes=routes)
@@ -221,7 +221,7 @@ class Talks:
 
 
 @dataclass(frozen=True, slots=True)
-class ServedDesk:
+class ServedRouterClient:
     """Routes for a session in the process of the service, on the thread that routes.
 
     Called from other threads than that of the event loop.

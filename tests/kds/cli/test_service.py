@@ -1,8 +1,6 @@
 """The command line with a service: the same answers, sooner; and `kds service` itself."""
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 import kds
 from kds.brain.workspace import Workspace
 from kds.service import background
-from kds.service.desk import Desk
+from kds.service.router_client import RouterClient
 from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
@@ -50,29 +48,6 @@ def test_a_service_is_used_when_it_runs_and_the_answer_is_the_same(
     assert kds_call("service", "stop").out == "stopped\n"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the hook knows a service by its socket here")
-def test_the_prompt_that_finds_no_service_is_in_the_context_when_one_is_up(
-    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("KDS_SERVICE_AUTO", raising=False)
-    secret = "AKIA" + "IOSFODNN7EXAMPLQ"
-    prompt = f"I want to add a FAB button, my key is {secret}"
-    given = {"session_id": "s1", "cwd": str(place.root), "prompt": prompt}
-    hook = Path(sys.executable).with_name("kds-hook")
-    done = subprocess.run([hook], input=json.dumps(given).encode(), capture_output=True, check=True)
-    assert done.stdout == b""
-    said = []
-    ends = time.monotonic() + PATIENCE_S
-    while not said and time.monotonic() < ends:
-        entries = data(kds_call("context", "load", "--json"))["entries"]
-        said = [entry["user_message"] for entry in entries]
-        time.sleep(0.1)
-    assert len(said) == 1
-    assert said[0].startswith("I want to add a FAB button")
-    written = [path for path in place.brain.rglob("*") if path.is_file()]
-    assert not [path for path in written if secret.encode() in path.read_bytes()]
-
-
 def test_errors_of_the_service_look_like_errors_of_the_command(
     place: Workspace, kds_call: Run
 ) -> None:
@@ -90,7 +65,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     roots: list[str] = []
     monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
 
-    def start(root: str, brain: str) -> bool:
+    def start(root: str) -> bool:
         roots.append(root)
         return True
 
@@ -126,7 +101,7 @@ def test_a_look_makes_no_workspace_and_starts_nothing_there(
 def test_one_that_cannot_be_started_costs_a_line(
     kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start(root: str, brain: str) -> bool:
+    def start(root: str) -> bool:
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr("kds.cli.options.start_service", start)
@@ -140,11 +115,11 @@ def test_the_agents_messages_are_routed_by_the_service_too(
 ) -> None:
     background.start(place, idle_minutes=5)
 
-    def own(_: Desk) -> None:
+    def own(_: RouterClient) -> None:
         raise AssertionError("rules and prompts were loaded here")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Desk, "own", own)
+        patched.setattr(RouterClient, "own", own)
         assert kds_call("ask", "I want to add a FAB button").out.startswith("# Work planner")
         asked = data(kds_call("ask", "Make it purple", "--json"))
     assert asked["turn"]["expanded"] == "Make the FAB button purple"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.hooks.reply import HookCall, HookInputError, goes_on, read_hook
+from kds.hooks.reply import HookCall, HookInputError, goes_on, is_for_routing, read_hook
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,6 @@ def test_no_input_makes_it_fail_in_another_way(raw: bytes | str) -> None:
         assert isinstance(read_hook(content), HookCall)
 
 
-def test_only_prompts_in_a_person_s_words_are_for_routing() -> None:
-    assert HookCall("Make it purple", None, None, "prompt").for_routing
-    assert not HookCall("/compact", None, None, "prompt").for_routing
-    assert not HookCall("", None, None, "prompt").for_routing
-    assert not HookCall("Make it purple", None, None, "other").for_routing
-
-
 @pytest.mark.parametrize(("mode", "planning"), [("plan", True), ("default", False), (None, False)])
 def test_the_plan_mode_of_a_client_is_seen(mode: str | None, planning: bool) -> None:
     call = read_hook(json.dumps({"prompt": "Go on", "permission_mode": mode}).encode())
@@ -115,3 +108,55 @@ def test_a_message_that_says_so_goes_on(message: str) -> None:
 )
 def test_a_message_that_merely_points_somewhere_does_not(message: str) -> None:
     assert not goes_on(message)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Make it purple",
+        "  \n Make it purple",
+        "/etc/hosts is wrong",
+        "/setup.py does not run",
+        "/usr/bin",
+        "#file:src/app.py why is it slow?",
+        "#file:README.md fix the typos",
+        "#file:my-kds/notes.md sum it up",
+        "#files are too many",
+        "@src/app.py explain",
+        "# A heading",
+        "KDS: where was I?",
+        "<div> is not closed",
+        "what does <task-notification> mean?",
+        "see prompts/user/kds.md",
+    ],
+)
+def test_words_of_a_person_are_routed(prompt: str) -> None:
+    assert is_for_routing(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "",
+        " \n\t",
+        "/",
+        "/ help",
+        "/compact",
+        " /kds:plan a FAB button",
+        "/mcp__kds__work-planner add a FAB button",
+        "/commit\nwith a message",
+        "!ls -l",
+        "#file:KDS/prompts/user/kds.md I want to add a FAB button",
+        "#FILE: 'KDS/prompts/user/kds.md' Make it purple",
+        '#file:"C:\\work dir\\KDS\\prompts\\internal\\code-executor.md" go on',
+        "#file:kds.md Make it purple",
+        "#file:prompts/internal/conversation-context-manager.md load",
+        "@KDS/prompts/user/kds.md Make it purple",
+        'KDS: "Make it purple" means "Make the FAB button purple" (EXECUTE 0.93).',
+        "<task-notification>\n<task-id>7</task-id>\n</task-notification>",
+        '<teammate-message teammate_id="lead">wrap up</teammate-message>',
+        "Another Claude session sent a message:\n<cross-session-message>x",
+    ],
+)
+def test_commands_and_what_nobody_typed_are_left_alone(prompt: str) -> None:
+    assert not is_for_routing(prompt)

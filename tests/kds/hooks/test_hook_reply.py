@@ -13,6 +13,7 @@ from kds.hooks.reply import PROMPT_LIMIT, TEXT_LIMIT, hook_output, hook_text
 AT = datetime(2026, 11, 3, tzinfo=UTC)
 PROMPT = "# Code executor\n\nYou carry out the next piece of the active work."
 HINT = 'KDS: "it" probably means "the FAB button".'
+INNER = {"hookEventName": "UserPromptSubmit", "additionalContext": HINT}
 
 
 def routed(message: str = "Make it purple", *, meant: str = "the FAB button", **more: Any) -> Turn:
@@ -39,11 +40,18 @@ def test_a_resolved_word_is_hinted_at_in_one_line() -> None:
     assert hook_text(routed()) == HINT
 
 
-def test_the_answer_stands_under_the_keys_of_both_clients() -> None:
-    assert hook_output(routed()) == {
-        "additionalContext": HINT,
-        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": HINT},
-    }
+@pytest.mark.parametrize(
+    ("client", "wanted"),
+    [
+        ("claude", {"additionalContext": HINT, "hookSpecificOutput": INNER}),
+        ("codex", {"hookSpecificOutput": INNER}),
+        ("cursor", {"continue": True, "additional_context": HINT}),
+    ],
+)
+def test_each_client_has_its_answer_in_the_form_that_it_reads(
+    client: str, wanted: dict[str, object]
+) -> None:
+    assert hook_output(routed(), client=client) == wanted
 
 
 @pytest.mark.parametrize(

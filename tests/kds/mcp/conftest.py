@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,11 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
+from mcp_types import CallToolResult
 
 from ...effort import PATIENCE_S
 
 KDS = Path(sys.executable).with_name("kds")
-
-VAGUE = ("login form", "look at the header again", "the design of the login", "header")
-"""Messages that call for a question; one of them always does."""
 
 INITIALIZE = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -37,24 +34,11 @@ INITIALIZE = {
 
 
 @dataclass
-class Asked:
-    """What the server asked the user, and the next answers; without one the user declines."""
-
-    answers: list[ElicitResult] = field(default_factory=list)
-    questions: list[ElicitRequestParams] = field(default_factory=list)
-
-    async def __call__(self, context: Any, params: ElicitRequestParams) -> ElicitResult:
-        self.questions.append(params)
-        return self.answers.pop(0) if self.answers else ElicitResult(action="decline")
-
-
-@dataclass
 class Talk:
     """A client and its connection, driven from plain test functions."""
 
     portal: BlockingPortal
     client: Client
-    asked: Asked
 
     def do(self, method: str, *args: Any, **kwargs: Any) -> Any:
         async def call() -> Any:
@@ -79,13 +63,6 @@ class Talk:
     def text(self, tool: str, **arguments: Any) -> str:
         """The text of a call, succeeded or not."""
         return text_of(self.call(tool, **arguments))
-
-    def vague(self) -> str:
-        """A message that makes the router ask; the first of them whether it is a plan."""
-        asking = (
-            text for text in VAGUE if self.data("explain", message=text)["action"] == "clarify"
-        )
-        return next(asking)
 
 
 Connect = Callable[..., Talk]
@@ -119,14 +96,13 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def stdio(
     portal: BlockingPortal, mcp_workspace: Path, environment: dict[str, str]
 ) -> Iterator[Talk]:
-    """A client of a `kds mcp` process; its user can be asked."""
+    """A client of a `kds mcp` process."""
     parameters = StdioServerParameters(
         command=str(KDS), args=["mcp", "--workspace", str(mcp_workspace)], env=environment
     )
-    asked = Asked()
-    client = Client(stdio_client(parameters), mode="legacy", elicitation_callback=asked)
+    client = Client(stdio_client(parameters), mode="legacy")
     with portal.wrap_async_context_manager(client):
-        yield Talk(portal, client, asked)
+        yield Talk(portal, client)
 
 
 @dataclass(frozen=True)
@@ -156,23 +132,21 @@ def http_server(mcp_workspace: Path, environment: dict[str, str]) -> Iterator[Ht
 
 @pytest.fixture
 def connect(portal: BlockingPortal, http_server: HttpServer) -> Iterator[Connect]:
-    """Connect a client to the HTTP server: `mode` of the protocol, and whether it can be asked."""
+    """Connect a client to the HTTP server, by a `mode` of the protocol."""
     with ExitStack() as stack:
 
-        def connected(mode: str = "legacy", *, can_ask: bool = True) -> Talk:
+        def connected(mode: str = "legacy") -> Talk:
             headers = {"Authorization": f"Bearer {http_server.token}"}
             http = stack.enter_context(
                 portal.wrap_async_context_manager(
                     httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S)
                 )
             )
-            asked = Asked()
             client = Client(
                 streamable_http_client(http_server.url, http_client=http),
                 mode=mode,  # type: ignore[arg-type]  # a Literal of the package
-                elicitation_callback=asked if can_ask else None,
             )
             stack.enter_context(portal.wrap_async_context_manager(client))
-            return Talk(portal, client, asked)
+            return Talk(portal, client)
 
         yield connected

@@ -35,13 +35,6 @@ def test_a_conversation_works_over_http(connect: Connect, mode: str) -> None:
     assert talk.do("read_resource", "kds://prompts/kds").contents
 
 
-def test_two_clients_of_one_server_share_the_conversation_they_name(connect: Connect) -> None:
-    one, two = connect(), connect("2026-07-28")
-    one.data("route_message", message="I want to add a search box", conversation="both")
-    routed = two.data("route_message", message="Make it purple", conversation="both")
-    assert routed["expanded"] == "Make the search box purple"
-
-
 @pytest.mark.parametrize("token", ["", "Bearer wrong", "Basic a2RzOmtkcw=="])
 def test_without_the_token_nobody_comes_in(post: Post, token: str) -> None:
     answer = post(Authorization=token)
@@ -76,13 +69,3 @@ def test_an_address_that_cannot_be_is_refused(
     assert (result.code, result.out) == (2, "")
     assert complaint in result.err
     assert fix in result.err
-
-
-def test_a_port_that_is_taken_is_refused(
-    workspace: Path, kds_call: Callable[..., Any], http_server: HttpServer
-) -> None:
-    port = http_server.url.rpartition(":")[2].removesuffix("/mcp")
-    result = kds_call("mcp", "--http", port)
-    assert result.code == 2
-    assert f"cannot listen on http://127.0.0.1:{port}" in result.err
-    assert "choose another port" in result.err

@@ -69,7 +69,6 @@ def test_the_server_introduces_itself_with_texts_that_are_not_indented(stdio: Ta
     client = stdio.client
     assert (client.server_info.name, bool(client.server_info.version)) == ("kds", True)
     assert "route_message" in client.instructions
-    assert client.server_capabilities.completions is not None
     tools = stdio.do("list_tools").tools
     resources = stdio.do("list_resources").resources
     templates = stdio.do("list_resource_templates").resource_templates
@@ -113,14 +112,6 @@ def test_little_is_loaded_when_the_client_is_answered(
     heavy = {"numpy", "spacy", "fastapi", "langchain_core", "kds.mcp.workplace", "kds.api.routing"}
     assert loaded & heavy == set()
     assert "kds.mcp.mcp_server" in loaded
-
-
-def test_only_the_protocol_is_on_stdout_and_the_end_of_stdin_ends_it(
-    workspace: Path, environment: dict[str, str]
-) -> None:
-    answers = serve(workspace, environment, json.dumps(INITIALIZE), "this is not JSON")
-    assert answers[0]["result"]["serverInfo"]["name"] == "kds"
-    assert all(answer["jsonrpc"] == "2.0" for answer in answers)
 
 
 def test_an_interrupt_ends_it_while_it_waits_for_input(

@@ -42,10 +42,6 @@ def test_a_search_in_one_session_marks_what_is_of_another(stdio: Talk, held: Sql
     assert found["hits"][0]["kind"] == "code"
 
 
-def test_a_search_that_finds_nothing_has_no_hits(stdio: Talk, held: SqliteStore) -> None:
-    assert stdio.data("memory_search", query="zeppelin")["hits"] == []
-
-
 def test_sessions_are_listed_a_page_at_a_time(stdio: Talk, held: SqliteStore) -> None:
     first = stdio.data("session_list", limit=2)
     assert [one["id"] for one in first["sessions"]] == ["lunch", "long"]

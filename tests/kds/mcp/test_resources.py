@@ -1,11 +1,10 @@
-"""The agents' prompts as MCP prompts, the resources, and the completion of their arguments."""
+"""The agents' prompts as MCP prompts, and the resources."""
 
 import json
 from typing import Any
 
 import pytest
 from mcp import MCPError
-from mcp_types import PromptReference, ResourceTemplateReference
 
 from .conftest import Talk
 
@@ -20,12 +19,6 @@ def refused(talk: Talk, method: str, *arguments: Any) -> str:
     with pytest.raises(MCPError) as error:
         talk.do(method, *arguments)
     return error.value.message
-
-
-def complete(talk: Talk, ref: Any, name: str, value: str) -> list[str]:
-    answer = talk.do("complete", ref, {"name": name, "value": value})
-    values: list[str] = answer.completion.values
-    return values
 
 
 def test_the_entrance_comes_first_then_the_agents_by_priority(stdio: Talk) -> None:
@@ -57,12 +50,6 @@ def test_a_prompt_is_rendered_for_its_message_and_nothing_is_remembered(stdio: T
 def test_the_entrance_renders_the_agent_that_the_message_is_for(stdio: Talk) -> None:
     found = stdio.do("get_prompt", "kds", {"message": "I want to add a FAB button"})
     assert "# Work planner" in found.messages[0].content.text
-
-
-def test_a_message_that_names_a_file_reaches_the_prompt_whole(stdio: Talk) -> None:
-    message = "#file:src/app.ts add dark mode"
-    found = stdio.do("get_prompt", "work-planner", {"message": message})
-    assert message in found.messages[0].content.text
 
 
 def test_an_unknown_prompt_is_refused_with_the_nearest(stdio: Talk) -> None:
@@ -111,29 +98,3 @@ def test_the_intents_are_resources(stdio: Talk) -> None:
 )
 def test_an_unknown_resource_is_refused_with_the_fix(stdio: Talk, uri: str, fix: str) -> None:
     assert fix in refused(stdio, "read_resource", uri)
-
-
-def test_names_are_completed(stdio: Talk) -> None:
-    prompts = ResourceTemplateReference(uri="kds://prompts/{name}")
-    assert complete(stdio, prompts, "name", "work") == ["work-planner"]
-    intents = ResourceTemplateReference(uri="kds://intents/{intent}")
-    assert complete(stdio, intents, "intent", "me") == ["METRICS", "RESUME"]
-    stdio.data("route_message", message="Add a footer", conversation="window-seven")
-    talks = ResourceTemplateReference(uri="kds://context/{conversation}")
-    assert complete(stdio, talks, "conversation", "window-s") == ["window-seven"]
-
-
-def test_messages_are_completed_by_the_examples_of_the_agent(stdio: Talk) -> None:
-    values = complete(stdio, PromptReference(name="commit-handler"), "message", "commit")
-    assert values
-    assert all("commit" in value.lower() for value in values)
-    everything = stdio.do("complete", PromptReference(name="kds"), {"name": "message", "value": ""})
-    assert len(everything.completion.values) == 100
-    assert everything.completion.has_more
-
-
-def test_what_is_not_known_is_completed_by_nothing(stdio: Talk) -> None:
-    assert complete(stdio, PromptReference(name="nobody"), "message", "a") == []
-    assert complete(stdio, PromptReference(name="kds"), "colour", "a") == []
-    unknown = ResourceTemplateReference(uri="kds://weather/{city}")
-    assert complete(stdio, unknown, "city", "a") == []

@@ -74,18 +74,6 @@ def test_a_start_that_fails_says_why(
     assert "kds serve" in str(caught.value)
 
 
-def test_a_workspace_that_does_not_load_says_why_and_leaves_the_service_to_others(
-    place: Workspace, tmp_path: Path
-) -> None:
-    place.rules_dir.mkdir()
-    (place.rules_dir / "broken.yaml").write_text("rules: [")
-    with pytest.raises(KdsError, match="YAML") as caught:
-        background.start(place, idle_minutes=5)
-    assert "broken.yaml" in str(caught.value.where)
-    other = Workspace.find(environ={"KDS_HOME": str(tmp_path)})
-    assert background.start(other, idle_minutes=5)["status"] == "ok"
-
-
 def test_a_process_is_never_signalled_by_a_stale_file() -> None:
     bystander = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
@@ -98,12 +86,3 @@ def test_a_process_is_never_signalled_by_a_stale_file() -> None:
     finally:
         bystander.kill()
         bystander.communicate()
-
-
-def test_a_large_log_gives_way_to_a_new_one() -> None:
-    path = ServiceAddress().log_path
-    path.parent.mkdir()
-    path.write_bytes(b"x" * (background.LOG_LIMIT + 1))
-    background._open_log(path).close()
-    assert path.stat().st_size == 0
-    assert path.with_suffix(".log.1").stat().st_size > background.LOG_LIMIT

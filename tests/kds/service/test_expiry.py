@@ -21,7 +21,7 @@ def test_lines_leave_the_disk_when_they_expire_with_no_use_at_all(place: Workspa
     soon = ContextEntry(almost, "I want to add a FAB button", "PLAN")
     Contexts(place).journal().log(soon)
     assert said_in(place.root) == [soon.user_message]
-    expire_later(place)
+    expire_later(place, age_s=2)
     assert Deadline(300.0).until(lambda: said_in(place.root) == [], pause_s=0.1)
 
 

@@ -33,7 +33,11 @@ def client(new_workspace: Callable[[], Path]) -> Iterator[httpx.Client]:
 def said(client: httpx.Client, prompt: str, session: str = "s", **more: Any) -> str:
     reply = client.post("/hook", json={"session_id": session, "prompt": prompt, **more})
     assert reply.status_code in {200, 204}, reply.text
-    return str(reply.json()["additionalContext"]) if reply.status_code == 200 else ""
+    return (
+        str(reply.json()["hookSpecificOutput"]["additionalContext"])
+        if reply.status_code == 200
+        else ""
+    )
 
 
 def test_the_skill_is_named_once_a_session(client: httpx.Client) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
+from kds.brain.environment import routing_variables
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.turn import from_wire
+from kds.service.service_client import ServiceAddress
 
 from ...effort import bounded
 from .conftest import problem
@@ -38,11 +40,6 @@ def test_a_message_is_routed_in_the_light_of_the_one_before(client: httpx.Client
     assert reply["warnings"] == []
 
 
-def test_without_log_nothing_is_remembered(client: httpx.Client) -> None:
-    route(client, PLAN, log=False)
-    assert remembered(client) == []
-
-
 def test_conversations_do_not_see_each_other(client: httpx.Client) -> None:
     route(client, PLAN, conversation="one")
     alone = route(client, "Make it purple", conversation="two").json()
@@ -59,15 +56,6 @@ def test_a_joined_conversation_begins_where_the_workspace_stands(client: httpx.C
     assert remembered(client) == [PLAN, "Make it purple"]
 
 
-def test_two_workspaces_have_two_contexts(service: Any) -> None:
-    with service.client(0) as first, service.client(1) as second:
-        route(first, PLAN)
-        assert remembered(second) == []
-        assert route(second, "Fix the login form").status_code == 200
-        assert remembered(second) == ["Fix the login form"]
-        assert remembered(first) == [PLAN]
-
-
 def test_a_message_can_be_remembered_as_it_stands(client: httpx.Client) -> None:
     said = {"message": "Make it purple", "intent": "execute", "context_ref": "FAB button"}
     reply = client.post("/context", json=said)
@@ -76,13 +64,6 @@ def test_a_message_can_be_remembered_as_it_stands(client: httpx.Client) -> None:
     assert entry["intent"] == "EXECUTE"
     assert entry["context_ref"] == "FAB button"
     assert entry["session_id"] is None
-
-
-def test_an_unknown_intent_is_not_remembered(client: httpx.Client) -> None:
-    reply = client.post("/context", json={"message": "hello", "intent": "EXECUT"})
-    assert problem(reply) == (400, "unknown intent 'EXECUT'")
-    assert reply.json()["error"]["hint"] == "did you mean EXECUTE?"
-    assert remembered(client) == []
 
 
 def test_prompts_are_listed_and_shown(client: httpx.Client) -> None:
@@ -95,12 +76,6 @@ def test_prompts_are_listed_and_shown(client: httpx.Client) -> None:
     assert "{% include" in shown["body"]
     assert (shown["ask"], shown["handoffs"]) == ("plan something new", ["EXECUTE", "TEST"])
     assert (shown["confirm"], shown["tools"]) == (False, [])
-
-
-def test_an_unknown_prompt_names_the_nearest(client: httpx.Client) -> None:
-    reply = client.get("/prompts/work-plannr")
-    assert reply.status_code == 404
-    assert reply.json()["error"]["hint"] == "did you mean 'work-planner'?"
 
 
 def test_the_health_tells_of_process_and_workspaces(service: Any, client: httpx.Client) -> None:
@@ -160,27 +135,17 @@ def test_a_user_may_have_the_prompts_of_the_agents(client: httpx.Client, service
     assert told.status_code == 204
 
 
-def test_an_answered_hook_takes_away_the_note_of_a_hang(client: httpx.Client, service: Any) -> None:
-    mark = service.workspaces[0].brain / "service.hung"
-    mark.write_text("1 2\n")
+def test_an_answered_hook_takes_away_the_note_of_a_hang(client: httpx.Client) -> None:
+    mark = ServiceAddress().hung_path
+    mark.parent.mkdir(exist_ok=True)
+    mark.touch()
     client.post("/hook", json={"session_id": "hung", "cwd": "/x", "prompt": PLAN})
     assert not mark.exists()
-
-
-def test_the_hook_says_nothing_to_a_slash_command(client: httpx.Client) -> None:
-    reply = client.post("/hook", json={"session_id": "s", "prompt": "/help"})
-    assert (reply.status_code, reply.content) == (204, b"")
-    assert remembered(client) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"no json", b"[]", b"{}", b"[" * 100_000])
 def test_the_hook_refuses_what_no_client_writes(client: httpx.Client, content: bytes) -> None:
     assert problem(client.post("/hook", content=content))[0] == 400
-
-
-def test_the_hook_refuses_a_prompt_beyond_the_limit(client: httpx.Client) -> None:
-    reply = client.post("/hook", json={"session_id": "s", "prompt": "a " * MESSAGE_LIMIT})
-    assert problem(reply)[0] == 413
 
 
 @pytest.mark.parametrize(
@@ -228,22 +193,9 @@ def test_a_body_of_another_type_is_refused_with_the_header_to_send(
     assert "Content-Type: application/json" in reply.json()["error"]["hint"]
 
 
-def test_a_lone_surrogate_is_refused_and_the_service_goes_on(client: httpx.Client) -> None:
-    reply = client.post("/context", content=b'{"message": "x", "intent": "\\ud800"}',
-                        headers={"Content-Type": "application/json"})  # fmt: skip
-    assert problem(reply)[0] in (400, 422)
-    assert client.get("/healthz").status_code == 200
-
-
 @pytest.mark.parametrize("message", [" \n ", "\x00", "#file:KDS/prompts/shared/_style.md hello"])
 def test_a_message_that_cannot_be_routed_is_bad_input(client: httpx.Client, message: str) -> None:
     assert problem(route(client, message))[0] == 400
-
-
-def test_a_body_that_is_not_json_is_bad_input(client: httpx.Client) -> None:
-    headers = {"Content-Type": "application/json"}
-    reply = client.post("/route", content=b'{"message', headers=headers)
-    assert problem(reply) == (400, "invalid JSON")
 
 
 def test_an_unknown_path_and_method_have_the_one_form_of_error(client: httpx.Client) -> None:
@@ -251,11 +203,6 @@ def test_an_unknown_path_and_method_have_the_one_form_of_error(client: httpx.Cli
     reply = client.put("/route")
     assert problem(reply)[0] == 405
     assert reply.headers["Allow"] == "POST"
-
-
-@pytest.mark.parametrize("path", ["/docs", "/redoc", "/docs/oauth2-redirect"])
-def test_no_page_loads_scripts_from_a_content_network(client: httpx.Client, path: str) -> None:
-    assert client.get(path).status_code == 404
 
 
 def test_every_error_of_the_schema_has_the_one_form(client: httpx.Client) -> None:
@@ -321,11 +268,6 @@ def test_no_message_is_written_to_the_log(service: Any, client: httpx.Client) ->
     assert not [line for line in service.lines if "zebra" in line]
 
 
-def test_what_the_service_leaves_in_the_workspace_is_private(service: Any) -> None:
-    for path in service.address.folder.rglob("service*"):
-        assert path.stat().st_mode & 0o077 == 0, path
-
-
 def test_the_hook_knows_the_assistants_reply_from_the_transcript_and_keeps_nothing_of_it(
     client: httpx.Client, service: Any, tmp_path: Path
 ) -> None:
@@ -366,16 +308,31 @@ def test_the_hook_names_nothing_where_the_reply_brings_up_something_newer(
     assert bool(text) == bool(hint)
 
 
-@pytest.mark.parametrize("key", ["content", "text"])
-def test_yes_answers_the_reply_of_the_history(client: httpx.Client, key: str) -> None:
-    history = [{"role": "assistant", key: "Should I raise the memory limit to 512Mi?"}]
-    turn = route(client, "yes, do it", history=history).json()
-    assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
-
-
 @pytest.mark.parametrize("place", ["message", "history"])
 def test_half_an_emoji_is_routed(client: httpx.Client, place: str) -> None:
     more = {"history": [{"role": "user", "content": "Hi \ud83d"}]} if place == "history" else {}
     body = json.dumps({"message": "Make it \ud83d purple", **more})
     reply = client.post("/route", content=body, headers={"content-type": "application/json"})
     assert reply.json()["message"] == "Make it \ufffd purple"
+
+
+@pytest.mark.parametrize("name", ["KDS_MEMORY", "KDS_MODEL", "KDS_CONFIG", "PATH"])
+def test_a_command_with_other_settings_is_to_do_the_work_itself(
+    client: httpx.Client, name: str, tmp_path: Path
+) -> None:
+    mine = routing_variables()
+    assert route(client, PLAN, log=False, variables=mine).status_code == 200
+    reply = route(client, PLAN, variables={**mine, name: str(tmp_path)})
+    assert problem(reply) == (409, f"the running service has another {name}")
+    assert remembered(client) == []
+
+
+def test_a_command_is_declined_where_the_service_is_switched_off(
+    client: httpx.Client, service: Any
+) -> None:
+    settings = service.workspaces[0].settings_path
+    settings.write_text("service: {enabled: false}")
+    reply = route(client, PLAN, variables=routing_variables())
+    settings.unlink()
+    assert problem(reply)[0] == 409
+    assert reply.json()["error"]["where"] == "service.enabled"

@@ -1,7 +1,6 @@
 """The lock, the socket and the state file of the user's service."""
 
 import json
-import os
 import socket
 import stat
 from pathlib import Path
@@ -9,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import StoreError
-from kds.hooks.call import at_short
 from kds.service.errors import AlreadyServedError, ServiceError
-from kds.service.lifecycle import Instance, bind_private
+from kds.service.lifecycle import Instance
 from kds.service.service_client import ServiceAddress
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets here")
@@ -26,7 +24,7 @@ def place() -> ServiceAddress:
 def connects(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as connection:
         try:
-            at_short(str(path), connection.connect)
+            connection.connect(str(path))
         except OSError:
             return False
         return True
@@ -46,58 +44,18 @@ def test_a_user_is_served_once_and_a_refused_claim_leaves_the_other_service_alon
     Instance.claim(place).release()
 
 
-def test_a_state_file_that_is_damaged_does_not_hide_that_it_is_served(
-    place: ServiceAddress,
-) -> None:
-    first = Instance.claim(place)
-    first.address.state_path.write_text("{")
-    with pytest.raises(AlreadyServedError, match="another process"):
-        Instance.claim(place)
-    first.release()
-
-
 def test_what_a_killed_service_left_is_taken_over(place: ServiceAddress) -> None:
-    place.ensure()
-    bind_private(place.socket_path).close()  # nobody removes it
+    killed = Instance.claim(place)
+    killed.bind().close()  # nobody removes it
+    killed.release()
     place.state_path.write_text('{"pid": 1}')
-    (place.folder / ".service.sock.0123.tmp").mkdir()
+    place.hung_path.touch()
     instance = Instance.claim(place)
     assert {path.name for path in place.folder.iterdir()} == {"service.lock"}
     with instance.bind():
         assert connects(instance.address.socket_path)
+        assert stat.S_IMODE(place.socket_path.stat().st_mode) == 0o600
     instance.release()
-
-
-def test_a_socket_replaces_a_stale_one_in_one_step(tmp_path: Path) -> None:
-    path = tmp_path / "service.sock"
-    bind_private(path).close()
-    assert not connects(path)
-    with bind_private(path):
-        assert connects(path)
-
-
-def test_the_socket_is_private_whatever_the_umask(tmp_path: Path) -> None:
-    path = tmp_path / "service.sock"
-    before = os.umask(0)
-    try:
-        listener = bind_private(path)
-    finally:
-        os.umask(before)
-    with listener:
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert list(tmp_path.iterdir()) == [path]
-
-
-def test_without_proc_a_long_path_goes_by_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kds.hooks.call._DESCRIPTORS", str(tmp_path / "none"))
-    folder = tmp_path / ("d" * 120)
-    folder.mkdir()
-    here = Path.cwd()
-    with bind_private(folder / "service.sock"):
-        assert Path.cwd() == here
-        assert connects(folder / "service.sock")
 
 
 def test_a_socket_that_cannot_be_made_names_the_way_out(place: ServiceAddress) -> None:

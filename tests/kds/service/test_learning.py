@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from kds.brain.workspace import Workspace
-from kds.forget import forget, restore, survey
+from kds.forget import forget, survey
 from kds.learning import Learning, teach
 
 from .conftest import running
@@ -69,17 +69,6 @@ def test_a_running_service_brings_nothing_back_of_what_was_forgotten(
         assert client.get("/healthz").json()["status"] == "ok"
         assert holding(place, "nightingale") == []
     assert holding(place, "nightingale") == []
-
-
-def test_a_restore_under_a_running_service_is_seen_by_it(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "on")
-    with running(place.root) as service, service.client() as client:
-        say(client, "I want to add a FAB button")
-        forget(place)
-        restore(place)
-        assert say(client, "Make it purple")["expanded"] == "Make the FAB button purple"
 
 
 def holding(place: Workspace, word: str) -> list[str]:

@@ -70,12 +70,6 @@ def test_a_retrieval_shows_each_step_and_leaves_nothing_behind(client: httpx.Cli
     assert client.get("/sessions/look").json() == before
 
 
-def test_a_retrieval_for_an_unknown_session_begins_none(client: httpx.Client) -> None:
-    params = {"q": "What is it?", "conversationId": "nobody-here"}
-    assert client.get("/api/memory/debug/retrieval", params=params).status_code == 200
-    assert client.get("/sessions/nobody-here").status_code == 404
-
-
 def test_consent_is_given_for_a_purpose_and_withdrawal_erases(
     client: httpx.Client, service: Any
 ) -> None:
@@ -91,14 +85,6 @@ def test_consent_is_given_for_a_purpose_and_withdrawal_erases(
     ]  # fmt: skip
     for file in service.workspaces[0].brain.glob("memory.db*"):
         assert b"Quokka" not in file.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [({}, 422), ({"purpose": ""}, 422), ({"purpose": " "}, 400), ({"purpose": "x" * 300}, 422)],
-)
-def test_consent_without_a_purpose_is_none(client: httpx.Client, body: Any, status: int) -> None:
-    assert client.post("/api/memory/consent", json=body).status_code == status
 
 
 def test_searches_windows_and_kinds_of_passages_are_reported(client: httpx.Client) -> None:

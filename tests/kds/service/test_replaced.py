@@ -1,6 +1,5 @@
 """An installation is replaced while its service answers: no request is lost, and none is wrong."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -20,9 +19,9 @@ from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.mcp.workplace import Workplace
-from kds.service import background, desk
-from kds.service.desk import Desk
-from kds.service.installed import Installation
+from kds.service import background, router_client
+from kds.service.freshness import Installation
+from kds.service.router_client import RouterClient
 from kds.service.service_client import ServiceAddress
 
 from ..conftest import said_in
@@ -88,7 +87,7 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
     faults: list[Exception] = []
 
     def by_command(message: str, conversation: str) -> Turn:
-        return Desk(place, tell=told.append).route(message, conversation=conversation)
+        return RouterClient(place, tell=told.append).route(message, conversation=conversation)
 
     session = kds.Session.open(place, context="ask")
     workplace = Workplace(place)
@@ -136,29 +135,6 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
     assert said_in(place.root) == []
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="services of POSIX")
-def test_a_hooks_prompt_reaches_the_next_service_although_the_last_start_is_recent(
-    python: Path, place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(python, wheel(tmp_path, "0.0.1"))
-    monkeypatch.setattr(background, "COMMAND", (str(python), "-P", "-m", "kds"))
-    background.start(place, idle_minutes=5, timeout_s=SLOW_S)
-    monkeypatch.delenv("KDS_SERVICE_AUTO")
-    try:
-        install(python, wheel(tmp_path, "0.0.2"))
-        given = {"session_id": "s", "cwd": str(place.root), "prompt": "I want to add a FAB button"}
-        hook = python.with_name("kds-hook")
-        done = subprocess.run(
-            [hook], input=json.dumps(given).encode(), capture_output=True, check=True
-        )
-        assert (done.stdout, done.stderr) == (b"", b"")
-        assert Deadline(60.0).until(lambda: said_in(place.root), pause_s=0.1)
-        assert background.standing_of(place).state == "running"
-        assert said_in(place.root) == [given["prompt"]]
-    finally:
-        background.stop(force=True)
-
-
 def test_a_program_that_outlives_an_update_asks_the_new_service_or_says_what_to_do(
     served_place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +143,7 @@ def test_a_program_that_outlives_an_update_asks_the_new_service_or_says_what_to_
     for name in ("__init__.py", "brain/turn.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
-    monkeypatch.setattr(desk, "INSTALLATION", Installation(root, every_file=False))
+    monkeypatch.setattr(router_client, "INSTALLATION", Installation(root, every_file=False))
     workplace = Workplace(served_place)
     shutil.rmtree(root)
     with pytest.raises(KdsError, match="KDS was updated while this program was running") as caught:

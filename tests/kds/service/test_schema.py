@@ -12,10 +12,10 @@ from schemathesis import GenerationMode
 from starlette.testclient import TestClient
 
 from kds.brain.workspace import Workspace
-from kds.service.layers import AsgiApp
-from kds.service.operation import WorkspaceDoor
+from kds.service.layers import OpenWorkspace
 from kds.service.routes import make_app
-from kds.service.worker import Worker
+from kds.service.security import AsgiApp
+from kds.service.worker import Attendance, Worker
 from kds.service.workspaces import Workspaces
 
 
@@ -30,7 +30,7 @@ def workspaces(new_workspace: Callable[[], Path]) -> Iterator[Workspaces]:
 
 @pytest.fixture(scope="module")
 def app(workspaces: Workspaces) -> AsgiApp:
-    return WorkspaceDoor(make_app(workspaces), workspaces)
+    return OpenWorkspace(make_app(workspaces), workspaces, Attendance())
 
 
 @pytest.fixture(scope="module")

@@ -55,8 +55,3 @@ def test_the_options_reach_the_service(
     options = seen[0]._options
     assert (options.http.host, options.http.port) == ("::1", 0)
     assert (options.idle_s, options.unix_socket, options.drain_s) == (90.0, False, 5.0)
-
-
-def test_the_help_says_where_the_token_is(kds_call: Callable[..., Any]) -> None:
-    result = kds_call("serve", "--help")
-    assert "service.token" in result.out

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import httpx
@@ -25,10 +24,10 @@ from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.lifecycle import Instance
 from kds.service.listening import HttpAddress
 from kds.service.server import ServiceOptions
-from kds.service.service_client import ServiceAddress, ServiceClient
+from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
-from .conftest import running, running_for_user, socket_client, wait_until
+from .conftest import running_for_user, socket_client, wait_until
 
 KEPT = {"service.lock", "service.token"}
 """What stays when a service has ended."""
@@ -77,13 +76,6 @@ def test_a_service_that_nobody_asks_ends_by_itself(folder: Path) -> None:
     assert left_behind() == set()
 
 
-def test_a_second_service_of_the_user_does_not_start(service: Any, folder: Path) -> None:
-    with pytest.raises(AlreadyServedError, match=f"process {os.getpid()} serves this user"):
-        running(folder, address=service.address).__enter__()
-    with service.client() as client:
-        assert client.get("/healthz").status_code == 200
-
-
 def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(folder: Path) -> None:
     prompt = folder / "prompts" / "internal" / "broken.md"
     prompt.parent.mkdir(parents=True)
@@ -94,27 +86,6 @@ def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(folder: P
     prompt.unlink()
     with running_for_user(folder) as service, service.client() as client:
         assert client.get("/healthz").json()["status"] == "ok"
-
-
-def test_a_broken_rule_is_told_in_every_reply_until_it_is_mended(folder: Path) -> None:
-    rules = folder / "kds-brain" / "rules"
-    with running_for_user(folder) as service, service.client() as client:
-
-        def health() -> Any:
-            return client.get("/healthz").json()
-
-        rules.mkdir()
-        (rules / "own.yaml").write_text("rules: [{id: x}]\n")
-        wait_until(lambda: health()["status"] == "degraded")
-        error = health()["workspaces"][0]["reload"]["error"]
-        assert error.startswith(f"{rules / 'own.yaml'}:1: ")
-        assert "; fix: " in error
-        reply = client.post("/route", json=PLAN).json()
-        assert reply["intent"] == "PLAN"
-        assert error in reply["warnings"][0]
-        (rules / "own.yaml").unlink()
-        wait_until(lambda: health()["status"] == "ok")
-        assert client.post("/route", json=PURPLE).json()["warnings"] == []
 
 
 def test_without_a_socket_it_is_found_through_its_state_file(folder: Path) -> None:
@@ -130,24 +101,6 @@ def test_without_a_socket_it_is_found_through_its_state_file(folder: Path) -> No
         )
         assert reply.json()["intent"] == "PLAN"
     assert left_behind() == set()
-
-
-def test_where_there_are_no_unix_sockets_loopback_takes_their_place(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delattr("socket.AF_UNIX")
-    assert ServiceOptions().possible() == ServiceOptions(HttpAddress(), unix_socket=False)
-
-
-def test_a_runtime_folder_deep_in_the_tree_will_do(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runtime = tmp_path / ("d" * 100) / ("e" * 100)
-    runtime.mkdir(parents=True)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    with running_for_user(folder) as service:
-        client = ServiceClient(service.workspaces[0])
-        assert client.open()["workspaces"][0]["root"] == str(folder)
 
 
 def test_a_port_that_is_taken_ends_the_start(service: Any, folder: Path) -> None:
@@ -264,8 +217,7 @@ def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
         assert started.stdout is not None
         assert "started" in started.stdout.readline()
         address = ServiceAddress()
-        ends = monotonic() + PATIENCE_S
-        connection = connect(str(address.folder), str(address.token_path), ends).connection
+        connection = connect(str(address.folder), str(address.token_path), PATIENCE_S).connection
         body = b'{"message": "Make it purple"}'
         connection.sendall(
             b"POST /route HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -17,7 +17,7 @@ from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import upgrade
 from kds.brain.store.team import Team
 from kds.brain.store.tenancy import tenant_number
-from kds.service.listening import TeamAddress
+from kds.service.listening import HttpAddress
 from kds.service.server import ServiceOptions
 
 from ...postgres_pair import Node, following, two_nodes
@@ -99,7 +99,7 @@ def test_with_the_primary_lost_a_promoted_standby_has_all_that_was_acknowledged(
     server.close()
     monkeypatch.setenv("KDS_DATABASE", following(*pair))
     monkeypatch.setenv("KDS_MEMORY", "on")
-    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0))
+    options = ServiceOptions(team=HttpAddress(team=True))
     with running(folder, options=options) as service:
         talks = [Talk(client_of(service, token), f"c{number}") for number in range(2)]
         wait_until(lambda: all(one.goes_on(0) for one in talks))

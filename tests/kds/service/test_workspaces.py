@@ -52,15 +52,6 @@ def test_a_workspace_is_opened_when_it_is_named(shared: Running, folder: Path) -
         assert client.post("/open", headers=same).json()["workspaces"][0]["turns"] == 1
 
 
-def test_a_path_of_any_letters_is_named(shared: Running, folder: Path) -> None:
-    odd = folder.with_name(f"{folder.name} 100%25 Größe")
-    folder.rename(odd)
-    with socket_client(odd) as client:
-        assert roots(client) == []
-        client.post("/route", json=FAB).raise_for_status()
-        assert roots(client) == [str(odd)]
-
-
 @pytest.mark.parametrize("root", ["nowhere", "/nowhere/at/all", "%00", "../.."])
 def test_what_is_not_a_folder_is_not_found(shared: Running, folder: Path, root: str) -> None:
     with socket_client(folder) as client:
@@ -135,14 +126,6 @@ def test_one_that_nobody_uses_is_let_go_and_comes_back_as_it_was(
         let_go(shared)
         assert roots(client) == []
         assert client.post("/route", json=PURPLE).json()["expanded"] == "Make the FAB button purple"
-
-
-def test_one_that_is_kept_open_stays(folder: Path) -> None:
-    with running_for_user(folder) as service, service.client() as client:
-        let_go(service)
-        assert roots(client) == [str(folder)]
-        del client.headers[WORKSPACE_HEADER]
-        assert client.post("/route", json=FAB).status_code == 200, "it is the default"
 
 
 def test_its_log_is_in_its_own_folder(shared: Running, folder: Path) -> None:

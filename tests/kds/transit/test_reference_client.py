@@ -102,10 +102,7 @@ def _talk(address: str) -> list[Any]:
     )
     first = client.ask("What is the fee?")
     second = client.ask("When is it due?", limit=3)
-    assert (second.rewritten, second.text, first.chunks) == (
-        "When is the fee due?", None, [{"text": "1 %"}],
-    )  # fmt: skip
-    return [first.data, second.data, [message.as_dict() for message in client.history]]
+    return [first, second, [message.as_dict() for message in client.history]]
 
 
 def test_a_conversation_goes_along_with_the_next_question(address: str, script: Script) -> None:
@@ -211,51 +208,6 @@ def test_both_clients_fail_alike(address: str, script: Script, node: RunNode) ->
     script.answers(*(reply for reply, _ in TROUBLES), *(reply for reply, _ in TROUBLES))
     addresses = [*_limits(address), *((one, PATIENCE_S) for one in nowhere)]
     assert _failures(addresses) == node(FAIL, {"addresses": addresses})
-
-
-ODD = """
-const found = [];
-for (const options of given.options) {
-  const client = new QueryClient(given.address, options);
-  try {
-    found.push([(await client.ask("x")).rewritten_query]);
-  } catch (error) {
-    if (!(error instanceof QueryError)) throw error;
-    found.push([error.message, error.hint]);
-  }
-}
-done(found);
-"""
-ANSWERED = ["What is the fee?"]
-FOREIGN = ["the token is not one of KDS", "use the content of service.token"]
-TIMELESS = ["the timeout must be a number of seconds", "give one above 0"]
-ODD_ONES: list[tuple[str, Any, list[str]]] = [
-    ("t\n", 5, ANSWERED),  # as the file has it
-    ("", 5, ANSWERED),
-    ("geheim-ü", 5, FOREIGN),
-    ("two words", 5, FOREIGN),
-    ("two\nlines", 5, FOREIGN),
-    ("t", "soon", TIMELESS),
-    ("t", 0, TIMELESS),
-    ("t", None, TIMELESS),
-]
-
-
-def _odd(address: str, token: str, timeout: Any) -> list[str]:
-    try:
-        return [QueryClient(address, token=token, timeout_s=timeout).ask("x").rewritten]
-    except QueryError as error:
-        return [str(error), str(error.hint)]
-
-
-def test_odd_tokens_and_timeouts_are_explained_without_telling_the_token(
-    address: str, script: Script, node: RunNode
-) -> None:
-    script.answers(FIRST, FIRST, FIRST, FIRST)
-    found = [_odd(address, token, timeout) for token, timeout, _ in ODD_ONES]
-    options = [{"token": token, "timeoutS": timeout} for token, timeout, _ in ODD_ONES]
-    assert found == [said for *_, said in ODD_ONES]
-    assert node(ODD, {"address": address, "options": options}) == found
 
 
 @pytest.mark.parametrize("address", ["unix:/nowhere/s", "http://127.0.0.1:9"])

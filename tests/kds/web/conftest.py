@@ -72,7 +72,7 @@ class Visitor(httpx.Client):
 
     @cached_property
     def csrf(self) -> str:
-        """What shows that a form is of this visit; every page has the same."""
+        """What shows that a form is of this context; every page has the same."""
         page: str = self.get("/chat").text
         return page.split('name="csrf" value="', 1)[1].split('"', 1)[0]
 

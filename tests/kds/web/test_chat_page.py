@@ -1,4 +1,4 @@
-"""The chat in a real browser: journeys from the first visit on."""
+"""The chat in a real browser: journeys from the first context on."""
 
 import json
 from collections.abc import Callable

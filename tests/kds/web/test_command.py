@@ -1,7 +1,11 @@
 """`kds web`: the page opened, its link printed, the browser left alone where there is none."""
 
 import json
+import shutil
+import socket
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -44,3 +48,22 @@ def test_another_port_than_the_one_in_use_is_refused(site: Site, kds_call: Call)
     done = kds_call("web", "--port", "1", "-w", str(site.root))
     assert done.code == 2
     assert "kds service stop" in done.err
+
+
+def test_the_page_is_at_one_address_and_beside_it_where_that_is_taken(
+    fitted_brain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    monkeypatch.setattr("kds.service.listening.PAGE_PORT", port)
+    urls = []
+    for taken in (False, False, True):
+        folder = tmp_path / f"served-{len(urls)}"
+        shutil.copytree(fitted_brain, folder / "kds-brain")
+        site = Site(folder, folder / "runtime").start()
+        with socket.create_server(("127.0.0.1", port)) if taken else nullcontext():
+            urls.append(site.url)
+        site.stop()
+    first = f"http://127.0.0.1:{port}"
+    assert urls[:2] == [first, first]
+    assert urls[2] != first

@@ -1,10 +1,15 @@
 """The page of documents."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kds.brain.documents.store import Documents
+from kds.documents.indexing import Report, add_documents
+
+from ...effort import PATIENCE_S
 from .conftest import Site, Visitor
 
 AGREEMENT = b"""\
@@ -81,3 +86,25 @@ def test_a_file_dropped_in_a_browser_is_read_and_its_text_stays_text(
     browser.get_by_role("link", name="<img src=x onerror=alert(1)>").click()
     browser.locator("#text pre").wait_for()
     assert "<script>alert(1)</script>" in browser.locator("#text pre").inner_text()
+
+
+def test_pages_answer_while_a_file_is_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, gate = threading.Event(), threading.Event()
+
+    def read(store: Documents, paths: list[Path]) -> Report:
+        reading.set()
+        gate.wait(20)
+        return add_documents(store, paths)
+
+    monkeypatch.setattr("kds.web.documents_page.add_documents", read)
+    with site.visitor() as visitor, site.visitor() as other:
+        sent: list[str] = []
+        sending = threading.Thread(target=lambda: sent.append(dropped(visitor)))
+        sending.start()
+        assert reading.wait(PATIENCE_S)
+        shown = [other.get(path).status_code for path in ("/chat", "/documents", "/memory")]
+        busy = not sent
+        gate.set()
+        sending.join(PATIENCE_S)
+    assert (shown, busy) == ([200] * 3, True)
+    assert "Read: agreement.md" in sent[0]

@@ -25,7 +25,8 @@ TO_BE_REACHED = """whole => {
   if (!whole) document.getElementById("main")?.focus();
   const kinds = "a[href], button, input, select, textarea, summary, [tabindex='0']";
   return [...(whole ? document : document.querySelector("main")).querySelectorAll(kinds)]
-    .filter(one => one.type !== "hidden" && one.checkVisibility() && !one.disabled);
+    .filter(one => one.type !== "hidden" && one.checkVisibility() && !one.disabled)
+    .filter(one => !one.closest("#to-end")); // which goes when the end is reached
 }"""
 """What is on a page; not ``whole``: below the header, which is the same on every page."""
 

@@ -1,7 +1,5 @@
 """The page of the memory."""
 
-import json
-
 from .conftest import Site, Visitor
 
 MARKER = "Zanzibar-Quokka"
@@ -66,15 +64,6 @@ def test_cleaning_up_asks_first(site: Site, visitor: Visitor) -> None:
     assert "Nothing to clean up" in visitor.send_form("/memory/cleanup", days="90").text
     assert visitor.send_form("/memory/cleanup", days="-1").status_code == 400
     assert "Young" in visitor.get("/memory").text
-
-
-def test_a_copy_can_be_imported_again(site: Site, visitor: Visitor) -> None:
-    said(site, "Staging listens on port 8443.", title="Ports")
-    copy = visitor.get("/memory/backup")
-    assert "attachment" in copy.headers["content-disposition"]
-    assert "8443" in json.dumps(copy.json())
-    page = visitor.send_form("/chat/import", files={"file": ("copy.json", copy.content)}).text
-    assert "1 session imported." in page
 
 
 def test_the_memory_is_examined_and_its_index_made_anew(site: Site, visitor: Visitor) -> None:

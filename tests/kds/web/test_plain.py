@@ -1,6 +1,5 @@
 """The chat without JavaScript: links and forms alone, and what they refuse."""
 
-from html import unescape
 from typing import Any
 
 import httpx
@@ -11,9 +10,8 @@ from kds.brain.errors import KdsError
 from kds.brain.memory.export import from_json
 from kds.service.errors import NotServedError
 from kds.web.session_changes import MOST_ERASED, UNDO_S, Bin
-from kds.web.talks import Talk
 
-from ...agents.openai_server import FakeProvider, Stall, Text
+from ...agents.openai_server import FakeProvider, Stall
 from ...effort import PATIENCE_S
 from ..service.conftest import wait_until
 from .conftest import Site, Time, Visitor
@@ -61,19 +59,6 @@ def test_a_thing_that_was_meant_is_learned_by_forms_alone(visitor: Visitor) -> N
     assert visitor.send_form("/chat/mean", **asked | {"seq": "0"}).status_code == 404
 
 
-def test_a_model_answers_before_the_page_comes(visitor: Visitor, provider: FakeProvider) -> None:
-    provider.play(Text("1. **Add** the button."), Text("Done."))
-    first = visitor.send_form("/chat/send", message=FAB)
-    assert "<strong>Add</strong>" in first.text
-    assert "No model is set" not in first.text
-    assert "Hand over to code-executor" in first.text
-    then = visitor.send_form("/chat/hand-over", intent="EXECUTE", session=session_of(first))
-    assert "Done." in then.text
-    wrong = visitor.send_form("/chat/hand-over", intent="ASK", session=session_of(first))
-    assert wrong.status_code == 400
-    assert "was not offered" in wrong.text
-
-
 def test_a_turn_shows_before_the_model_has_said_a_word_and_is_routed_once(
     visitor: Visitor, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,20 +78,6 @@ def test_a_turn_shows_before_the_model_has_said_a_word_and_is_routed_once(
     assert "sse-connect" in part.text
     assert routed == ["Make it purple"]
     visitor.send_form("/chat/stop", session=session)
-
-
-def test_an_answer_that_is_not_kept_is_shown_however_soon_it_comes(
-    visitor: Visitor, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "off")
-    for limit in (0.0, PATIENCE_S):
-        monkeypatch.setattr(Talk, "at_once_s", limit)
-        provider.play(Text("There **you** are."))
-        part = by_script(visitor, FAB).text
-        if limit == 0.0 and "sse-connect" in part:
-            part += visitor.get(unescape(part.split('sse-connect="', 1)[1].split('"', 1)[0])).text
-        assert part.count("There <strong>you</strong> are.") >= 1
-        assert part.count('class="line user"') == 1
 
 
 @pytest.mark.parametrize("message", ["", "  \r\n ", "x" * 100_001])
@@ -148,24 +119,6 @@ def test_a_long_session_comes_a_page_at_a_time(visitor: Visitor) -> None:
     first = visitor.get("/chat", params={"session": "long", "before": 21})
     assert first.text.count('class="line ') == 20
     assert "Earlier messages" not in first.text
-
-
-def test_a_session_is_written_out_and_read_in(visitor: Visitor) -> None:
-    session = session_of(visitor.send_form("/chat/send", message=FAB))
-    visitor.send_form("/chat/rename", session=session, title='Grüne "Knöpfe"\r\nX: y')
-    answer = visitor.get("/chat/export", params={"session": session})
-    assert answer.headers["content-disposition"] == 'attachment; filename="gr-ne-kn-pfe-x-y.json"'
-    (found,) = from_json(answer.text)
-    assert found.messages[0].content == FAB
-    plain = visitor.get("/chat/export", params={"session": session, "format": "markdown"})
-    assert plain.text.startswith("# Grüne")
-    for file, told in ((b'{"kds_memory": 2}', "sessions"), (b"[" * 10_000, "recursion limit")):
-        wrong = visitor.send_form("/chat/import", files={"file": ("<b>.json", file)})
-        assert wrong.status_code == 400
-        assert "&lt;b&gt;.json" in wrong.text
-        assert told in wrong.text
-    none = visitor.send_form("/chat/import")
-    assert "no file was chosen" in none.text
 
 
 def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor) -> None:

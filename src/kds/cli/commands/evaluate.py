@@ -43,7 +43,7 @@ from kds.documents.indexing import add_documents
 from kds.query.service import QueryService
 from kds.router.prompts.library import PromptLibrary
 from kds.router.rewriting.writer import Mode
-from kds.service.desk import LOADING
+from kds.service.router_client import LOADING
 from kds.testing import chats, follow_ups, intents, retrieval, rewrites, skills
 from kds.testing.dialogues import find_dialogue_files, read_dialogues
 from kds.testing.playing import PlayedDialogue, describe, play, score

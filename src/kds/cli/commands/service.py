@@ -30,13 +30,11 @@ from kds.cli.options import (
 from kds.cli.output import counted, print_lines, say
 from kds.cli.progress import slow
 from kds.cli.terminal import shown
-from kds.hooks import start as hook_start
-from kds.hooks.trouble import LOG_NAME
+from kds.hooks.log import LOG_NAME
 from kds.service import background
 from kds.service.background import standing_of
 from kds.service.service_client import (
     ServiceAddress,
-    declined_path,
     host_and_port,
     log_path,
     reach,
@@ -84,8 +82,6 @@ def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: W
     settings = _settings(workspace)
     idle = settings.idle_minutes if idle_minutes is None else idle_minutes
     if auto and not (settings.enabled and settings.auto):
-        if workspace.brain.is_dir():
-            hook_start.leave_word(str(declined_path(workspace)))
         return
     if not (no_wait or auto):
         with slow("waiting for the service to load"):
@@ -105,19 +101,6 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     there = now.pid if now.state != "not running" else None
     pid = there or background.spawn_service(idle_minutes=idle_minutes)
     return {"status": "starting" if there is None else now.state, "pid": pid}
-
-
-@command("kds service hand-over < hook-input.json", of=service, name="hand-over", hidden=True)
-@workspace_option
-def hand_over(*, workspace: Workspace) -> None:
-    """Pass the input of a hook that found no service, on stdin, to the one that is starting.
-
-    It is held in memory alone: the service redacts what it writes down.
-    """
-    given = json.loads(sys.stdin.buffer.read(hook_start.HANDED_LIMIT))
-    settings = _settings(workspace)
-    if settings.enabled and settings.auto:
-        background.hand_over(workspace, given)
 
 
 @command("kds service stop", of=service)
@@ -201,7 +184,11 @@ def logs(*, count: int, workspace: Workspace) -> None:
 
 
 @command("kds web", "kds web --port 8765 --no-open")
-@option("--port N", "Where to listen.  [default: any free port]", type=click.IntRange(1, 65_535))
+@option(
+    "--port N",
+    "Where to listen.  [default: 5370, or the next free port]",
+    type=click.IntRange(1, 65_535),
+)
 @flag("--no-open", "Print the link; open no browser.")
 @common_options
 def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
@@ -280,12 +267,12 @@ def serve(
     workspaces = [find_workspace(folder) for folder in wanted]
     places = [None if place is None else host_and_port(place) for place in (http, team)]
     from kds.service.errors import AlreadyServedError
-    from kds.service.listening import HttpAddress, TeamAddress
+    from kds.service.listening import HttpAddress
     from kds.service.server import Service, ServiceOptions
 
     options = ServiceOptions(
         http=HttpAddress(*places[0]) if places[0] else None,
-        team=TeamAddress(*places[1]) if places[1] else None,
+        team=HttpAddress(*places[1], team=True) if places[1] else None,
         unix_socket=not no_socket,
         idle_s=read_span(idle_timeout).total_seconds() or None,
         drain_s=read_span(drain).total_seconds(),

@@ -35,7 +35,7 @@ from kds.cli.output import (
 )
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
-from kds.service.desk import LOADING
+from kds.service.router_client import LOADING
 from kds.session.exchange import Answer
 
 NO_ANSWER: Final = 3

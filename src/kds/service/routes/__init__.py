@@ -10,8 +10,9 @@ from fastapi import FastAPI
 
 from kds.brain.installation import kds_version
 from kds.service.errors import add_error_handlers
-from kds.service.routes import hook, memory, query, sessions, turns
-from kds.service.telemetry import Vitals
+from kds.service.models import ERRORS
+from kds.service.routes import health, hook, memory, query, sessions, turns
+from kds.service.routes.health import Vitals
 from kds.service.workspaces import Workspaces
 
 DESCRIPTION: Final = """\
@@ -30,6 +31,7 @@ def make_app(workspaces: Workspaces, vitals: Vitals | None = None) -> FastAPI:
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
+        responses=ERRORS,
     )
     app.state.workspaces = workspaces
     app.state.vitals = vitals or Vitals()
@@ -37,6 +39,6 @@ def make_app(workspaces: Workspaces, vitals: Vitals | None = None) -> FastAPI:
     app.state.suggestions = hook.Suggestions()
     app.state.site = None
     add_error_handlers(app)
-    for room in (turns, hook, query, sessions, memory):
+    for room in (health, turns, hook, query, sessions, memory):
         app.include_router(room.router)
     return app

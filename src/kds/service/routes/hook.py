@@ -3,16 +3,15 @@
 import asyncio
 import time
 from collections import OrderedDict
-from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from fastapi import APIRouter, Request
-from pydantic import ConfigDict
 from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator
 from kds.brain.errors import ConfigError
 from kds.brain.settings import Settings, load_settings
+from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.hooks.reply import (
     HookCall,
@@ -24,39 +23,22 @@ from kds.hooks.reply import (
 )
 from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
-from kds.service.models import EXAMPLES, MESSAGE_LIMIT, Reply
-from kds.service.operation import Served, documented
-from kds.service.service_client import hung_path
+from kds.service.layers import Served
+from kds.service.models import MESSAGE_LIMIT
+from kds.service.service_client import ServiceAddress
 from kds.service.workspaces import ServedWorkspace
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 HOOK_INPUT: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
-        "description": "The hook input as the client wrote it, in either spelling.",
-        "content": {
-            "application/json": {"schema": {"type": "object"}, "examples": EXAMPLES["hook"]}
-        },
+        "description": "The hook input as the client wrote it.",
+        "content": {"application/json": {"schema": {"type": "object"}}},
     }
 }
 """The body is read by `kds.hooks.reply`, not by a model."""
-
-
-class HookSpecificOutput(Reply):
-    """The key that Claude Code reads."""
-
-    model_config = ConfigDict(extra="allow")
-
-    hookEventName: str  # noqa: N815  # the client's spelling
-    additionalContext: str  # noqa: N815  # the client's spelling
-
-
-class HookReply(Reply):
-    """What a client adds to the prompt, under the keys of both clients."""
-
-    model_config = ConfigDict(extra="allow")
-
-    additionalContext: str  # noqa: N815  # the client's spelling
-    hookSpecificOutput: HookSpecificOutput  # noqa: N815  # the client's spelling
 
 
 class Doubles:
@@ -64,20 +46,18 @@ class Doubles:
 
     WITHIN_S: Final = 1.0
     """Nobody types the same prompt twice in a second."""
-    KEPT: Final = 64
-    """Conversations whose last prompt is known."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._last: dict[tuple[str, str | None, str], float] = {}
 
-    def has(self, root: str, call: HookCall, now_s: float) -> bool:
-        """Whether ``call`` repeats the last one of its conversation; from now on it is that."""
-        key, said = (root, call.session or ""), hash(call.prompt)
-        before = self._last.pop(key, None)
-        self._last[key] = (said, now_s)
-        while len(self._last) > self.KEPT:
-            self._last.popitem(last=False)
-        return before is not None and before[0] == said and now_s - before[1] < self.WITHIN_S
+    def has(self, root: str, call: HookCall) -> bool:
+        """Whether ``call`` repeats one of its conversation; from now on it is known."""
+        now_s = time.monotonic()
+        self._last = {k: at for k, at in self._last.items() if now_s - at < self.WITHIN_S}
+        key = (root, call.session, call.prompt)
+        known = key in self._last
+        self._last[key] = now_s
+        return known
 
 
 class Suggestions:
@@ -104,21 +84,24 @@ class Suggestions:
                     lambda: Activator.open(served.workspace, client=client, precision=precision)
                 )
             )
-        self._opening.move_to_end(key)
-        while len(self._opening) > self.KEPT:
-            self._opening.popitem(last=False)
-        task = self._opening[key]
+        task = _latest(self._opening, key, self.KEPT)
         return task.result() if task.done() and task.exception() is None else None
 
     def is_new(self, root: str, session: str, name: str) -> bool:
         """Whether ``name`` was not named in this session yet; from now on it was."""
-        named = self._named.setdefault((root, session), set())
-        self._named.move_to_end((root, session))
-        while len(self._named) > self.SESSIONS:
-            self._named.popitem(last=False)
+        self._named.setdefault((root, session), set())
+        named = _latest(self._named, (root, session), self.SESSIONS)
         new = name not in named
         named.add(name)
         return new
+
+
+def _latest(kept: OrderedDict[K, V], key: K, most: int) -> V:
+    """The value of ``key``, which is now the one used last; the oldest beyond ``most`` go."""
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)
+    return kept[key]
 
 
 router = APIRouter()
@@ -126,27 +109,27 @@ router = APIRouter()
 
 @router.post(
     "/hook",
-    responses=documented(HookReply, 400, 404, 503)
-    | {204: {"description": "Nothing to add to the prompt."}},
+    response_model=dict[str, Any],
+    responses={204: {"description": "Nothing to add to the prompt."}},
     openapi_extra=HOOK_INPUT,
 )
 async def hook(request: Request, served: Served) -> Response:
-    """Answer the prompt hook of Claude Code or Copilot: what to add to the user's prompt."""
+    """Answer the prompt hook of an assistant: what to add to the user's prompt."""
     call = read_hook(await request.body())
+    ServiceAddress().hung_path.unlink(missing_ok=True)
     doubles: Doubles = request.app.state.doubles
-    if not call.for_routing or (
-        not call.probe and doubles.has(served.root, call, time.monotonic())
-    ):
+    if not call.for_routing or (not call.probe and doubles.has(served.root, call)):
         return Response(status_code=204)
     if len(call.prompt) > MESSAGE_LIMIT:
         raise TooLargeError(
             f"the prompt is longer than {MESSAGE_LIMIT:,} characters", where="prompt"
         )
     chosen = _settings(served.workspace)
+    history = await asyncio.to_thread(read_transcript, call.transcript or "", prompt=call.prompt)
     turn = await served.worker.run(
         lambda: served.route(
             call.prompt,
-            history=read_transcript(call.transcript, prompt=call.prompt) if call.transcript else (),
+            history=history,
             conversation=call.session,
             join=True,
             inherit=goes_on(call.prompt),
@@ -154,16 +137,22 @@ async def hook(request: Request, served: Served) -> Response:
             rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
         )
     )
-    fits = await _fits(request.app.state.suggestions, served, call, chosen)
-    with suppress(OSError):
-        hung_path(served.workspace).unlink()
-    mode = "agent" if call.probe else chosen.hook.mode  # `kds doctor` waits for some answer
-    output = hook_output(turn, mode=mode, planning=call.planning, fits=fits)
+    output = hook_output(
+        turn,
+        client=call.client,
+        mode="agent" if call.probe else chosen.hook.mode,  # `kds doctor` waits for some answer
+        planning=call.planning,
+        fits=await _fits(request.app.state.suggestions, served, call, chosen, history),
+    )
     return Response(status_code=204) if output is None else JSONResponse(output)
 
 
 async def _fits(
-    suggestions: Suggestions, served: ServedWorkspace, call: HookCall, settings: Settings
+    suggestions: Suggestions,
+    served: ServedWorkspace,
+    call: HookCall,
+    settings: Settings,
+    history: tuple[Utterance, ...],
 ) -> str | None:
     """The line on the entry that the prompt calls for; None where none does for certain."""
     chosen = settings.activation
@@ -172,7 +161,6 @@ async def _fits(
     activator = suggestions.activator(served, call.client, chosen.precision)
     if activator is None:
         return None
-    history = read_transcript(call.transcript, prompt=call.prompt) if call.transcript else ()
     told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
     if told.entry is None or not suggestions.is_new(
         served.root, call.session or "", told.entry.name

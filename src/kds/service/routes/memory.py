@@ -22,8 +22,8 @@ from kds.brain.store.health import index_sizes
 from kds.query.service import QueryService, rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
+from kds.service.layers import Served
 from kds.service.models import PATH_LIMIT, Reply, RequestBody
-from kds.service.operation import Served, documented
 from kds.service.workspaces import ServedWorkspace
 from kds.testing.metrics_report import read_report
 
@@ -80,7 +80,7 @@ class ConsentReply(Reply):
     events: tuple[ConsentEvent, ...] = ()
 
 
-@router.get("/metrics", responses=documented(dict[str, Any], 404, 422, 503))
+@router.get("/metrics", response_model=dict[str, Any])
 async def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
     """Return what `kds metrics --json` prints, and how often the session memory was of use."""
 
@@ -93,14 +93,14 @@ async def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
     return JSONResponse(await served.archivist.run(read))
 
 
-@router.get("/debug/stats", responses=documented(dict[str, Any], 404, 422, 503))
+@router.get("/debug/stats", response_model=dict[str, Any])
 async def stats(served: Served) -> Response:
     """Return how much is stored, and how the queries and the embedding are doing."""
     waiting = served.worker.waiting
     return JSONResponse(await served.archivist.run(lambda: _stats(served, waiting)))
 
 
-@router.get("/debug/retrieval", responses=documented(dict[str, Any], 400, 404, 422, 503))
+@router.get("/debug/retrieval", response_model=dict[str, Any])
 async def retrieval(
     served: Served,
     q: QuestionQuery,
@@ -117,22 +117,21 @@ async def retrieval(
     return JSONResponse(jsonable_encoder(found))
 
 
-@router.get("/consent", responses=documented(ConsentReply, 404, 422, 503))
-async def consent(served: Served) -> Response:
+@router.get("/consent")
+async def consent(served: Served) -> ConsentReply:
     """Say whether a profile of the user may be kept, and what was done with it."""
-    found = await served.archivist.run(lambda: _consent_of(served.memory_if_any()))
-    return found.response()
+    return await served.archivist.run(lambda: _consent_of(served.memory_if_any()))
 
 
-@router.post("/consent", responses=documented(ConsentReply, 400, 404, 409, 422, 503))
-async def grant(served: Served, asked: GrantRequest) -> Response:
+@router.post("/consent")
+async def grant(served: Served, asked: GrantRequest) -> ConsentReply:
     """Note the user's consent to a profile, and what it is for."""
     await served.archivist.run(lambda: served.consent(asked.purpose))
     return await consent(served)
 
 
-@router.delete("/consent", responses=documented(ConsentReply, 404, 422, 503))
-async def revoke(served: Served) -> Response:
+@router.delete("/consent")
+async def revoke(served: Served) -> ConsentReply:
     """Withdraw consent, and erase the profile with its bytes in every file."""
     await served.archivist.run(served.revoke_consent)
     return await consent(served)

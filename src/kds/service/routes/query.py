@@ -4,18 +4,17 @@ Rewriting and retrieval run on the router's thread, behind whatever a hook or a 
 a model takes its time elsewhere, and never longer than it has.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from fastapi import APIRouter
-from pydantic import BeforeValidator, ConfigDict, Field, RootModel
+from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.memory.sessions import ID_LIMIT
-from kds.brain.message import MESSAGE_LIMIT
 from kds.query.service import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
-from kds.service.models import EXAMPLES, PATH_LIMIT, RequestBody, whole
-from kds.service.operation import Served, documented
+from kds.service.layers import Served
+from kds.service.models import MESSAGE_LIMIT, PATH_LIMIT, RequestBody
 from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
 
@@ -32,8 +31,6 @@ class ContextMessage(RequestBody):
 
 class QueryRequest(RequestBody):
     """A question. Only ``query`` is needed."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES["query"]})
 
     query: str = Field(
         min_length=1,
@@ -53,14 +50,12 @@ class QueryRequest(RequestBody):
         max_length=ID_LIMIT,
         description="A stored session, begun when there is none: what was said in it stands in "
         "for a context that is not sent, and the question is remembered there.",
-        examples=["maple-street"],
     )
     source_path: str | None = Field(
         default=None,
         min_length=1,
         max_length=PATH_LIMIT,
         description="The document that the user looks at: its passages count 15 % more.",
-        examples=["contracts/servicing-agreement.md"],
     )
     scope: Scope = Field(
         default="all",
@@ -68,9 +63,7 @@ class QueryRequest(RequestBody):
         "`memory`: remembered conversations; `conversation`: that of `session_id` alone; "
         "`all`: documents, and conversations at the end of the list.",
     )
-    limit: Annotated[int, BeforeValidator(whole)] = Field(
-        default=DEFAULT_LIMIT, ge=1, le=MOST_CHUNKS, description="Most passages."
-    )
+    limit: int = Field(default=DEFAULT_LIMIT, ge=1, le=MOST_CHUNKS, description="Most passages.")
     answer: bool = Field(
         default=True, description="Let a model answer from the passages, where one is configured."
     )
@@ -90,24 +83,10 @@ class QueryRequest(RequestBody):
         )
 
 
-class QueryReplyBody(RootModel[QueryReply]):
-    """What a question comes to. Every key is there in every reply."""
-
-    model_config = ConfigDict(
-        use_attribute_docstrings=True, json_schema_serialization_defaults_required=True
-    )
-
-
 router = APIRouter(tags=["query"])
 
 
-@router.post("/query", responses=documented(QueryReplyBody, 400, 404, 422, 503) | {
-    200: {
-        "description": "Done.",
-        "model": QueryReplyBody,
-        "content": {"application/json": {"example": EXAMPLES["query_reply"]}},
-    }
-})  # fmt: skip
+@router.post("/query", response_model=QueryReply)
 async def ask(served: Served, asked: QueryRequest) -> Response:
     """Answer a question about documents and remembered conversations.
 

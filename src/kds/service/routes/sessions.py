@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, AwareDatetime, Field
@@ -19,14 +19,8 @@ from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
 from kds.query.session import checked_id, checked_session
 from kds.service.errors import ConflictError, NotServedError
-from kds.service.models import (
-    MESSAGE_LIMIT,
-    PATH_LIMIT,
-    TEXT_LIMIT,
-    Reply,
-    RequestBody,
-)
-from kds.service.operation import Served, documented
+from kds.service.layers import Served
+from kds.service.models import DocumentPath, MessageText, Reply, RequestBody, ShortText
 from kds.service.workspaces import ServedWorkspace
 
 MOST_DOCUMENTS: Final = 50
@@ -35,77 +29,59 @@ MOST_DOCUMENTS: Final = 50
 MOST: Final = 200
 """Sessions or messages of one page."""
 
-ExportFormat = Literal["json", "markdown"]
-
-SessionPath = Annotated[
-    str,
-    Path(max_length=ID_LIMIT, description="Id of a session.", examples=["export-20251103"]),
-]
+Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT)]
+SessionPath = Annotated[str, Path(max_length=ID_LIMIT, description="Id of a session.")]
 LimitQuery = Annotated[int, Query(ge=1, le=MOST, description="Most entries of a page.")]
 OffsetQuery = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]
-
-_TITLE = Field(
-    default=None,
-    min_length=1,
-    max_length=TITLE_LIMIT,
-    description="Without one the beginning of the first question serves.",
-    examples=["Closing of the Maple Street deal"],
-)
-_DOCUMENT = Field(
-    default=None,
-    max_length=PATH_LIMIT,
-    description="Path of the document that the session is about; null: none.",
-    examples=["contracts/servicing-agreement.md"],
-)
-_DOCUMENTS = Field(
-    default=None,
-    max_length=MOST_DOCUMENTS,
-    description="Paths of the documents that the session is about, in place of `document`.",
-    examples=[["contracts/servicing-agreement.md", "contracts/side-letter.md"]],
-)
-
-
-class NewSession(RequestBody):
-    """A session to begin."""
-
-    id: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=ID_LIMIT,
-        description="Printable characters, no blanks at the ends, nor `/export` or `/messages`"
-        " at the end; null: a random one.",
-        examples=["export-20251103"],
-    )
-    title: str | None = _TITLE
-    document: str | None = _DOCUMENT
-    documents: list[Annotated[str, Field(max_length=PATH_LIMIT)]] | None = _DOCUMENTS
 
 
 class SessionChange(RequestBody):
     """What is to change of a session; what is left out stays."""
 
-    title: str | None = _TITLE
-    document: str | None = _DOCUMENT
-    documents: list[Annotated[str, Field(max_length=PATH_LIMIT)]] | None = _DOCUMENTS
+    title: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=TITLE_LIMIT,
+        description="Without one the beginning of the first question serves.",
+    )
+    document: DocumentPath | None = Field(
+        default=None, description="Path of the document that the session is about; null: none."
+    )
+    documents: list[DocumentPath] | None = Field(
+        default=None,
+        max_length=MOST_DOCUMENTS,
+        description="Paths of the documents that the session is about, in place of `document`.",
+    )
+
+    @property
+    def tied(self) -> str | None:
+        """The documents that a session is to be about, one a line."""
+        return self.document if self.documents is None else "\n".join(self.documents)
+
+
+class NewSession(SessionChange):
+    """A session to begin."""
+
+    id: Id | None = Field(
+        default=None,
+        description="Printable characters, no blanks at the ends, nor `/export` or `/messages`"
+        " at the end; null: a random one.",
+    )
 
 
 class NewMessage(RequestBody):
     """A message to store."""
 
-    role: Role = Field(examples=["user"])
-    content: str = Field(
-        min_length=1, max_length=MESSAGE_LIMIT, examples=["What is the Determination Date?"]
-    )
-    speaker: str | None = Field(
-        default=None, min_length=1, max_length=TEXT_LIMIT, description="Who of several it was."
+    role: Role
+    content: MessageText
+    speaker: ShortText | None = Field(
+        default=None, min_length=1, description="Who of several it was."
     )
     at: Annotated[AwareDatetime, AfterValidator(within_reach)] | None = Field(
         default=None, strict=False, description="When it was said, year 2 to 9998; null: now."
     )
-    id: str | None = Field(
+    id: Id | None = Field(
         default=None,
-        min_length=1,
-        max_length=ID_LIMIT,
         description="With an id of yours a message that is sent twice is stored once.",
     )
 
@@ -117,7 +93,7 @@ class SessionReply(Reply):
     title: str
     document: str | None = Field(validation_alias="document_context")
     """Of several the paths, one a line."""
-    documents: list[str] = Field(default=[])
+    documents: tuple[str, ...] = ()
     created_at: datetime
     updated_at: datetime
     messages: int = Field(validation_alias="message_count")
@@ -172,9 +148,8 @@ _ONE = "/{session:path}"
 """An id may hold a slash: a hook's conversation is named by its client."""
 
 
-@router.post("", status_code=201, responses=documented(
-    SavedSession, 400, 404, 409, 422, 503, success=201))  # fmt: skip
-async def create_session(served: Served, asked: NewSession) -> Response:
+@router.post("", status_code=201)
+async def create_session(served: Served, asked: NewSession) -> SavedSession:
     """Begin a session."""
     chosen = None if asked.id is None else checked_session(asked.id)
 
@@ -187,53 +162,44 @@ async def create_session(served: Served, asked: NewSession) -> Response:
                 hint="go on with it, or choose another id",
             )
         return store.create_session(
-            title=asked.title, document_context=_tied(asked), session_id=chosen
+            title=asked.title, document_context=asked.tied, session_id=chosen
         )
 
-    return await _saved(served, create, document=_tied(asked), status=201)
+    return await _saved(served, create, asked)
 
 
-@router.get("", responses=documented(SessionsReply, 404, 422, 503))
+@router.get("")
 async def list_sessions(
-    served: Served,
-    limit: LimitQuery = 50,
-    offset: OffsetQuery = 0,
-) -> Response:
+    served: Served, limit: LimitQuery = 50, offset: OffsetQuery = 0
+) -> SessionsReply:
     """List sessions, the one changed last first."""
 
     def read() -> SessionsReply:
         sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
         return SessionsReply.model_validate({"sessions": sessions, "next_offset": following})
 
-    return (await served.archivist.run(read)).response()
+    return await served.archivist.run(read)
 
 
-@router.get(f"{_ONE}/export", responses=documented(ArchiveFile, 404, 422, 503) | {
-    200: {
-        "description": "The session: JSON that can be imported again, or Markdown to read.",
-        "model": ArchiveFile,
-        "content": {"text/markdown": {"schema": {"type": "string"}}},
-    }
-})  # fmt: skip
+@router.get(
+    f"{_ONE}/export",
+    response_model=ArchiveFile,
+    responses={200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
+)
 async def export_session(
-    served: Served,
-    session: SessionPath,
-    format: ExportFormat = "json",
+    served: Served, session: SessionPath, format: Literal["json", "markdown"] = "json"
 ) -> Response:
-    """Write a session out whole."""
+    """Write a session out whole: JSON that can be imported again, or Markdown to read."""
     found = await served.archivist.run(lambda: archive(_store_of(served, session), session))
     if format == "markdown":
         return Response(to_markdown(found), media_type="text/markdown")
     return Response(to_json([found]), media_type="application/json")
 
 
-@router.get(_ONE, responses=documented(SessionPage, 404, 422, 503))
+@router.get(_ONE)
 async def show_session(
-    served: Served,
-    session: SessionPath,
-    limit: LimitQuery = 50,
-    offset: OffsetQuery = 0,
-) -> Response:
+    served: Served, session: SessionPath, limit: LimitQuery = 50, offset: OffsetQuery = 0
+) -> SessionPage:
     """Return a session with a page of its messages, oldest first."""
 
     def read() -> tuple[Session, tuple[Message, ...]]:
@@ -247,12 +213,13 @@ async def show_session(
     found, messages = await served.archivist.run(read)
     end = offset + limit
     more = {"page": messages, "next_offset": end if end < found.message_count else None}
-    told = asdict(found) | {"documents": found.documents}
-    return SessionPage.model_validate(told | more).response()
+    return SessionPage.model_validate({**_fields(found), **more})
 
 
-@router.patch(_ONE, responses=documented(SavedSession, 400, 404, 409, 422, 503))
-async def change_session(served: Served, session: SessionPath, asked: SessionChange) -> Response:
+@router.patch(_ONE)
+async def change_session(
+    served: Served, session: SessionPath, asked: SessionChange
+) -> SavedSession:
     """Give a session a title, or say which document it is about; what is left out stays."""
 
     def change() -> Session:
@@ -260,14 +227,14 @@ async def change_session(served: Served, session: SessionPath, asked: SessionCha
         if asked.title is not None:
             store.rename(session, asked.title)
         if not asked.model_fields_set.isdisjoint({"document", "documents"}):
-            store.set_document(session, _tied(asked))
+            store.set_document(session, asked.tied)
         return store.session(session)
 
-    return await _saved(served, change, document=_tied(asked))
+    return await _saved(served, change, asked)
 
 
-@router.delete(_ONE, responses=documented(DeletedReply, 404, 422, 503))
-async def delete_session(served: Served, session: SessionPath) -> Response:
+@router.delete(_ONE)
+async def delete_session(served: Served, session: SessionPath) -> DeletedReply:
     """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
 
     def delete() -> None:
@@ -275,12 +242,11 @@ async def delete_session(served: Served, session: SessionPath) -> Response:
         served.memory.delete(session)
 
     await served.archivist.run(delete)
-    return DeletedReply(deleted=session).response()
+    return DeletedReply(deleted=session)
 
 
-@router.post(f"{_ONE}/messages", status_code=201, responses=documented(
-    MessageReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
-async def add_message(served: Served, session: SessionPath, asked: NewMessage) -> Response:
+@router.post(f"{_ONE}/messages", status_code=201)
+async def add_message(served: Served, session: SessionPath, asked: NewMessage) -> MessageReply:
     """Store a message at the end of a session; when this returns it is on the disk."""
     chosen = None if asked.id is None else checked_id(asked.id)
 
@@ -299,8 +265,7 @@ async def add_message(served: Served, session: SessionPath, asked: NewMessage) -
         assert found is not None  # None means that the memory is off, which `writes` refuses
         return found
 
-    stored = await served.archivist.run(add)
-    return MessageReply.model_validate(stored).response(201)
+    return MessageReply.model_validate(await served.archivist.run(add))
 
 
 def _store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> MemoryStore:
@@ -319,25 +284,20 @@ def _holds(store: MemoryStore, message_id: str) -> bool:
     return True
 
 
-def _tied(asked: NewSession | SessionChange) -> str | None:
-    """The documents that a session is to be about, one a line."""
-    return asked.document if asked.documents is None else "\n".join(asked.documents)
+def _fields(session: Session) -> dict[str, Any]:
+    return asdict(session) | {"documents": session.documents}
 
 
 async def _saved(
-    served: ServedWorkspace,
-    save: Callable[[], Session],
-    *,
-    document: str | None,
-    status: int = 200,
-) -> Response:
+    served: ServedWorkspace, save: Callable[[], Session], asked: SessionChange
+) -> SavedSession:
     """Save a session, and say when the document it is to be about is not there."""
 
-    def work() -> tuple[Session, list[str]]:
+    def work() -> SavedSession:
         saved = save()
-        notes = map(served.queries.library.note_on, (document or "").splitlines())
-        return saved, [note for note in notes if note]
+        notes = map(served.queries.library.note_on, (asked.tied or "").splitlines())
+        return SavedSession.model_validate(
+            _fields(saved) | {"warnings": [note for note in notes if note]}
+        )
 
-    session, warnings = await served.archivist.run(work)
-    told = asdict(session) | {"documents": session.documents, "warnings": warnings}
-    return SavedSession.model_validate(told).response(status)
+    return await served.archivist.run(work)

@@ -1,85 +1,55 @@
-"""Routing a message, the context, the prompts, the health, and opening the web page."""
+"""Routing a message, the context, the prompts, and opening the web page."""
 
-from typing import Annotated, Any, Final
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from fastapi import Path as PathParameter
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
+from kds.api.conversations import Conversations
 from kds.brain.context.journal import LoadedContext
-from kds.brain.errors import DispatchError
-from kds.brain.turn import (
-    Action,
-    IntentScore,
-    Outcome,
-    Reference,
-    StepRecord,
-    entry_to_wire,
-    to_wire,
-)
-from kds.service.callers import routed
+from kds.brain.environment import routing_variables
+from kds.brain.errors import DispatchError, KdsError, MessageError
+from kds.brain.turn import Turn, Utterance, entry_to_wire, to_wire
+from kds.router.rewriting.writer import CheckedRewriter
 from kds.service.errors import ConflictError, NotServedError
+from kds.service.layers import Served
 from kds.service.listening import SiteHost
 from kds.service.models import (
-    CONVERSATION,
-    MESSAGE,
     TEXT_LIMIT,
+    ConversationName,
+    ConversationQuery,
     EntryReply,
+    MessageText,
     Reply,
     RequestBody,
     RouteRequest,
-    whole,
+    ShortText,
 )
-from kds.service.operation import (
-    ConversationQuery,
-    Served,
-    documented,
-    named_root,
-)
-from kds.service.telemetry import HealthReply, Vitals
-from kds.service.workspaces import Workspaces
-
-MOST_PORT: Final = 65_535
-
-PromptName = Annotated[
-    str,
-    PathParameter(
-        max_length=TEXT_LIMIT, description="Name of a prompt.", examples=["work-planner"]
-    ),
-]
+from kds.service.service_client import SWITCHED_OFF
+from kds.service.workspaces import ServedWorkspace
 
 
 class ContextRequest(RequestBody):
     """One message to remember as it stands."""
 
-    message: str = MESSAGE
-    intent: str = Field(
-        min_length=1,
-        max_length=TEXT_LIMIT,
-        description="The intent of one of the agents.",
-        examples=["EXECUTE"],
-    )
-    context_ref: str | None = Field(
-        default=None,
-        max_length=TEXT_LIMIT,
-        description="What the message refers to.",
-        examples=["FAB button"],
-    )
-    session_id: str | None = Field(
-        default=None,
-        max_length=TEXT_LIMIT,
-        description="The session it belongs to.",
-        examples=["fab-button-20251103"],
-    )
-    conversation: str | None = CONVERSATION
+    message: MessageText
+    intent: ShortText = Field(min_length=1, description="One of an agent.", examples=["EXECUTE"])
+    context_ref: ShortText | None = Field(None, description="What the message refers to.")
+    session_id: ShortText | None = Field(None, description="The session it belongs to.")
+    conversation: ConversationName = None
 
 
 class WebRequest(RequestBody):
     """Where the page is to be."""
 
-    port: Annotated[int, Field(ge=1, le=MOST_PORT), BeforeValidator(whole)] | None = Field(
-        default=None, description="null: any free one, or where it is already."
+    port: int | None = Field(
+        None, ge=1, le=65_535, description="null: where it is already, else 5370 or near it."
     )
 
 
@@ -102,56 +72,6 @@ class ClearedReply(Reply):
     """How many entries were forgotten."""
 
     cleared: int
-
-
-class TurnRewritingReply(Reply):
-    """That a model was asked to rewrite the message (docs/rewriting.md)."""
-
-    model: str
-    outcome: Outcome
-    reason: str | None
-    cached: bool
-    ms: float
-
-
-class TurnReply(Reply):
-    """What became of a message."""
-
-    message: str
-    expanded: str
-    """The message, so that it can be read on its own."""
-    intent: str
-    confidence: float
-    action: Action
-    secondary_intents: list[str]
-    alternatives: list[IntentScore]
-    question: str | None
-    """What to ask the user when the action is `clarify`."""
-    candidates: list[str]
-    context_ref: str | None
-    references: list[Reference]
-    context_switch: bool
-    session_id: str | None
-    agent: str | None
-    prompt_file: str | None
-    prompt: str
-    """The agent's prompt, filled in."""
-    noted: str | None
-    """What was noted of the intent of an earlier message that this one corrects."""
-    notice: str | None
-    """Set for a message in another language, which is passed on as it is."""
-    why: list[str]
-    at: str
-    """When the message came: ISO 8601, UTC."""
-    in_scope: float
-    context: list[EntryReply]
-    unresolved: list[str]
-    """Words that point back to something unknown."""
-    rewriting: TurnRewritingReply | None
-    """null: no model was asked."""
-    records: list[StepRecord]
-    warnings: list[str]
-    """Such as prompts that are broken at the moment."""
 
 
 class PromptReply(Reply):
@@ -180,38 +100,25 @@ class PromptBodyReply(PromptReply):
 router = APIRouter()
 
 
-@router.get("/healthz", responses=documented(HealthReply))
-async def healthz(request: Request) -> Response:
-    """Tell how the service is: its process, the open workspaces, and whether a reload failed.
-
-    Opens none. `status` is that of the named workspace, of all where none is named.
-    """
-    vitals: Vitals = request.app.state.vitals
-    workspaces: Workspaces = request.app.state.workspaces
-    return vitals.report(workspaces, named=named_root(request)).response()
-
-
-@router.post("/open", responses=documented(HealthReply, 400, 404, 503))
-async def open_workspace(request: Request, served: Served) -> Response:
-    """Open the named workspace, which takes a second, and tell how the service is."""
-    return await healthz(request)
-
-
-@router.post("/route", responses=documented(TurnReply, 400, 404, 409, 422, 503))
+@router.post("/route", response_model=dict[str, Any])
 async def route(served: Served, asked: RouteRequest) -> Response:
-    """Route a message: what it refers to, its intent, and the agent's prompt, filled in."""
+    """Route a message: what it refers to, its intent, and the agent's prompt, filled in.
+
+    The fields are those of `kds route --json`, with the context, the records of the steps, and
+    warnings, such as prompts that are broken at the moment.
+    """
     turn = await routed(served, asked)
     return JSONResponse({**to_wire(turn), "warnings": list(served.warnings)})
 
 
-@router.get("/context", responses=documented(ContextReply, 400, 404, 422, 503))
+@router.get("/context", response_model=ContextReply)
 async def load_context(served: Served, conversation: ConversationQuery = None) -> Response:
     """Return what a conversation remembers, oldest first."""
     read = served.worker.run(lambda: served.conversations.journal(conversation).load())
     return _context(await read)
 
 
-@router.post("/context", responses=documented(ContextReply, 400, 404, 422, 503))
+@router.post("/context", response_model=ContextReply)
 async def log_context(served: Served, asked: ContextRequest) -> Response:
     """Remember a message as it stands, with secrets taken out, and return the context."""
     entry = served.entry(
@@ -221,42 +128,107 @@ async def log_context(served: Served, asked: ContextRequest) -> Response:
     return _context(await served.worker.run(lambda: journal.log(entry)))
 
 
-@router.delete("/context", responses=documented(ClearedReply, 400, 404, 422, 503))
-async def clear_context(served: Served, conversation: ConversationQuery = None) -> Response:
+@router.delete("/context")
+async def clear_context(served: Served, conversation: ConversationQuery = None) -> ClearedReply:
     """Forget a conversation, and tell how many entries it had."""
     count = await served.worker.run(lambda: served.conversations.clear(conversation))
-    return ClearedReply(cleared=count).response()
+    return ClearedReply(cleared=count)
 
 
-@router.get("/prompts", responses=documented(list[PromptReply], 404, 422))
-async def list_prompts(served: Served) -> Response:
+@router.get("/prompts")
+async def list_prompts(served: Served) -> list[PromptReply]:
     """List the prompts of a workspace: the packaged ones, and its own laid over them."""
-    prompts = served.conversations.library.prompts()
-    found: list[Any] = [PromptReply.model_validate(prompt).model_dump() for prompt in prompts]
-    return JSONResponse(found)
+    return list(map(PromptReply.model_validate, served.conversations.library.prompts()))
 
 
-@router.get("/prompts/{name}", responses=documented(PromptBodyReply, 404, 422))
-async def show_prompt(served: Served, name: PromptName) -> Response:
+@router.get("/prompts/{name}")
+async def show_prompt(
+    served: Served, name: Annotated[str, PathParameter(max_length=TEXT_LIMIT)]
+) -> PromptBodyReply:
     """Return one prompt with its template."""
-    library = served.conversations.library
     try:
-        prompt = library.get(name)
+        prompt = served.conversations.library.get(name)
     except DispatchError as error:
         raise NotServedError(error.message, where=error.where, hint=error.hint) from error
-    return PromptBodyReply.model_validate(prompt).response()
+    return PromptBodyReply.model_validate(prompt)
 
 
-@router.post("/web", tags=["web"], responses=documented(WebReply, 400, 404, 409, 422, 503))
-async def open_web(request: Request, served: Served, asked: WebRequest) -> Response:
+@router.post("/web", tags=["web"])
+async def open_web(request: Request, served: Served, asked: WebRequest) -> WebReply:
     """Open the web page, unless it is open, and let one browser in."""
     host: SiteHost | None = request.app.state.site
     if host is None:
         raise ConflictError("this service has no web page", hint="start it: kds web")
     url, login = await host.open(served.root, asked.port)
-    return WebReply(url=url, login=login).response()
+    return WebReply(url=url, login=login)
 
 
 def _context(loaded: LoadedContext) -> Response:
     entries = [entry_to_wire(entry) for entry in loaded.entries]
     return JSONResponse({"entries": entries, "warnings": list(loaded.warnings)})
+
+
+async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
+    """Route a message on the workspace's thread, which never waits for a model.
+
+    A model that rewrites (docs/rewriting.md) may take seconds. So the rules read the message
+    first; where they would have a model asked, that is done elsewhere; then the message is routed,
+    and the rewriter has its answer already.
+
+    Raises what `Conversations.route` raises, and ConflictError when the sender's settings differ.
+    """
+    worker, by = served.worker, served.conversations
+    if served.person is not None:
+        await worker.run(served.look)
+    if asked.variables is not None:
+        _check_variables(served, asked.variables)
+    how: dict[str, Any] = {
+        "conversation": asked.conversation, "join": asked.join,
+        "history": tuple(Utterance(one.content, one.role) for one in asked.history),
+        "known": asked.known, "origin": asked.origin,
+    }  # fmt: skip
+
+    def read_by_rules() -> Turn:
+        read = by.route(asked.message, log=False, rewrite=False, **how)
+        return replace(read, rewrite=asked.rewrite)
+
+    rewriter = None if asked.rewrite is False else _rewriter(by)
+    if rewriter is not None:
+        read = await worker.run(read_by_rules)
+        if rewriter.wants(read):
+            with suppress(KdsError):  # too slow, or stopping: it is routed by the rules
+                ask = partial(rewriter.ask_ahead, read)
+                await served.queries.speakers.run(ask, timeout_s=served.queries.rewriting_s)
+        elif not asked.log and asked.rewrite is None:  # as the rules read it: once is enough
+            served.turns += 1
+            return read
+    how |= {"log": asked.log, "rewrite": asked.rewrite}
+    return await worker.run(lambda: served.route(asked.message, **how))
+
+
+def _check_variables(served: ServedWorkspace, theirs: Mapping[str, str]) -> None:
+    """Raise ConflictError when a command with these variables has to do the work itself."""
+    if served.person is not None:
+        raise MessageError(
+            "a shared service takes no variables of its callers",
+            where="variables",
+            hint="leave them out: its operator sets them",
+        )
+    own = routing_variables()
+    other = sorted(name for name in theirs.keys() | own.keys() if theirs.get(name) != own.get(name))
+    if other:
+        raise ConflictError(
+            f"the running service has another {', '.join(other)}",
+            where="variables",
+            hint="kds service stop: the next command starts one that has yours",
+        )
+    if not served.memory.config.settings.service.enabled:
+        raise ConflictError("the service is switched off for commands", where=SWITCHED_OFF)
+
+
+def _rewriter(by: Conversations) -> CheckedRewriter | None:
+    """The rewriter that may be asked; the turn itself reports what is wrong with it."""
+    with suppress(KdsError):
+        found = by.rewriter()
+        return None if found is None or found.mode == "rules-only" else found
+    return None

@@ -7,7 +7,7 @@
   const field = form.elements.message;
   const numbers = () => [...turns.querySelectorAll("[data-seq]")].map((one) => Number(one.dataset.seq));
   const newest = () => Math.max(0, ...numbers());
-  const toEnd = () => document.getElementById("composer").scrollIntoView({ block: "end" });
+  const refused = document.getElementById("refused");
   let recalled = -1;
 
   field.addEventListener("keydown", (event) => {
@@ -24,6 +24,30 @@
     }
   });
   field.addEventListener("input", () => { recalled = -1; });
+
+  // What was typed is kept by this tab until it is sent, for each session.
+  const draft = () => `kds-draft:${form.elements.session?.value ?? ""}`;
+  field.addEventListener("input", () => sessionStorage.setItem(draft(), field.value));
+  addEventListener("pageshow", () => { field.value ||= sessionStorage.getItem(draft()) ?? ""; });
+
+  // The view follows what arrives while the reader is at the end, and else stays.
+  const view = document.documentElement;
+  const down = document.getElementById("to-end");
+  const atEnd = () => view.scrollHeight - view.clientHeight - view.scrollTop < 80;
+  let follows = true;
+  const toEnd = () => { follows = true; view.scrollTop = view.scrollHeight; };
+  let top = 0;
+  const look = () => {
+    if (atEnd()) follows = true;
+    else if (view.scrollTop < top) follows = false; // what arrives never scrolls up: the reader did
+    top = view.scrollTop;
+    down.hidden = follows || atEnd();
+  };
+  const arrived = () => (follows ? toEnd() : look());
+  addEventListener("scroll", look, { passive: true });
+  down.addEventListener("click", () => { toEnd(); field.focus(); });
+  for (const event of ["htmx:afterSettle", "htmx:sseMessage"]) document.addEventListener(event, arrived);
+  if (newest()) toEnd();
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest("input, textarea, select, [contenteditable]");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
@@ -39,10 +63,15 @@
     event.detail.parameters.after = newest();
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.target === form) turns.querySelector(".empty")?.remove();
+    if (event.target !== form) return;
+    turns.querySelector(".empty")?.remove();
+    refused.replaceChildren();
+    toEnd();
   });
   document.addEventListener("htmx:afterRequest", (event) => {
-    if (event.target !== form || !event.detail.successful) return;
+    const { status } = event.detail.xhr;
+    if (event.target !== form || status < 200 || status >= 400) return;
+    sessionStorage.removeItem(draft());
     form.reset();
     recalled = -1;
   });
@@ -53,13 +82,6 @@
       seen.add(one.dataset.seq);
     }
   });
-  document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target?.id === "turns") toEnd();
-  });
-  document.addEventListener("htmx:sseMessage", () => {
-    const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
-    if (scrollHeight - clientHeight - scrollTop < 200) toEnd();
-  });
 
   // What was said in another tab comes when this one is looked at again.
   document.addEventListener("visibilitychange", () => refresh());
@@ -69,5 +91,4 @@
     if (document.hidden || !session) return;
     htmx.ajax("GET", `/chat/since?session=${encodeURIComponent(session)}`, { target: "#turns", swap: "beforeend" });
   };
-  if (newest()) toEnd();
 })();

@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from kds.service.errors import ForgedError
-from kds.service.operation import served_workspace
+from kds.service.layers import served_workspace
 from kds.service.workspaces import ServedWorkspace
-from kds.web.door import VISITOR, Note, Visitor
+from kds.web.auth import VISITOR, Note, Visitor
 from kds.web.rendering import HTMX, Renderer
 
 CSRF_FIELD: Final = "csrf"
@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RequestContext:
     """One request of a browser that is logged in."""
 
     request: Request
@@ -116,14 +116,14 @@ def download(text: str, name: str, media_type: str) -> Response:
     return Response(text, media_type=media_type, headers=headers)
 
 
-View = Callable[[Visit], Awaitable[Response]]
+View = Callable[[RequestContext], Awaitable[Response]]
 
 
 def get(path: str, view: View) -> Route:
     """A page that changes nothing."""
 
     async def answer(request: Request) -> Response:
-        return await view(Visit(request, FormData()))
+        return await view(RequestContext(request, FormData()))
 
     return Route(path, answer, methods=["GET"], name=f"GET {path}")
 
@@ -133,17 +133,17 @@ def post(path: str, view: View) -> Route:
 
     async def answer(request: Request) -> Response:
         async with request.form(max_files=100, max_part_size=2**24) as form:
-            visit = Visit(request, form)
-            _check_ours(visit)
-            return await view(visit)
+            context = RequestContext(request, form)
+            _check_ours(context)
+            return await view(context)
 
     return Route(path, answer, methods=["POST"], name=f"POST {path}")
 
 
-def _check_ours(visit: Visit) -> None:
-    given = visit.request.headers.get(CSRF_HEADER) or visit.form.get(CSRF_FIELD)
+def _check_ours(context: RequestContext) -> None:
+    given = context.request.headers.get(CSRF_HEADER) or context.form.get(CSRF_FIELD)
     text = given if isinstance(given, str) else ""
-    if not hmac.compare_digest(text.encode(), visit.visitor.csrf.encode()):
+    if not hmac.compare_digest(text.encode(), context.visitor.csrf.encode()):
         raise ForgedError(
             "this form is not of the page that you are logged in to",
             hint="open the page anew, and send it from there",

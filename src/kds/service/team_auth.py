@@ -1,4 +1,4 @@
-"""The door of a service that many people share, behind a load balancer.
+"""Who may ask a service that many people share, behind a load balancer; figures for Prometheus.
 
 Each request has a token of `kds.brain.store.team`; what it sees and stores is that person's.
 What reads files or opens pages of this machine is not there for others. ``/livez`` and ``/readyz``
@@ -10,19 +10,29 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 
 from kds.brain.errors import KdsError, OutageError
+from kds.brain.installation import load_extra
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import require
 from kds.brain.store.team import Person, person_of
 from kds.service.errors import error_response
-from kds.service.layers import AsgiApp, Event, Receive, Scope, Send, at_start
-from kds.service.security import PERSON, WORKSPACE, bearer
-from kds.service.telemetry import Figures
+from kds.service.security import (
+    PERSON,
+    WORKSPACE,
+    AsgiApp,
+    Event,
+    Receive,
+    Scope,
+    Send,
+    at_start,
+    bearer,
+)
 
 BELIEVED_S: Final = 10.0
 """Seconds for which a token that was looked up is believed: revoking one takes as long. While the
@@ -40,12 +50,36 @@ OPEN: Final = re.compile(
 )
 """What there is for others: nothing that takes a path, a hook's transcript or an address."""
 
+BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+"""Seconds: a turn takes 10 to 60 ms, and nothing may take longer than the limit of 5 s."""
 
 Tell = Callable[[Mapping[str, object]], None]
 
 
 def tell_nobody(_: Mapping[str, object]) -> None:
     """Requests are told of to nobody."""
+
+
+class Figures:
+    """Counts and times of the requests to a shared service, for Prometheus."""
+
+    def __init__(self, uptime_s: Callable[[], float]) -> None:
+        """Raises KdsError when the library is not installed."""
+        library: Any = load_extra("prometheus_client", extra="postgres", purpose="count requests")
+        registry = library.CollectorRegistry()
+        about = "Time from a request to the end of its answer."
+        self._requests = library.Histogram(
+            "kds_request_seconds", about, ("operation", "status"), buckets=BUCKETS,
+            registry=registry,
+        )  # fmt: skip
+        uptime = library.Gauge("kds_uptime_seconds", "Since the service began.", registry=registry)
+        uptime.set_function(uptime_s)
+        self.text: Callable[[], bytes] = partial(library.generate_latest, registry)
+        self.media_type: str = library.CONTENT_TYPE_LATEST
+
+    def note(self, operation: str, status: int, seconds: float) -> None:
+        """Count an answer."""
+        self._requests.labels(operation, str(status)).observe(seconds)
 
 
 class Passes:
@@ -83,7 +117,7 @@ class Passes:
         return True
 
 
-class TeamDoor:
+class TeamAuth:
     """ASGI layer of a shared listener: a person's token, then what there is for others."""
 
     def __init__(

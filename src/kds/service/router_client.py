@@ -1,4 +1,4 @@
-"""Who routes for a surface: the running service of the workspace, else this very process."""
+"""Routing for a surface: by the running service of the workspace, else in this very process."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from kds.brain.environment import switch, variables_set
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, own_settings_path
-from kds.service.installed import Installation
+from kds.service.freshness import Installation
 from kds.service.service_client import (
     SWITCHED_OFF,
     How,
@@ -35,7 +35,7 @@ Watch = Callable[[str], AbstractContextManager[object]]
 """Is told what may take a while, for as long as it does."""
 
 
-class Desk:
+class RouterClient:
     """Asks the service at each call, and does the work here when there is none."""
 
     def __init__(
@@ -124,14 +124,6 @@ class Desk:
             if error.where != SWITCHED_OFF:  # the user did that
                 self._tell(f"{error.message}; routing without it")
         return None
-
-
-def open_desk(workspace: Workspace, *, tell: Tell = lambda _: None) -> Desk:
-    """Return the desk of a workspace: its service while one runs, else this process.
-
-    Rules and prompts are loaded at the first call that finds no service.
-    """
-    return Desk(workspace, tell=tell)
 
 
 def _has_settings(workspace: Workspace) -> bool:

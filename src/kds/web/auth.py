@@ -1,4 +1,4 @@
-"""The door of the page: this machine alone, by a link that works once, then by a cookie.
+"""Who may see the page: this machine alone, by a link that works once, then by a cookie.
 
 Loopback TCP is open to every user and web page of the machine. What is looked at, in this order:
 `Host` and `Origin` (`kds.service.security`), `Sec-Fetch-Site`, the cookie. Only static files,
@@ -22,8 +22,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
-from kds.service.layers import AsgiApp, Event, Receive, Scope, Send, at_start
-from kds.service.security import WORKSPACE, neighbour_is_trusted, origin_fault
+from kds.service.security import (
+    WORKSPACE,
+    AsgiApp,
+    Event,
+    Receive,
+    Scope,
+    Send,
+    at_start,
+    neighbour_is_trusted,
+    origin_fault,
+)
 from kds.web.rendering import PREFIX, Trouble
 
 LINK_S: Final = 300.0
@@ -126,7 +135,7 @@ HEADERS: Final = {
 }
 
 
-class Door:
+class AuthMiddleware:
     """ASGI layer: lets in who may, and gives every answer the headers that keep it safe."""
 
     def __init__(self, app: AsgiApp, static: AsgiApp, visitors: Visitors, port: int,

@@ -13,10 +13,10 @@ from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Role, Team
 from kds.learning import Learning, teach, teach_reference
-from kds.service import team_door as module
-from kds.service.listening import TeamAddress
+from kds.service import team_auth as module
+from kds.service.listening import HttpAddress
 from kds.service.server import ServiceOptions
-from kds.service.team_door import Passes
+from kds.service.team_auth import Passes
 
 from ...effort import PATIENCE_S
 from .conftest import Running, running, wait_until
@@ -40,7 +40,7 @@ class Office:
 
     def start(self, folder: Path | None = None, **options: Any) -> Running:
         """Start a service, in a folder of its own unless one is named."""
-        wanted = ServiceOptions(team=TeamAddress("127.0.0.1", 0), **options)
+        wanted = ServiceOptions(team=HttpAddress(team=True), **options)
         return self._stack.enter_context(running(folder or self._new_workspace(), options=wanted))
 
     def stranger(self, service: Running, token: str = "") -> httpx.Client:
@@ -199,21 +199,6 @@ def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
     assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
 
 
-def test_a_correction_is_kept_for_the_person_who_made_it(office: Office) -> None:
-    service = office.start()
-    ann, bob = office.client("ann", service), office.client("bob", service)
-    before = intent(ann, DASHBOARD, log=True)
-    said = {"message": "I meant plan it", "conversation": "learning"}
-    assert ann.post("/route", json=said).json()["noted"].startswith(f"'{DASHBOARD}' as PLAN")
-    assert intent(bob, DASHBOARD) == intent(ann, DASHBOARD) == before
-    found = {}
-    for name in ("ann", "bob"):
-        with office.acting_as(name):
-            found[name] = Learning(service.workspaces[0]).corrections()
-    assert [one.text for one in found["ann"]] == [DASHBOARD]
-    assert found["bob"] == ()
-
-
 def test_what_was_learned_counts_on_while_the_database_is_away(
     office: Office, outage: Callable[[bool], None]
 ) -> None:
@@ -318,7 +303,7 @@ def test_the_log_has_who_asked_what_and_no_text(office: Office) -> None:
 
 
 def test_a_shared_service_needs_a_database(folder: Path) -> None:
-    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0))
+    options = ServiceOptions(team=HttpAddress(team=True))
     with pytest.raises(StoreError, match="none is named"):
         running(folder, options=options).__enter__()
 
