@@ -67,17 +67,3 @@ def test_eval_scores_the_model_beside_the_rules(
         "rejected": {}, "failed": {"provider": 1}, "resting": 0, "ms": 0,
     }  # fmt: skip
     assert "failed: provider" in kds_call(*asked).out
-
-
-def test_metrics_count_the_rewrites(
-    kds_call: Run, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "on")
-    provider.play(Text(GOOD))
-    kds_call("route", VIEWS)
-    kds_call("route", SCROLLABLE)
-    found = data(kds_call("metrics", "--json"))["turns"]["rewrites"]
-    assert (found["asked"], found["used"], found["failed"]) == (1, 1, {})
-    shown = kds_call("metrics").out
-    assert "Rewritten by a model" in shown
-    assert "taken" in shown

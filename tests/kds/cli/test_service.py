@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-import kds
 from kds.brain.workspace import Workspace
 from kds.service import background
-from kds.service.router_client import RouterClient
 from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
@@ -108,28 +106,6 @@ def test_one_that_cannot_be_started_costs_a_line(
     result = kds_call("route", "Add a map", "--json")
     assert (result.code, json.loads(result.out)["intent"]) == (0, "PLAN")
     assert result.err == "kds: the service was not started: Cannot allocate memory\n"
-
-
-def test_the_agents_messages_are_routed_by_the_service_too(
-    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    background.start(place, idle_minutes=5)
-
-    def own(_: RouterClient) -> None:
-        raise AssertionError("rules and prompts were loaded here")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(RouterClient, "own", own)
-        assert kds_call("ask", "I want to add a FAB button").out.startswith("# Work planner")
-        asked = data(kds_call("ask", "Make it purple", "--json"))
-    assert asked["turn"]["expanded"] == "Make the FAB button purple"
-    assert len(data(kds_call("context", "load", "--json"))["entries"]) == 2
-    with kds.Session.open(place) as session:
-        session.ask("Make it round")
-        background.stop()
-        answer = session.ask("What about the header?")
-    assert answer.turn.action
-    assert session.alone
 
 
 def test_a_service_on_its_way_is_starting_and_not_started_twice(

@@ -193,21 +193,6 @@ def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "order",
-    [("claude", "copilot"), ("copilot", "claude"), ("cursor", "claude", "copilot")],
-)
-def test_in_any_order_of_clients_there_is_one_hook(
-    project: Project, order: tuple[str, ...]
-) -> None:
-    for client in order:
-        project.init(client)
-    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
-    assert not Path(".github/hooks").exists()
-    project.init("--undo")
-    assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
-
-
-@pytest.mark.parametrize(
     ("arguments", "hook", "mcp"),
     [
         ((), True, False),
@@ -291,18 +276,6 @@ def test_a_workspace_that_others_may_read_is_closed(project: Project) -> None:
     assert told in done["notes"]
     assert [stat.S_IMODE(p.stat().st_mode) for p in (brain, memory, rules)] == [
         *(0o700, 0o600, 0o644)
-    ]
-
-
-def test_what_init_wrote_is_a_sign_of_an_assistant(project: Project) -> None:
-    project.init("claude")
-    assert project.init()["clients"] == [{"client": "claude", "because": ".claude"}]
-    project.init("--undo")
-    project.init("codex", "claude", "--mcp")
-    shutil.rmtree(".codex")
-    assert project.init()["clients"] == [
-        {"client": "claude", "because": "an earlier kds init"},
-        {"client": "codex", "because": "an earlier kds init"},
     ]
 
 

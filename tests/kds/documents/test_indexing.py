@@ -80,36 +80,6 @@ def test_a_change_at_the_same_moment_is_seen(store: DocumentStore, shelf: Path) 
     assert states(add_documents(store, [path])) == {"a.md": "replaced"}
 
 
-def test_files_that_have_gone_are_told_and_removed_when_asked(
-    store: DocumentStore, shelf: Path, tmp_path: Path
-) -> None:
-    write(shelf / "a.md", "alpha")
-    write(shelf / "b.md", "beta")
-    other = write(tmp_path / "elsewhere.md", "gamma")
-    add_documents(store, [shelf, other])
-    (shelf / "b.md").unlink()
-    other.unlink()
-    assert states(add_documents(store, [shelf])) == {"a.md": "unchanged", "b.md": "gone"}
-    assert states(add_documents(store, [shelf], prune=True)) == {
-        "a.md": "unchanged", "b.md": "removed",
-    }  # fmt: skip
-    assert [Path(one.path).name for one in store.documents()] == ["elsewhere.md", "a.md"]
-
-
-def test_a_bad_file_stops_no_other(store: DocumentStore, shelf: Path) -> None:
-    write(shelf / "a.md", "alpha")
-    (shelf / "b.txt").write_bytes(b"caf\xe9")
-    (shelf / "c.pdf").write_bytes(b"no pdf")
-    (shelf / "d.docx").write_bytes(b"no docx")
-    write(shelf / "e.txt", "epsilon")
-    report = add_documents(store, [shelf, shelf / "nothing.md"])
-    assert states(report) == {
-        "a.md": "added", "b.txt": "failed", "c.pdf": "failed", "d.docx": "failed",
-        "e.txt": "added", "nothing.md": "failed",
-    }  # fmt: skip
-    assert all(one.error is not None and one.error.hint for one in report.of("failed"))
-
-
 def test_what_could_not_be_read_anew_stays_as_it_was(store: DocumentStore, shelf: Path) -> None:
     write(shelf / "a.txt", "alpha words")
     add_documents(store, [shelf])
