@@ -237,15 +237,6 @@ class IntentModel:
             return self.score(message)
         return self._example_of(owners[0]) if len(owners) == 1 else None
 
-    def leaning(self, message: str) -> str:
-        """The label that the words of a message speak for, unless it was taught as another one.
-
-        Neither patterns nor what the shipped examples say to the letter have a part in it.
-        """
-        if (own := self._own_example(message)) is not None:
-            return own.intent
-        return self.learned.labels[int(self._linear.scores(vectors([readable(message)])).argmax())]
-
     @property
     def _linear(self) -> Linear:
         return self.learned.linear if self.own is None else self.own.linear
