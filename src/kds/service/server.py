@@ -4,13 +4,11 @@ import asyncio
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from fastapi import FastAPI
@@ -126,7 +124,6 @@ class Service:
         Raises AlreadyServedError when another process is the user's service, KdsError when a
         workspace that is to stay open does not load, or an address cannot be used.
         """
-        _leave_out_spacy_cli()
         with ExitStack() as stack:
             stack.callback(self._call_off)
             self._owns_process = threading.current_thread() is threading.main_thread()
@@ -326,14 +323,6 @@ class Service:
             "http": http and {"host": http.host, "port": http.port, "url": http.url},
             "socket": str(self._address.socket_path) if unix else None,
         }
-
-
-def _leave_out_spacy_cli() -> None:
-    """Stand in for spaCy's command line, which `import spacy` loads: 30 modules, 18 MB."""
-    if "spacy" not in sys.modules:
-        for name in ("spacy.cli", "spacy.cli.info"):
-            sys.modules[name] = ModuleType(name)
-        sys.modules["spacy.cli.info"].info = None  # type: ignore[attr-defined]
 
 
 def _entries(workspace: Workspace) -> int:
