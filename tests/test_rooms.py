@@ -39,7 +39,6 @@ CROWDED: Final[dict[str, int]] = {
     "router/intents": 19,
     "router/language": 19,
     "router/references": 21,
-    "src/kds/service": 19,
 }
 """Modules of the folders that still have more; a number may only shrink."""
 
