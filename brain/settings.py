@@ -179,6 +179,8 @@ class ActivationSettings(_Section):
     """Whether the hook names the one that fits, once a session, when it is sure."""
     precision: float = Field(default=0.9, ge=0, le=1, allow_inf_nan=False)
     """Share of the names that are to be right, up to 0.95; above, nothing is named."""
+    learn: bool = True
+    """Whether what ran after which prompt of this project is kept, and counts."""
 
 
 class ReferenceSettings(_Section):

@@ -139,7 +139,8 @@ def main(path: str, target: str) -> None:
     wanted = np.array([case.right.any() for case in found])
     bars = _report(chance, right, three, wanted, vetoed)
     ranking = fit_ranking(found)
-    data = {
+    data = json.loads(Path(target).read_text("utf-8")) if Path(target).exists() else {}
+    data |= {
         "ranking": vars(ranking), "wanted": vars(fit_wanted(signs, right)), "bars": bars,
     }  # fmt: skip
     Path(target).write_text(json.dumps(data, indent=1) + "\n", "utf-8")

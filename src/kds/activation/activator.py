@@ -2,18 +2,29 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from kds.activation.decision import Decision, Ranking, fitted, is_vetoed, probability, rank
+from kds.activation.decision import (
+    Decision,
+    Ranking,
+    fitted,
+    is_vetoed,
+    probability,
+    rank,
+    rank_by_use,
+)
 from kds.activation.discovery import Found, discover, reads, stamp_of
 from kds.activation.entries import Entry, entries_from
 from kds.activation.features import Encodes, Library, Prompt
+from kds.activation.uses import Evidence, Uses
 from kds.activation.vectors import StoredVectors
 from kds.brain.encoder import shared_encoder
+from kds.brain.errors import KdsError
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 
@@ -62,6 +73,8 @@ class Activator:
         self._library = self._read()
         self._changed: Callable[[], Found | None] = lambda: None
         self._lock = Lock()
+        self._uses: Uses | None = None
+        self._evidence: tuple[object, Evidence | None] = (None, None)
 
     @classmethod
     def from_entries(
@@ -81,12 +94,13 @@ class Activator:
     @classmethod
     def open(
         cls, workspace: Workspace | Path | str, *, home: Path | None = None,
-        client: str | None = None, precision: float = PRECISION,
+        client: str | None = None, precision: float = PRECISION, learn: bool = True,
     ) -> "Activator":  # fmt: skip
         """Return an activator for what a workspace and its user have, which follows changes.
 
-        ``client`` leaves out what that assistant cannot use. The vectors of the entries are
-        kept in the workspace's cache, where there is a workspace folder.
+        ``client`` leaves out what that assistant cannot use; with ``learn``, what ran after
+        earlier prompts counts (`kds.activation.uses`). The vectors of the entries are kept in the
+        workspace's cache, where there is a workspace folder.
         """
         if not isinstance(workspace, Workspace):
             workspace = Workspace.find(Path(workspace))
@@ -107,6 +121,7 @@ class Activator:
         opened = cls((), encoder=encoder, precision=precision)
         opened._use(read())
         opened._changed = changed
+        opened._uses = Uses(workspace) if learn else None
         return opened
 
     @property
@@ -124,12 +139,14 @@ class Activator:
         with self._lock:
             if (changed := self._changed()) is not None:
                 self._use(changed)
-            library = self._library
+            library, evidence = self._library, self._learn()
         if library is None or not text.strip():
             return NOTHING
         prompt = Prompt(text, history)
         found = rank(library, prompt, self._decision.ranking)
         wanted = probability(found.signs, self._decision.wanted)
+        if evidence:
+            found, wanted = rank_by_use(library, prompt, found, evidence.of(prompt), self._decision)
         best = library.entries[found.order[0]]
         said = (
             wanted >= self._bar
@@ -143,6 +160,17 @@ class Activator:
     def _use(self, found: Found) -> None:
         self._found = found
         self._library = self._read()
+
+    def _learn(self) -> Evidence | None:
+        """What the uses of the project say, as far as they can be read; None without any."""
+        if self._uses is None or self._library is None:
+            return None
+        stamp = (self._uses.stamp, self._library)
+        if self._evidence[0] != stamp:
+            with suppress(KdsError):
+                names = [entry.name for entry in self._library.entries]
+                self._evidence = stamp, Evidence(self._uses.read(), names, shared_encoder())
+        return self._evidence[1]
 
     def _read(self) -> Library | None:
         if not self._found.entries:

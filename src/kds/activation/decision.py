@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float32]
+    Said = tuple[Vector, Vector, Vector]
 
 SIGNS: Final = (
     *("score", "lead", "share", "entries", "mean", "spread"),
@@ -77,6 +78,10 @@ class Decision:
     wanted: Linear
     bars: Mapping[str, float]
     """By promised precision, the least probability that is said."""
+    used: Linear = Linear((), (), ())
+    """Ranks by the score and by what the uses of the project say."""
+    used_wanted: Linear = Linear((), (), ())
+    """How probable it is that the best one is wanted, then."""
 
     def bar(self, precision: float) -> float:
         """Return the least probability for ``precision``: the next stricter one that was fitted."""
@@ -88,7 +93,8 @@ class Decision:
 def fitted() -> Decision:
     """Return what ships."""
     data = json.loads(files(__package__).joinpath("fitted.json").read_text("utf-8"))
-    return Decision(Linear(**data["ranking"]), Linear(**data["wanted"]), data["bars"])
+    models = {name: Linear(**data[name]) for name in ("ranking", "wanted", "used", "used_wanted")}
+    return Decision(**models, bars=data["bars"])
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,8 @@ class Ranking:
     """The entries by score, best first, and the signs of the best one."""
 
     order: Sequence[int]
+    scores: "Vector"
+    """Of each entry by its row."""
     shares: Sequence[float]
     """Of each entry by its row: its probability, if one of the library is meant."""
     signs: Mapping[str, float]
@@ -129,7 +137,7 @@ def rank(library: Library, prompt: Prompt, model: Linear) -> Ranking:
         "spread": float(scores.std()),
     }
     return Ranking(
-        [int(row) for row in order], shares.tolist(), signs | _signs(library, prompt, best)
+        [int(row) for row in order], scores, shares.tolist(), signs | _signs(library, prompt, best)
     )
 
 
@@ -177,3 +185,59 @@ def probability(signs: Mapping[str, float], model: Linear) -> float:
 
     row = np.array([[signs[name] for name in SIGNS]], dtype=np.float32)
     return 1 / (1 + exp(-float(np.clip(model(row)[0], -30, 30))))
+
+
+USED: Final = ("chance", "agreed", "share", "lead", "said", "said_lead", "nearest", "ignored")
+"""What tells whether the best entry is wanted where uses are known, in the order of the weights."""
+
+
+def rank_by_use(
+    library: Library, prompt: Prompt, found: Ranking, said: "Said", decision: Decision
+) -> tuple[Ranking, float]:
+    """Rank anew by what the uses of the project say (`kds.activation.uses.Evidence.of`).
+
+    Returns the ranking, and how probable its best one is.
+    """
+    import numpy as np
+
+    chance = probability(found.signs, decision.wanted)
+    scores = decision.used(used_rows(found, said))
+    order = np.argsort(-scores, kind="stable")
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    signs = used_signs(found, chance, said, scores)
+    best = [[signs[name] for name in USED]]
+    wanted = 1 / (1 + exp(-float(decision.used_wanted(np.array(best, "f4"))[0])))
+    told = {f"use_{name}": signs[name] for name in ("said", "nearest", "ignored")}
+    rows = [int(row) for row in order]
+    read = _signs(library, prompt, rows[0]) | told
+    return Ranking(rows, scores, shares.tolist(), read), wanted
+
+
+def used_rows(found: Ranking, said: "Said") -> "Vector":
+    """Return one row an entry: its score, what its uses say, and the likest of them."""
+    import numpy as np
+
+    return np.stack([found.scores / _SCORE_SCALE, said[0], said[1]], axis=1)
+
+
+def used_signs(found: Ranking, chance: float, said: "Said", scores: "Vector") -> dict[str, float]:
+    """Return the signs of the entry with the best of ``scores``, by the names of `USED`."""
+    import numpy as np
+
+    best = int(np.argmax(scores))
+    odds = np.exp(scores - scores.max())
+    others = np.delete(scores, best)
+    said_others = np.delete(said[0], best)
+    chance = min(max(chance, 1e-4), 1 - 1e-4)
+    logit, agrees = log(chance / (1 - chance)), best == found.order[0]
+    return {
+        "chance": logit,
+        "agreed": logit * agrees,
+        "share": float(odds[best] / odds.sum()),
+        "lead": float(scores[best] - others.max()) if len(others) else _SCORE_SCALE,
+        "said": float(said[0][best]),
+        "said_lead": float(said[0][best] - said_others.max()) if len(others) else 1.0,
+        "nearest": float(said[1][best]),
+        "ignored": float(said[2][best]),
+    }

@@ -9,9 +9,10 @@ import click
 from kds.activation import Activator, Entry
 from kds.activation.checks import Finding, check_entries, listing_tokens
 from kds.activation.discovery import READS, discover, reads
+from kds.activation.uses import Uses
 from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, group, option
+from kds.cli.command import command, flag, group, option
 from kds.cli.guard import TESTS_FAILED, Refusal, complain
 from kds.cli.options import common_options, message_argument, read_message
 from kds.cli.output import print_json, print_line, print_table, say
@@ -134,6 +135,31 @@ def _sarif(found: Sequence[Finding], root: Path) -> dict[str, object]:
     tool = {"driver": {"name": "kds", "version": kds_version(), "rules": rules}}
     run = {"tool": tool, "results": results}
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+@command("kds skills history", "kds skills history --json", of=skills)
+@common_options
+def history(*, workspace: Workspace) -> None:
+    """Show which entry ran after which prompt of this project, and which name was ignored."""
+    uses = Uses(workspace).read()
+    rows = [(one.at[:10], one.outcome, one.entry, one.prompt[:80]) for one in uses]
+
+    def show() -> None:
+        print_table(("day", "outcome", "entry", "prompt"), rows, none="nothing was learned yet")
+
+    say({"uses": [asdict(one) for one in uses]}, show)
+
+
+@command("kds skills forget release-notes", "kds skills forget --all", of=skills)
+@click.argument("name", required=False, metavar="[ENTRY]")
+@flag("--all", "Of every entry.", to="everything")
+@common_options
+def forget(*, name: str | None, everything: bool, workspace: Workspace) -> None:
+    """Forget what was learned of an entry from its use."""
+    if (name is None) is not everything:
+        raise Refusal("of which entry?", "name it, or say --all; kds skills history lists them")
+    count = Uses(workspace).forget(name)
+    say({"forgotten": count}, f"forgotten: {count} use{'' if count == 1 else 's'}")
 
 
 @command("kds skills test tests/skills.yaml", of=skills)

@@ -1,0 +1,197 @@
+"""Learning from use: which entry ran after which prompt of a project, and which name was ignored.
+
+Uses are kept in ``kds-brain/skills-used.jsonl``, for the owner alone and without secrets. A prompt
+is compared with the kept ones by kernel ridge regression (Saunders et al. 1998): what it says of
+an entry is added to the score, and weighed by `fitted.json` (``tools/fit_uses.py``).
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from kds.activation.features import Encodes, Prompt, TermIndex
+from kds.brain.files import locked, read_private, replace_private
+from kds.brain.secrets.redaction import storable
+from kds.brain.workspace import Workspace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+FILE: Final = "skills-used.jsonl"
+KEPT: Final = 600
+"""Uses that are kept, the newest: comparing with them takes 2 ms of CPU."""
+PROMPT_CHARS: Final = 300
+WAIT_S: Final = 2.0
+
+RIDGE: Final = 0.1
+"""Weight of the regression's penalty. With .1, .69 of the best entries are right after 20 uses of
+each in the simulation of ``tools/fit_uses.py``, with .3 .68 and with 1 .61 (.49 without uses)."""
+
+_NAMED_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "skill": ("skill", "command", "name"),
+    "task": ("subagent_type", "agent_type", "agent"),
+    "agent": ("subagent_type", "agent_type", "agent"),
+}
+"""By tool, in lower case: the arguments that say which entry it runs, in the clients' spellings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A prompt, and the entry that ran after it or was named and did not run."""
+
+    prompt: str
+    entry: str
+    outcome: Literal["used", "ignored"]
+    at: str
+    """When it was noted, ISO 8601."""
+
+
+class Happening(Protocol):
+    """A line of a session: `kds.transcripts.formats.Event`."""
+
+    @property
+    def kind(self) -> str:
+        """``user``, ``assistant``, ``call`` or ``result``."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What was said."""
+        ...
+
+    @property
+    def tool(self) -> str:
+        """The tool that is called."""
+        ...
+
+    @property
+    def arguments(self) -> Any:
+        """What it is called with."""
+        ...
+
+
+def runs_in(events: Iterable[Happening]) -> Iterator[tuple[str, str]]:
+    """Yield each prompt with the entry that the assistant ran after it."""
+    prompt = ""
+    for event in events:
+        if event.kind == "user":
+            prompt = event.text
+        elif event.kind == "call" and prompt and (name := _entry_of(event)):
+            yield prompt, name
+
+
+def _entry_of(event: Happening) -> str:
+    given = event.arguments
+    if not isinstance(given, Mapping):
+        return ""
+    names = (given.get(key) for key in _NAMED_BY.get(event.tool.lower(), ()))
+    return next((name for name in names if isinstance(name, str) and name), "")
+
+
+class Uses:
+    """The uses that a workspace keeps. For any threads and processes."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.path: Final = workspace.brain / FILE
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """What changes when the file does."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return 0, 0
+        return found.st_mtime_ns, found.st_size
+
+    def read(self) -> tuple[Use, ...]:
+        """Return what is kept, oldest first; a line that cannot be read counts for nothing.
+
+        Raises StoreError.
+        """
+        lines = (read_private(self.path) or b"").splitlines()
+        return tuple(use for line in lines if (use := _read_line(line)) is not None)
+
+    def add(self, prompt: str, entry: str, outcome: Literal["used", "ignored"]) -> None:
+        """Keep a use, without what is secret in it. Raises StoreError."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        new = Use(storable(prompt)[:PROMPT_CHARS], entry, outcome, now)
+        with locked(self._lock, timeout_s=WAIT_S):
+            before = [one for one in self.read() if (one.prompt, one.entry) != (new.prompt, entry)]
+            self._write([*before, new][-KEPT:])
+
+    def forget(self, entry: str | None = None) -> int:
+        """Remove the uses of an entry, or all of them; return how many. Raises StoreError."""
+        with locked(self._lock, timeout_s=WAIT_S):
+            uses = self.read()
+            left = [one for one in uses if entry is not None and one.entry != entry]
+            self._write(left)
+        return len(uses) - len(left)
+
+    @property
+    def _lock(self) -> Path:
+        return self.path.with_suffix(".lock")
+
+    def _write(self, uses: Sequence[Use]) -> None:
+        rows = (json.dumps(asdict(use), ensure_ascii=False) + "\n" for use in uses)
+        replace_private(self.path, "".join(rows).encode("utf-8", "replace"))
+
+
+def _read_line(line: bytes) -> Use | None:
+    try:
+        row = json.loads(line)
+        use = Use(row["prompt"], row["entry"], row["outcome"], row["at"])
+    except (ValueError, TypeError, KeyError):
+        return None
+    is_sound = all(isinstance(value, str) for value in asdict(use).values())
+    return use if is_sound and use.outcome in ("used", "ignored") else None
+
+
+class Evidence:
+    """What the uses of a project say of a prompt."""
+
+    def __init__(self, uses: Iterable[Use], names: Sequence[str], encoder: Encodes) -> None:
+        import numpy as np
+
+        rows = {name: row for row, name in enumerate(names)}
+        known = [use for use in uses if use.entry in rows]
+        self._count = len(names)
+        self._entries = np.array([rows[use.entry] for use in known], dtype=int)
+        self._ran = np.array([use.outcome == "used" for use in known], dtype=bool)
+        prompts = [Prompt(use.prompt) for use in known]
+        self._terms = TermIndex([prompt.terms for prompt in prompts])
+        self._vectors = encoder.encode([prompt.text for prompt in prompts])
+        self._encoder = encoder
+        self._weights = self._fit()
+
+    def __bool__(self) -> bool:
+        return len(self._entries) > 0
+
+    def of(self, prompt: Prompt) -> "tuple[Vector, Vector, Vector]":
+        """Return by entry: what its uses say, the likest use, and the likest ignored name."""
+        import numpy as np
+
+        (vector,) = self._encoder.encode([prompt.text])
+        like = (self._vectors @ vector + self._terms.like(prompt.terms)) / 2
+        said = (like[self._ran] @ self._weights).astype(np.float32)
+        nearest, ignored = np.zeros((2, self._count), dtype=np.float32)
+        np.maximum.at(nearest, self._entries[self._ran], like[self._ran])
+        np.maximum.at(ignored, self._entries[~self._ran], like[~self._ran])
+        return said, nearest, ignored
+
+    def _fit(self) -> "Vector":
+        """Solve for the weight of each use, by entry."""
+        import numpy as np
+
+        vectors, terms = self._vectors[self._ran], self._terms.rows[self._ran]
+        alike = (vectors @ vectors.T + terms @ terms.T) / 2
+        wanted = np.zeros((len(vectors), self._count), dtype=np.float32)
+        wanted[np.arange(len(vectors)), self._entries[self._ran]] = 1
+        penalty = RIDGE * np.eye(len(vectors), dtype=np.float32)
+        weights: Vector = np.linalg.solve(alike + penalty, wanted)
+        return weights
