@@ -23,11 +23,17 @@ EVENTS: Final = {
     "beforeagent": "prompt",
     "beforesubmitprompt": "prompt",
     "sessionstart": "start",
+    "stop": "end",
+    "agentstop": "end",
+    "afteragent": "end",
+    "sessionend": "end",
+    "precompact": "end",
+    "precompress": "end",
 }
 """The clients' names for the events that KDS knows, in lower case."""
 
 OWN_LINE: Final = 'KDS: "'
-OWN_LINES: Final = (OWN_LINE, "KDS: the ")
+OWN_LINES: Final = (OWN_LINE, "KDS: the ", "KDS: in an earlier session")
 """How every line begins that KDS adds to a conversation."""
 
 MEMORY_NOTE: Final = "#memory"
@@ -89,7 +95,7 @@ QUOTE_LIMIT: Final = 48
 """Characters of a word and of what it stands for: two hints have at most 245, which is 60 tokens of
 English prose at some four characters each."""
 
-_TRACE: Final = re.compile(
+TRACE: Final = re.compile(
     r"^Traceback \(most recent call last\)|^\s+at \S.*[:(]\d+|^\s*File \".*\", line \d+"
     r"|^(?:\w+\.)*\w*(?:Error|Exception|Panic)\b.*:",
     re.MULTILINE,
@@ -114,7 +120,7 @@ class HookCall:
     session: str | None
     """The client's name for this conversation."""
     event: str
-    """``prompt``, ``start`` (of a session) or ``other``."""
+    """``prompt``, ``start`` or ``end`` (of a session or a turn), or ``other``."""
     transcript: str | None = field(default=None, repr=False)
     """The file in which the client keeps what was said."""
     probe: bool = field(default=False, repr=False)
@@ -202,11 +208,14 @@ def hook_output(
     """
     said = hook_text(turn, mode=mode, planning=planning)
     text = "\n".join(line for line in (fits, said) if line)
-    if not text:
-        return None
+    return as_output(text, client) if text else None
+
+
+def as_output(text: str, client: str, *, event: str = "UserPromptSubmit") -> dict[str, object]:
+    """Return the JSON with which a client takes ``text`` into the conversation."""
     if client == "cursor":
         return {"continue": True, "additional_context": text}
-    inner = {"hookEventName": "UserPromptSubmit", "additionalContext": text}
+    inner = {"hookEventName": event, "additionalContext": text}
     outer = {} if client == "codex" else {"additionalContext": text}
     return {**outer, "hookSpecificOutput": inner}
 
@@ -236,7 +245,7 @@ def hook_hint(turn: Turn) -> str | None:
     ...                edits=(Edit(5, 7, "the FAB button"),)))
     'KDS: "it" probably means "the FAB button".'
     """
-    if len(turn.message) > PROMPT_LIMIT or _TRACE.search(turn.message):
+    if len(turn.message) > PROMPT_LIMIT or TRACE.search(turn.message):
         return None
     hints = [f'{said}" probably means "{meant}"' for said, meant in _meanings(turn)]
     together = ', "'.join(hints[:MOST_HINTS])
@@ -263,9 +272,7 @@ def activation_line(entry: Entry, client: str) -> str:
 def is_for_activation(call: HookCall) -> bool:
     """Whether an entry may be named beside a prompt: not while planning, nor of a pasted trace."""
     return (
-        not call.planning
-        and len(call.prompt) <= PROMPT_LIMIT
-        and _TRACE.search(call.prompt) is None
+        not call.planning and len(call.prompt) <= PROMPT_LIMIT and TRACE.search(call.prompt) is None
     )
 
 

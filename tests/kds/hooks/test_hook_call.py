@@ -39,7 +39,7 @@ from kds.hooks.reply import HookCall, HookInputError, goes_on, is_for_routing, r
             HookCall("", None, "f3", "start"),
         ),
         ({"prompt": ""}, HookCall("", None, None, "prompt")),
-        ({"hook_event_name": "Stop", "prompt": None}, HookCall("", None, None, "other")),
+        ({"hook_event_name": "Stop", "prompt": None}, HookCall("", None, None, "end")),
     ],
 )  # fmt: skip
 def test_the_spellings_of_the_clients_are_read(written: dict[str, Any], call: HookCall) -> None:

@@ -1,7 +1,10 @@
 """What comes out of a session: a handoff, a model's tools, a line at the start."""
 
 import json
-from collections.abc import Callable
+import os
+import subprocess
+import sysconfig
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from mcp import Client
 from kds.brain.workspace import Workspace
 from kds.mcp.mcp_server import KdsServer
 from kds.mcp.workplace import RESULT_TOKENS
+from kds.transcripts.arriving import points_back
 from kds.transcripts.briefs import BRIEF_TOKENS, START_TOKENS, start_line
 from kds.transcripts.catalogue import AssistantMemory, about_tokens
 from kds.transcripts.recalling import SURE, latest
@@ -147,3 +151,60 @@ async def described() -> str:
 
 def test_the_tool_is_described_in_a_few_words(shop: Path) -> None:
     assert about_tokens(anyio.run(described)) <= 120
+
+
+HOOK = Path(sysconfig.get_path("scripts"))
+
+
+@pytest.fixture
+def running(
+    session: None, shop: Path, home: Path, kds_call: Callable[..., Any]
+) -> Iterator[Callable[..., str]]:
+    """A service of the shop's user, and the hook of a client that asks it."""
+    (shop / "kds-brain").mkdir()
+    environ = os.environ | {"HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
+    environ.pop("KDS_SERVICE", None)
+    kds = [str(HOOK / "kds"), "service"]
+    subprocess.run([*kds, "start"], cwd=shop, env=environ, check=True, capture_output=True)
+
+    def hook(event: str, **more: str) -> str:
+        given = {"session_id": "new", "cwd": str(shop), "hook_event_name": event, **more}
+        done = subprocess.run(
+            [str(HOOK / "kds-hook")], cwd=shop, input=json.dumps(given), text=True,
+            env=environ | {"KDS_HOOK_TIMEOUT_MS": "20000"}, capture_output=True, check=True,
+        )  # fmt: skip
+        return str(json.loads(done.stdout)["additionalContext"]) if done.stdout else ""
+
+    yield hook
+    subprocess.run([*kds, "stop", "--force"], cwd=shop, env=environ, capture_output=True)
+
+
+def test_a_session_starts_with_where_the_last_one_stopped_and_prompts_find_what_was_said(
+    running: Callable[..., str], shop: Path, claude: Write, kds_call: Callable[..., Any]
+) -> None:
+    assert running("SessionStart", source="startup") == ""  # nothing was ever imported
+    kds_call("memory", "import", "--from", "claude")
+    assert 'ended with "Run the tests"' in running("SessionStart", source="compact")
+    path = claude("s2", "Rename the vault", "Renamed. Shall the docs follow?", folder=str(shop))
+    path.write_text(path.read_text().replace("2026-11-02", "2026-12-02"))
+    assert "Shall the docs follow?" in running("SessionStart", source="startup")
+    asked = "As discussed: why is staging on port 8443?"
+    assert DECISION in running("UserPromptSubmit", prompt=asked)
+    assert running("UserPromptSubmit", prompt="Add a dark mode toggle to the settings page") == ""
+    assert running("Stop") == ""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "back"),
+    [
+        ("do it like last time", True),
+        ("use the retry helper we wrote", True),
+        ("how did we fix the flaky login?", True),
+        ("ImportError: cannot import name 'x'", True),
+        ("Add a login form", False),
+        ("did you run the linter", False),
+        ("what does this function do?", False),
+    ],
+)
+def test_only_some_prompts_point_back(prompt: str, back: bool) -> None:
+    assert points_back(prompt) is back

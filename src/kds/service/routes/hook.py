@@ -9,13 +9,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator
-from kds.brain.errors import ConfigError
+from kds.brain.errors import ConfigError, KdsError
 from kds.brain.settings import Settings, load_settings
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.hooks.reply import (
     HookCall,
     activation_line,
+    as_output,
     goes_on,
     hook_output,
     is_for_activation,
@@ -27,6 +28,7 @@ from kds.service.layers import Served
 from kds.service.models import MESSAGE_LIMIT
 from kds.service.service_client import ServiceAddress
 from kds.service.workspaces import ServedWorkspace
+from kds.transcripts.arriving import keep_current, points_back, prompt_line, session_start
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -104,6 +106,14 @@ def _latest(kept: OrderedDict[K, V], key: K, most: int) -> V:
     return kept[key]
 
 
+START_S: Final = 0.7
+"""Seconds that the start of a session waits for the import of what came before."""
+RECALL_S: Final = 0.8
+"""Seconds that a prompt which points back waits for what was said before; the hook has 1.5."""
+
+_imports: set[asyncio.Task[None]] = set()
+"""Imports under way: the event loop itself keeps no hold of them."""
+
 router = APIRouter()
 
 
@@ -118,6 +128,8 @@ async def hook(request: Request, served: Served) -> Response:
     call = read_hook(await request.body())
     ServiceAddress().hung_path.unlink(missing_ok=True)
     doubles: Doubles = request.app.state.doubles
+    if call.event in ("start", "end") and not served.person:
+        return await _session_event(served, call)
     if not call.for_routing or (not call.probe and doubles.has(served.root, call)):
         return Response(status_code=204)
     if len(call.prompt) > MESSAGE_LIMIT:
@@ -137,14 +149,61 @@ async def hook(request: Request, served: Served) -> Response:
             rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
         )
     )
+    fits = await _fits(request.app.state.suggestions, served, call, chosen, history)
+    said = None
+    if not (call.probe or served.person):
+        said = await _said_before(served, call, chosen)
+        _import_in_background(served, chosen.recall.embeddings, now=False)
     output = hook_output(
         turn,
         client=call.client,
         mode="agent" if call.probe else chosen.hook.mode,  # `kds doctor` waits for some answer
         planning=call.planning,
-        fits=await _fits(request.app.state.suggestions, served, call, chosen, history),
+        fits="\n".join(line for line in (fits, said) if line) or None,
     )
     return Response(status_code=204) if output is None else JSONResponse(output)
+
+
+async def _session_event(served: ServedWorkspace, call: HookCall) -> Response:
+    """Keep the memory of assistants current, and say at a start where the branch stopped.
+
+    A start waits for the import a while; an end does not wait at all.
+    """
+    embeddings = _settings(served.workspace).recall.embeddings
+    at_start = call.event == "start"
+    task = _import_in_background(served, embeddings, now=at_start)
+    if not at_start:
+        return Response(status_code=204)
+    await asyncio.wait({task}, timeout=START_S)
+    folder = call.cwd or served.root
+    try:
+        line = await asyncio.to_thread(session_start, folder, call.session)
+    except KdsError:  # no line is better than a session that does not start
+        line = None
+    if line is None:
+        return Response(status_code=204)
+    return JSONResponse(as_output(line, call.client, event="SessionStart"))
+
+
+def _import_in_background(
+    served: ServedWorkspace, embeddings: str | None, *, now: bool
+) -> asyncio.Task[None]:
+    task = asyncio.create_task(served.archivist.run(lambda: keep_current(embeddings, now=now)))
+    _imports.add(task)
+    task.add_done_callback(_imports.discard)
+    return task
+
+
+async def _said_before(served: ServedWorkspace, call: HookCall, settings: Settings) -> str | None:
+    """The line on what was said before, for a prompt that points back."""
+    if not points_back(call.prompt):
+        return None
+    folder, embeddings = call.cwd or served.root, settings.recall.embeddings
+    looking = asyncio.to_thread(prompt_line, call.prompt, folder, embeddings)
+    try:
+        return await asyncio.wait_for(looking, timeout=RECALL_S)
+    except (KdsError, TimeoutError):
+        return None
 
 
 async def _fits(
