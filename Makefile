@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 .PHONY: install check format lint types imports test explore docs site site-serve pictures screenshots \
-  model encoder turns decision language bench bench-peers test-clients bench-service \
+  model encoder turns decision bench bench-peers test-clients bench-service \
   bench-hook bench-memory vscode test-vscode
 
 install:  ## venv and an editable install with everything the tests need
@@ -76,10 +76,6 @@ activation:  ## the weights of activation; DATA has skills/dev.jsonl (skills of 
 decision:  ## the weights of written references; DATA has chats/dev.jsonl and dialogues/dev.json as for `turns`; also reads tests/
 	$(call needs,chats/dev.jsonl,$(CHATS))
 	$(BIN)/python tools/fit_decision.py $(DATA) tests router/fitted/decision.json
-
-language:  ## the small English pipeline; DATA has treebank/ (UD English EWT, universaldependencies.org); forty minutes
-	$(call needs,treebank/ewt_train.conllu.gz,UD English EWT from universaldependencies.org)
-	$(BIN)/python tools/train_language.py $(DATA)/treebank router/fitted/english
 
 bench:  ## harm and help on real chats, then what a turn costs
 	test ! -f $(DATA)/chats/dev.jsonl || $(BIN)/kds eval chats $(DATA)/chats/dev.jsonl
