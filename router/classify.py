@@ -15,7 +15,7 @@ from kds.router.discourse.consent import agrees, reaction
 from kds.router.discourse.reply import closing_question, proposed, proposes
 from kds.router.discourse.symptoms import reports_success, reports_symptom
 from kds.router.intents.evidence import RuleBook, Situation, without_courtesy
-from kds.router.intents.features import Place
+from kds.router.intents.features import Place, stems
 from kds.router.intents.message_parts import split_message
 from kds.router.intents.model import MAX_ALTERNATIVES, IntentModel
 from kds.router.intents.policy import IN_SCOPE_MIN
@@ -26,10 +26,6 @@ from kds.router.step import Step
 
 PART_MIN: Final = 0.6
 """Confidence from which a part of a message counts as a request of its own."""
-
-MANY_PARTS: Final = 6
-"""A message of more parts is a text: a paste, a list, a specification. It has one intent, and to
-score each of its parts took a third of the time of real messages."""
 
 REPORTED: Final = 0.8
 """Confidence that a report of a symptom wants the fault found: 80 % of the 93 turns of real chats
@@ -43,6 +39,19 @@ _AGREEMENT: Final = "answer.agreement"
 
 _ANOTHER: Final = "np.one"
 """The rule of "another one", which is something new."""
+
+_INTO: Final = re.compile(
+    r"\b(?:to|in|on|into|onto|at|inside|above|below|beside|under)\s+(?:the|this|that|these|those)\s+"
+    r"((?:[\w-]+\s?){1,3})",
+    re.IGNORECASE,
+)
+"""Where something is to be added: "to the FAB button"."""
+
+LEAST_LETTERS: Final = 2
+"""Letters that a word has at most which names nothing."""
+
+_SAID_CHARS: Final = 300
+"""Characters of an earlier message that are searched for the thing: it is named early."""
 
 READS: Final = frozenset(
     {"message", "history", "context", "references", "expanded", "context_ref", "context_switch"}
@@ -203,15 +212,28 @@ def _situation(turn: Turn) -> Situation:
         previous_intent=newest.intent if newest else None,
         has_session=newest is not None and newest.session_id is not None,
         has_reference=bool(turn.references),
-        has_pointer=any(one.text and one.rule != _ANOTHER for one in turn.references),
+        has_pointer=newest is not None and _points_to_known(turn),
         has_attachment=_IMAGE.search(turn.message) is not None,
+    )
+
+
+def _points_to_known(turn: Turn) -> bool:
+    """Whether a message takes up a thing of earlier ones, by a word ("it") or by its name."""
+    pointers = [one.rule for one in turn.references if one.text]
+    if pointers:
+        return _ANOTHER not in pointers
+    places = {word for found in _INTO.finditer(turn.message) for word in stems(found[1])}
+    return any(
+        len(word) > LEAST_LETTERS and word in places
+        for entry in turn.context
+        for word in stems(entry.user_message[:_SAID_CHARS])
     )
 
 
 def _requests(model: IntentModel, text: str, situation: Situation) -> Sequence[_Request]:
     """The requests of a message when it holds confident ones of different kinds, else none."""
     parts = split_message(text)
-    if not 2 <= len(parts) <= MANY_PARTS:
+    if len(parts) < 2:
         return ()
     scored = [_Request(part, model.score(part, part, situation)) for part in parts]
     kept: list[_Request] = []

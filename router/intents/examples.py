@@ -45,21 +45,21 @@ def fingerprints(examples: Pairs) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=4)  # a process opens the same prompts again and again
 def _fingerprints(examples: tuple[tuple[str, str], ...]) -> NDArray[np.uint64]:
-    found = (
-        blake2b(
-            f"{label}\0{_spelling(text)}".encode("utf-8", "surrogatepass"), digest_size=8
-        ).digest()
-        for text, label in examples
-    )
-    return np.frombuffer(b"".join(found), dtype="<u8")
+    found = [_fingerprint(_spelling(text), label) for text, label in examples]
+    return np.array(found, dtype=np.uint64)
+
+
+def _fingerprint(key: str, label: str) -> int:
+    named = f"{label}\0{key}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(named, digest_size=8).digest(), "little")
 
 
 def labels_of_example(
     text: str, labels: Sequence[str], taught: NDArray[np.uint64]
 ) -> tuple[str, ...]:
     """The labels that have ``text`` among their examples; ``taught`` are their fingerprints."""
-    known = np.isin(fingerprints([(text, label) for label in labels]), taught)
-    return tuple(label for label, is_known in zip(labels, known.tolist(), strict=True) if is_known)
+    key = _spelling(text)
+    return tuple(label for label in labels if _fingerprint(key, label) in taught)
 
 
 def _spelling(text: str) -> str:

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from kds.brain.encoder import DIMENSIONS, shared_encoder
 from kds.router.english import table
+from kds.router.intents.evidence import bare_request
+from kds.router.intents.message_parts import split_message
 
 Floats = NDArray[np.float64]
 Matrix = NDArray[np.float32]
@@ -39,8 +41,9 @@ MAX_CHARS: Final = 1200
 """What a message wants stands near its start or its end; a pasted log between them does not
 say it. Longer texts are cut to their first three and their last quarter of this length."""
 
-ENCODED_CHARS: Final = 400
-"""Characters that the encoder reads: 10 ms of CPU at most."""
+ENCODED_CHARS: Final = 240
+"""Characters that the encoder reads, 75 word pieces at most. With 400 the dev chats come out no
+better (cross-validated: .846 right, .844 with 400), and it took a quarter more."""
 
 KIND_WEIGHTS: Final[Mapping[str, float]] = {
     "words": 1.0, "neighbours": 0.7, "pairs": 0.8, "concepts": 0.5, "pieces": 1.3,
@@ -91,11 +94,17 @@ def vectors(texts: Sequence[str]) -> Matrix:
 
 
 def meanings(texts: Sequence[str]) -> Matrix:
-    """The encoder's vectors of the starts and ends of texts; zero where there is no encoder."""
-    if not shared_encoder().available:
-        return np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-    starts = [readable(text, ENCODED_CHARS) for text in texts]
-    return np.asarray(shared_encoder().encode(starts) * ENCODER_WEIGHT, dtype=np.float32)
+    """The encoder's vectors of the starts and ends of texts; zero where there is no encoder.
+
+    A text of several requests has the mean of theirs, which are scored one by one as well.
+    """
+    found = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+    if shared_encoder().available:
+        for row, text in enumerate(texts):
+            requests = split_message(readable(text, ENCODED_CHARS))
+            mean = shared_encoder().encode([bare_request(one) for one in requests]).sum(axis=0)
+            found[row] = mean * (ENCODER_WEIGHT / float(np.linalg.norm(mean)))
+    return found
 
 
 def hashed(

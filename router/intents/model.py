@@ -36,7 +36,6 @@ from kds.router.intents.features import readable, vectors
 from kds.router.intents.linear import Calibrator, Floats, Linear, Matrix, log_softmax
 from kds.router.intents.training import (
     Fit,
-    FitReport,
     Mix,
     Readings,
     best_in_scope,
@@ -87,7 +86,6 @@ class Learned:
     mix: Mix
     calibrator: Calibrator
     scope: Calibrator | None
-    report: FitReport
     taught: NDArray[np.uint64]
     """The fingerprints of the examples."""
     key: str
@@ -153,7 +151,7 @@ class IntentModel:
         else:
             fit = _fit_anew(lessons, labels, book if rules else None, none)
         learned = Learned(
-            labels, fit.linear, fit.means, fit.mix, fit.calibrator, fit.scope, fit.report,
+            labels, fit.linear, fit.means, fit.mix, fit.calibrator, fit.scope,
             taught, examples_key(examples, rules),
         )  # fmt: skip
         return cls(learned, book, none)
@@ -365,7 +363,6 @@ def _fit_on(
         shipped.mix,
         shipped.calibrator,
         shipped.scope,
-        shipped.report,
     )
 
 

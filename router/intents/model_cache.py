@@ -28,10 +28,10 @@ from kds.router.intents.examples import examples_key, examples_of, fingerprints
 from kds.router.intents.features import WIDTH, WORD_PLACES, readable, vectors
 from kds.router.intents.linear import Calibrator, Linear, Matrix
 from kds.router.intents.model import IntentModel, Learned, Taught
-from kds.router.intents.training import FitReport, Mix
+from kds.router.intents.training import Mix
 from kds.router.prompts.promptfile import PromptFile
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """Raise it when features, training or this file change: older caches are then not used."""
 
 SHIPPED: Final = Path(__file__).parent.parent / "fitted" / "intents.npz"
@@ -177,7 +177,6 @@ def dump(learned: Learned, *, compressed: bool = False) -> bytes:
         "format": FORMAT,
         "labels": learned.labels,
         "mix": asdict(learned.mix),
-        "report": asdict(learned.report),
         "key": learned.key,
         "calibrators": {name: model.bias for name, model in calibrators.items()},
     }
@@ -219,7 +218,6 @@ def _learned(header: Mapping[str, Any], found: Mapping[str, "np.ndarray[Any, Any
         mix=Mix(**header["mix"]),
         calibrator=calibrators["calibrator"],
         scope=calibrators.get("scope"),
-        report=FitReport(**header["report"]),
         taught=found["taught"],
         key=header["key"],
     )

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from kds.router.intents.linear import (
     Calibrator,
     Linear,
-    expected_calibration_error,
     log_softmax,
     log_sum,
 )
@@ -69,15 +68,6 @@ class Readings:
 
 
 @dataclass(frozen=True, slots=True)
-class FitReport:
-    """How the fit does on examples it has not seen; shares between 0 and 1."""
-
-    text_accuracy: float
-    accuracy: float
-    calibration_error: float
-
-
-@dataclass(frozen=True, slots=True)
 class Fit:
     """What training leaves."""
 
@@ -86,7 +76,6 @@ class Fit:
     mix: Mix
     calibrator: Calibrator
     scope: Calibrator | None
-    report: FitReport
 
 
 def fit_linear(
@@ -133,14 +122,14 @@ def train(
     known = np.flatnonzero(~strange)
     familiar, truth = _rows(readings, known), labels[held[known]]
     mix = _choose_mix(familiar, truth)
-    calibrator, report = _calibrate(familiar, mix, truth, none)
+    calibrator = _calibrate(familiar, mix, truth, none)
     scope = None
     if strange.any():
         kinds = np.where(strange, 1, np.where(labels[held] == none, 2, 0))
         signs = scope_signs(readings, mix.sharpness, none)
         scope = Calibrator.fit(signs, kinds == 0, _scope_counts(kinds))
     linear, means = fit_linear(rows, labels, width), mean_examples(rows, labels, width)
-    return Fit(linear, means, mix, calibrator, scope, report)
+    return Fit(linear, means, mix, calibrator, scope)
 
 
 def _read_folds(
@@ -278,23 +267,10 @@ def _choose_mix(readings: Readings, labels: Ints) -> Mix:
     return max(mixes, key=likelihood)
 
 
-def _calibrate(
-    readings: Readings, mix: Mix, labels: Ints, none: int | None
-) -> tuple[Calibrator, FitReport]:
-    """The calibrator, and its error on messages left out of its own fit too."""
+def _calibrate(readings: Readings, mix: Mix, labels: Ints, none: int | None) -> Calibrator:
     log_p = mix.log_p(readings.scores, readings.patterns)
     winner = best_in_scope(log_p, none)
-    signs, right = certainty_signs(readings, log_p, winner, none), winner == labels
-    part = np.arange(len(labels)) % FOLDS
-    confidence = np.zeros(len(labels))
-    for held in (part == one for one in range(min(FOLDS, len(labels)))):
-        confidence[held] = Calibrator.fit(signs[~held], right[~held]).probabilities(signs[held])
-    report = FitReport(
-        text_accuracy=float((readings.scores.argmax(axis=1) == labels).mean()),
-        accuracy=float((log_p.argmax(axis=1) == labels).mean()),
-        calibration_error=expected_calibration_error(confidence.tolist(), right.tolist()),
-    )
-    return Calibrator.fit(signs, right), report
+    return Calibrator.fit(certainty_signs(readings, log_p, winner, none), winner == labels)
 
 
 def _scope_counts(kind: Ints) -> Floats:

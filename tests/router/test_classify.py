@@ -44,6 +44,8 @@ def multi() -> list[tuple[list[str], str]]:
         ("Perfect. Commit this", "COMMIT", ()),
         ("Ok. What is the difference between commit and push?", "ASK", ()),
         ("I changed the planner prompt. Please check it", "GOVERN", ()),
+        ("Fix the login bug and run the tests", "DEBUG", ("TEST",)),
+        ("How do I start the server and open the page?", "ASK", ()),
     ],
 )
 def test_requests_of_different_kinds_are_told_apart(
@@ -51,6 +53,19 @@ def test_requests_of_different_kinds_are_told_apart(
 ) -> None:
     done = step.run(turn(message, previous="PLAN"))
     assert (done.intent, done.secondary_intents) == (intent, secondary)
+
+
+@pytest.mark.parametrize(
+    ("message", "intent"),
+    [
+        ("can you please add a shadow to the FAB button", "EXECUTE"),
+        ("Could you please add a captcha to the form", "PLAN"),
+        ("Actually, make it optional", "CORRECT"),
+    ],
+)
+def test_adding_to_a_thing_in_play_changes_it(step: Step, message: str, intent: str) -> None:
+    talk = (ContextEntry(AT, "I want to add a FAB button", "PLAN", "fab-20251103"),)
+    assert step.run(Turn(message, AT, context=talk, expanded=message)).intent == intent
 
 
 def test_multi_intent_messages_are_split_and_others_are_not(step: Step) -> None:
