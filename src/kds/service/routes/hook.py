@@ -107,7 +107,7 @@ def _latest(kept: OrderedDict[K, V], key: K, most: int) -> V:
 
 
 START_S: Final = 0.7
-"""Seconds that the start of a session waits for the import of what came before."""
+"""Seconds that the start of a session waits for an import."""
 RECALL_S: Final = 0.8
 """Seconds that a prompt which points back waits for what was said before; the hook has 1.5."""
 
