@@ -1,5 +1,6 @@
 """The hook names the skill that a prompt calls for: once a session, when it is sure."""
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -7,6 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
+
+from kds.activation.uses import Uses
+from kds.brain.workspace import Workspace
+from kds.hooks.call import WORKSPACE_HEADER
 
 from .conftest import running_for_user, socket_client, wait_until
 
@@ -67,6 +72,34 @@ def test_nothing_is_named_where_it_is_not_wanted(
     client: httpx.Client, prompt: str, more: dict[str, Any]
 ) -> None:
     assert said(client, prompt, session=prompt, **more) == ""
+
+
+def test_what_runs_after_a_prompt_is_learned_and_so_is_a_name_in_vain(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    session = tmp_path / "session.jsonl"
+
+    def wrote(role: str, *blocks: dict[str, Any]) -> None:
+        with session.open("a") as file:
+            line = {"type": role, "message": {"role": role, "content": list(blocks)}}
+            file.write(json.dumps(line) + "\n")
+
+    uses = Uses(Workspace.find(Path(client.headers[WORKSPACE_HEADER])))
+
+    def learned() -> list[str]:
+        return [f"{use.entry} {use.outcome}: {use.prompt}" for use in uses.read()]
+
+    more = {"session": "learning", "transcript_path": str(session)}
+    wrote("user", {"type": "text", "text": "tell the world about 2.4"})
+    wrote("assistant", {"type": "tool_use", "name": "Skill", "input": {"skill": "release-notes"}})
+    wrote("assistant", {"type": "tool_use", "name": "Skill", "input": {"skill": "of-nobody"}})
+    assert said(client, PROMPT, **more) == LINE
+    used = "release-notes used: tell the world about 2.4"
+    wait_until(lambda: learned() == [used])
+    wrote("user", {"type": "text", "text": PROMPT})
+    wrote("assistant", {"type": "text", "text": "I wrote them by hand."})
+    said(client, "thanks", **more)
+    wait_until(lambda: learned() == [used, f"release-notes ignored: {PROMPT}"])
 
 
 def test_a_setting_switches_it_off(new_workspace: Callable[[], Path]) -> None:

@@ -3,14 +3,17 @@
 import asyncio
 import time
 from collections import OrderedDict
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator
+from kds.activation.uses import Uses
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.settings import Settings, load_settings
+from kds.brain.settings import ActivationSettings, Settings, load_settings
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.hooks.reply import (
@@ -29,6 +32,7 @@ from kds.service.models import MESSAGE_LIMIT
 from kds.service.service_client import ServiceAddress
 from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.arriving import keep_current, points_back, prompt_line, session_start
+from kds.transcripts.following import Followed
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -74,16 +78,26 @@ class Suggestions:
     SESSIONS: Final = 256
 
     def __init__(self) -> None:
-        self._opening: OrderedDict[tuple[str, str, float], asyncio.Task[Activator]] = OrderedDict()
+        self._opening: OrderedDict[tuple[str, str, ActivationSettings], asyncio.Task[Activator]] = (
+            OrderedDict()
+        )
         self._named: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
+        self._followed: OrderedDict[tuple[str, str], Followed] = OrderedDict()
 
-    def activator(self, served: ServedWorkspace, client: str, precision: float) -> Activator | None:
+    def activator(
+        self, served: ServedWorkspace, client: str, chosen: ActivationSettings
+    ) -> Activator | None:
         """Return the activator once it is read; None before, and when it cannot be."""
-        key = (served.root, client, precision)
+        key = (served.root, client, chosen)
         if key not in self._opening:
             self._opening[key] = asyncio.create_task(
                 served.archivist.run(
-                    lambda: Activator.open(served.workspace, client=client, precision=precision)
+                    lambda: Activator.open(
+                        served.workspace,
+                        client=client,
+                        precision=chosen.precision,
+                        learn=chosen.learn,
+                    )
                 )
             )
         task = _latest(self._opening, key, self.KEPT)
@@ -96,6 +110,11 @@ class Suggestions:
         new = name not in named
         named.add(name)
         return new
+
+    def followed(self, root: str, session: str) -> Followed:
+        """Return a session, as far as it was read."""
+        self._followed.setdefault((root, session), Followed())
+        return _latest(self._followed, (root, session), self.SESSIONS)
 
 
 def _latest(kept: OrderedDict[K, V], key: K, most: int) -> V:
@@ -111,8 +130,8 @@ START_S: Final = 0.7
 RECALL_S: Final = 0.8
 """Seconds that a prompt which points back waits for what was said before; the hook has 1.5."""
 
-_imports: set[asyncio.Task[None]] = set()
-"""Imports under way: the event loop itself keeps no hold of them."""
+_background: set[asyncio.Task[None]] = set()
+"""Tasks under way: the event loop itself keeps no hold of them."""
 
 router = APIRouter()
 
@@ -189,8 +208,8 @@ def _import_in_background(
     served: ServedWorkspace, embeddings: str | None, *, now: bool
 ) -> asyncio.Task[None]:
     task = asyncio.create_task(served.archivist.run(lambda: keep_current(embeddings, now=now)))
-    _imports.add(task)
-    task.add_done_callback(_imports.discard)
+    _background.add(task)
+    task.add_done_callback(_background.discard)
     return task
 
 
@@ -217,15 +236,35 @@ async def _fits(
     chosen = settings.activation
     if served.person or not chosen.enabled or call.probe or not is_for_activation(call):
         return None
-    activator = suggestions.activator(served, call.client, chosen.precision)
+    activator = suggestions.activator(served, call.client, chosen)
     if activator is None:
         return None
+    session = suggestions.followed(served.root, call.session or "")
+    if chosen.learn and call.transcript:
+        _learn(session, served, call, activator)
     told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
     if told.entry is None or not suggestions.is_new(
         served.root, call.session or "", told.entry.name
     ):
         return None
+    session.name(call.prompt, told.entry.name)
     return activation_line(told.entry, call.client)
+
+
+def _learn(
+    session: Followed, served: ServedWorkspace, call: HookCall, activator: Activator
+) -> None:
+    """Read in the background what ran since the last prompt of the session."""
+    names = {entry.name for entry in activator.entries}
+    path, uses = Path(call.transcript or ""), Uses(served.workspace)
+
+    def learn() -> None:
+        with suppress(KdsError, OSError, ValueError):  # nothing is learned, and the prompt goes on
+            session.learn(call.client, path, names.__contains__, uses)
+
+    task = asyncio.create_task(served.archivist.run(learn))
+    _background.add(task)
+    task.add_done_callback(_background.discard)
 
 
 def _settings(workspace: Workspace) -> Settings:
