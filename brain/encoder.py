@@ -91,6 +91,20 @@ def shared_encoder() -> Encoder:
     return Encoder()
 
 
+class ShippedEmbedder:
+    """The encoder in the shape of langchain-core's ``Embeddings``."""
+
+    name = NAME
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector of length one a text."""
+        return [list(map(float, vector)) for vector in shared_encoder().encode(texts)]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        return self.embed_documents([text])[0]
+
+
 def _load(folder: Path) -> Callable[[str], "Vector"]:
     try:
         import numpy as np

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING
 from datetime import datetime
+from io import StringIO
 from typing import Annotated, Any, Final, Literal, TextIO, get_type_hints
 
 from pydantic import (
@@ -85,7 +86,7 @@ _Session: Any = create_model(
 
 
 class ArchiveFile(_Part):
-    """What `to_json` writes and `from_json` reads."""
+    """What `to_json` writes."""
 
     kds_memory: Literal[1]
     sessions: tuple[_Session, ...]
@@ -119,20 +120,8 @@ def checksum(archives: Iterable[Archive]) -> str:
 
 
 def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:
-    """Read what `to_json` wrote. Raises StoreError that names every wrong place."""
-    try:
-        file = ArchiveFile.model_validate_json(text)
-    except ValidationError as error:
-        raise _refusal(error, where) from error
-    for number, session in enumerate(file.sessions):
-        for count, summary in enumerate(session.summaries):
-            if not summary.first_seq <= summary.last_seq <= len(session.messages):
-                raise StoreError(
-                    "the summary is of messages that are not there",
-                    where=f"{where}: $.sessions[{number}].summaries[{count}]",
-                    hint="export the session again",
-                )
-    return tuple(_archive_of(session) for session in file.sessions)
+    """Read what `to_json` wrote. Raises StoreError that names the wrong places."""
+    return tuple(stream_json(StringIO(text), where=where))
 
 
 def stream_json(file: TextIO, *, where: str = "the archive") -> Iterator[Archive]:
@@ -158,7 +147,7 @@ def stream_json(file: TextIO, *, where: str = "the archive") -> Iterator[Archive
                 data, end = decoder.raw_decode(buffer)
             except json.JSONDecodeError:  # the rest of the session is yet to come
                 break
-            yield _streamed(data, f"{where}: $.sessions[{number}]")
+            yield _session_of(data, where, f"$.sessions[{number}]")
             buffer, number = buffer[end:], number + 1
     raise StoreError(
         "it is not an export of the memory, or a part of one: "
@@ -176,11 +165,18 @@ def _parts(file: TextIO) -> Iterator[str]:
         size = min(2 * size, _MOST)
 
 
-def _streamed(data: object, where: str) -> Archive:
+def _session_of(data: object, where: str, place: str) -> Archive:
     try:
         session = _Session.model_validate_json(json.dumps(data))
     except ValidationError as error:
-        raise _refusal(error, where) from error
+        raise _refusal(error, where, place) from error
+    for count, summary in enumerate(session.summaries):
+        if not summary.first_seq <= summary.last_seq <= len(session.messages):
+            raise StoreError(
+                "the summary is of messages that are not there",
+                where=f"{where}: {place}.summaries[{count}]",
+                hint="export the session again",
+            )
     return _archive_of(session)
 
 
@@ -247,9 +243,11 @@ def _archive_of(read: Any) -> Archive:
     return Archive(session, messages, summaries)
 
 
-def _refusal(error: ValidationError, where: str) -> StoreError:
+def _refusal(error: ValidationError, where: str, place: str) -> StoreError:
     found = error.errors(include_url=False, include_input=False)
-    lines = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in found[:_PROBLEMS_SHOWN]]
+    lines = [
+        f"{place}{_path(problem['loc'])}: {problem['msg']}" for problem in found[:_PROBLEMS_SHOWN]
+    ]
     more = f" (and {len(found) - len(lines)} more)" if len(found) > len(lines) else ""
     return StoreError(
         f"it is not an export of the memory: {'; '.join(lines)}{more}",
@@ -258,5 +256,5 @@ def _refusal(error: ValidationError, where: str) -> StoreError:
     )
 
 
-def _place(location: tuple[int | str, ...]) -> str:
-    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in location)
+def _path(location: tuple[int | str, ...]) -> str:
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in location)

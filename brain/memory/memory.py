@@ -16,6 +16,8 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
+from kds.brain.encoder import NAME as SHIPPED
+from kds.brain.encoder import ShippedEmbedder, shared_encoder
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.extractive import ExtractiveSummarizer
 from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
@@ -29,7 +31,7 @@ from kds.brain.memory.window import Window, Windows, window_of
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.question import Question, read_question
 from kds.brain.passages.recall import Hit, Recall, RecallSettings, recall, recall_settings
-from kds.brain.passages.store import Embedder, MessageSearch
+from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Passage, Role, Scope, Summary
 from kds.brain.settings import MemorySettings
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
@@ -96,19 +98,20 @@ class Citations:
         return f"[{self(passage)}]\n{passage.body.strip()}"
 
 
-def passages_about(
-    store: MessageSearch, question: Question, hits: Sequence[Hit], *, said: Iterable[str] = ()
-) -> tuple[Hit, ...]:
-    """Return those of ``hits`` that a prompt about ``question`` is better for, best first.
+def passages_about(found: Recall, total: int, *, said: Iterable[str] = ()) -> tuple[Hit, ...]:
+    """Return the hits that a prompt about their question is better for, best first.
 
-    ``said`` is what the prompt has already. Raises StoreError.
+    ``total``: passages of the store. ``said`` is what the prompt has already.
     """
-    weights = _weights(store, question)
+    weights = {
+        word: math.log1p((total + PRIOR) / (count + PRIOR))  # how rare each word is
+        for word, count in found.frequencies.items()
+    }
     known = tuple(said)
     return tuple(
         hit
-        for hit in hits
-        if _is_about(question, hit, weights)
+        for hit in found.hits
+        if _is_about(found.question, hit, weights)
         and not any(hit.passage.body.strip() in one for one in known)
     )
 
@@ -124,14 +127,6 @@ def _is_about(question: Question, hit: Hit, weights: Mapping[str, float]) -> boo
     return sum(weights[word] for word in shared) >= SHARED_WEIGHT * whole
 
 
-def _weights(store: MessageSearch, question: Question) -> dict[str, float]:
-    """How rare each word is, as an inverse document frequency with a prior."""
-    total, _ = store.measure()
-    counts = store.document_frequencies(question.words)
-    found = {term.word: sum(counts.get(form, 0) for form in term.forms) for term in question.terms}
-    return {word: math.log1p((total + PRIOR) / (number + PRIOR)) for word, number in found.items()}
-
-
 Environ = Mapping[str, str]
 
 CLOSING_S: Final = 10.0
@@ -140,6 +135,10 @@ takes for 200 words. `kds ask` has printed its answer by then."""
 
 PROMPTING: Final = "put into a prompt"
 """What the audit log of the consent says of a use."""
+
+PROMPT_MEANING: Final = 8000
+"""Passages up to which those of a prompt are searched by meaning too: a process that ends with its
+answer reads the vectors of so many in 20 ms."""
 
 PROMPT_PASSAGES: Final = 5
 """Passages that are looked at for a prompt; those that are about the message are quoted."""
@@ -436,15 +435,16 @@ class ConversationMemory:
 
     def _quoted(self, message: str, said: Sequence[str], budget: int) -> tuple[MemoryPassage, ...]:
         cite = Citations(self.store)
+        total, _ = self.store.measure()
         found = recall(
             self.store,
             message,
             limit=PROMPT_PASSAGES,
             settings=self.recall_settings,
-            embedder=self.tools.embedder,
+            embedder=self.tools.embedder or self._shipped(total),
             now=self.tools.clock(),
         )
-        hits = passages_about(self.store, found.question, found.hits, said=(message, *said))
+        hits = passages_about(found, total, said=(message, *said))
         text = assemble(
             message, hits, budget_tokens=budget, count=self.tools.count_tokens, quote=cite.quote
         )
@@ -458,6 +458,12 @@ class ConversationMemory:
         return tuple(
             MemoryPassage(cite(hit.passage), hit.passage.body.strip()) for hit in text.used
         )
+
+    def _shipped(self, passages: int) -> Embedder | None:
+        """The encoder that routed the message already, where searching with it takes no time."""
+        chosen = self.config.settings.recall.embeddings or SHIPPED
+        usable = chosen == SHIPPED and passages <= PROMPT_MEANING
+        return ShippedEmbedder() if usable and shared_encoder().available else None
 
     def _profile(self, message: str) -> tuple[str, ...]:
         """The lines of the profile that fit; looking where there is no consent logs nothing."""
@@ -507,7 +513,6 @@ class ConversationMemory:
         """Remove a session with all that is known of it. Raises StoreError."""
         self.store.delete_session(session)
         self.store.entities.forget(session)
-        self.windows.forget(session)
 
     def close(self, *, wait_s: float | None = None) -> None:
         """Let go of the store, once the summaries are made. Closing twice is fine."""

@@ -6,7 +6,6 @@ replies, or when asked for. What is stored is never ahead of what was said.
 """
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock, Thread, current_thread
@@ -86,6 +85,16 @@ class SummaryTable:
                 (number, kind),
             ).fetchall()
         return tuple(map(summary_of, rows))
+
+    def latest_summary(self, session_id: str, kind: SummaryKind) -> Summary | None:
+        """Return the latest summary of a session, None when there is none."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                f"SELECT {SUMMARY_COLUMNS} FROM {_FROM} WHERE session.id = ? AND summary.kind = ? "
+                "ORDER BY summary.num DESC LIMIT 1",
+                (session_id, kind),
+            ).fetchone()
+        return summary_of(row) if row else None
 
     @healing
     def search_summaries(
@@ -185,9 +194,6 @@ BACKLOG: Final = 5000
 """Messages that are summarised at once, the newest: 1,200 of 100 tokens take 0.7 s of CPU. Only
 an imported conversation has more."""
 
-SESSIONS_KNOWN: Final = 64
-"""Sessions whose latest summaries are remembered, to read them only once."""
-
 Keep = Literal["due", "always", "never"]
 
 OnMade = Callable[[str, Made], None]
@@ -216,20 +222,11 @@ class Condensation:
         self._store = store
         self._summarizer = summarizer
         self._on_made = on_made
-        self._known: OrderedDict[tuple[str, SummaryKind], Covered] = OrderedDict()
-        self._lock = Lock()
 
     def stored(self, session_id: str, kind: SummaryKind = "rolling") -> Covered:
         """Return the latest stored summary of a session."""
-        key = (session_id, kind)
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        summaries = self._store.summaries(session_id, kind=kind)
-        found = _covered(summaries[-1]) if summaries else Covered()
-        self._remember(key, found)
-        return found
+        found = self._store.latest_summary(session_id, kind)
+        return Covered(found.text, found.last_seq) if found else Covered()
 
     def cover(
         self,
@@ -308,15 +305,7 @@ class Condensation:
             return None
         self._on_made("periodic", made)
         first, last = messages[0].seq, messages[-1].seq
-        summary = self._store.add_summary(session_id, first, last, made.text, kind="periodic")
-        self._remember((session_id, "periodic"), _covered(summary))
-        return summary
-
-    def forget(self, session_id: str) -> None:
-        """Drop what is remembered of a session, such as one that was deleted."""
-        with self._lock:
-            for key in [key for key in self._known if key[0] == session_id]:
-                del self._known[key]
+        return self._store.add_summary(session_id, first, last, made.text, kind="periodic")
 
     def _by(self, model: Summarizer | None) -> CheckedSummarizer:
         return replace(self._summarizer, model=model) if model is not None else self._summarizer
@@ -331,19 +320,11 @@ class Condensation:
                 return replace(
                     covered, notes=(*covered.notes, f"summary not stored: {error.message}")
                 )
-        self._remember((session_id, "rolling"), covered)
         return covered
 
     def _since(self, known: Covered, session_id: str, last_seq: int) -> tuple[Message, ...]:
         count = min(last_seq - known.last_seq, BACKLOG)
         return self._store.messages(session_id, last=count, before_seq=last_seq + 1)
-
-    def _remember(self, key: tuple[str, SummaryKind], covered: Covered) -> None:
-        with self._lock:
-            self._known[key] = covered
-            self._known.move_to_end(key)
-            while len(self._known) > 2 * SESSIONS_KNOWN:
-                self._known.popitem(last=False)
 
 
 class Later:
@@ -395,10 +376,6 @@ class Later:
 def _spoken(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """What people and agents said: what the system says is for one model at one time."""
     return tuple(one for one in messages if one.role != "system")
-
-
-def _covered(summary: Summary) -> Covered:
-    return Covered(summary.text, summary.last_seq)
 
 
 def _is_due(messages: tuple[Message, ...]) -> bool:

@@ -309,10 +309,6 @@ class Windows:
         newest = self._store.session(session_id).message_count
         return self._condensation.periodic(session_id, newest, replies=0, model=model)
 
-    def forget(self, session_id: str) -> None:
-        """Drop what is remembered of a session that was deleted."""
-        self._condensation.forget(session_id)
-
     def _recent(self, session_id: str, query: str, flags: MemorySettings) -> tuple[Message, ...]:
         turns = _turns(flags)
         messages = self._store.messages(session_id, last=USUAL_TURN * (turns + 1))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.passages.embedding_queue import backfill
-from kds.brain.passages.schema import range_of, session_number
+from kds.brain.passages.schema import ids_within, range_of, session_number
 from kds.brain.passages.store import PassageStore, Weights
 from kds.brain.passages.values import Scored
 from kds.brain.store import health
@@ -155,9 +155,9 @@ class TextSearch:
 
     @healing
     def occurrences(
-        self, terms: Sequence[Sequence[str]], session_id: str, *, limit: int
+        self, terms: Sequence[Sequence[str]], within: str | None = None, *, limit: int
     ) -> tuple[dict[int, int], ...]:
-        """Return for each term the passages of a session with one of its words, and their tokens.
+        """Return for each term the passages with one of its words, and their tokens.
 
         Without bm25(), which looks at every row of the whole store that has the words.
         """
@@ -168,10 +168,10 @@ class TextSearch:
         )
         found: list[dict[int, int]] = []
         with self.database.read() as connection:
-            number = session_number(connection, session_id, self.database.place)
+            ids = ids_within(connection, within, self.database.place)
             for words in terms:
                 question = self._any_of(words)
-                asked = (f"{{header body idents}} : ({question})", *range_of(number), limit)
+                asked = (f"{{header body idents}} : ({question})", *ids, limit)
                 found.append(dict(connection.execute(query, asked)) if question else {})
         return tuple(found)
 

@@ -20,7 +20,7 @@ from typing import ClassVar, Final, Self
 from kds.brain.clock import Clock, utc_now
 from kds.brain.passages.embedding_queue import EmbeddingQueue, backfill, searched_model
 from kds.brain.passages.passage_file import COMMON, IDENTIFIER_WEIGHTS, WordForms
-from kds.brain.passages.schema import CHUNK_BITS, range_of, session_number
+from kds.brain.passages.schema import CHUNK_BITS, ids_within, range_of, session_number
 from kds.brain.passages.store import PassageStore, Weights
 from kds.brain.passages.values import Scored
 from kds.brain.passages.vector_blob import from_blob, unit
@@ -189,18 +189,18 @@ class PostgresSearch:
         return self._match(queries, within, limit=limit, weights=IDENTIFIER_WEIGHTS)
 
     def occurrences(
-        self, terms: Sequence[Sequence[str]], session_id: str, *, limit: int
+        self, terms: Sequence[Sequence[str]], within: str | None = None, *, limit: int
     ) -> tuple[dict[int, int], ...]:
-        """Return for each term the passages of a session that say it, and their tokens."""
+        """Return for each term the passages that say it, and their tokens."""
         found: list[dict[int, int]] = []
         with self.database.read() as connection:
-            number = session_number(connection, session_id, self.database.place)
+            ids = ids_within(connection, within, self.database.place)
             for words in terms:
                 asked = any_of(self._queries(words, OWN_LABELS))
                 rows = connection.execute(
                     "SELECT id, tokens FROM chunk WHERE id BETWEEN ? AND ? "
                     "AND words @@ CAST(? AS tsquery) ORDER BY id DESC LIMIT ?",
-                    (*range_of(number), asked, limit),
+                    (*ids, asked, limit),
                 ).fetchall()
                 found.append(dict(rows))
         return tuple(found)

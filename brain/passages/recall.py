@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from heapq import nlargest
+from itertools import accumulate
 from time import perf_counter
 from typing import ClassVar, Final
 
@@ -46,10 +48,6 @@ DOCUMENT_BIAS: Final = 1.15
 SUMMARIES: Final = 2
 """Summaries of the conversation that come with the hits."""
 
-COLUMN_WEIGHTS: Final = (1.0, 1.0, 0.4, 1.0)
-"""BM25 weights of header, body, context and idents. LoCoMo: .4 for the context finds 1 point more
-than .3."""
-
 CANDIDATES: Final = 150
 """Passages that get a second look. LoCoMo: 60 lose 0.8 points of recall@10, 100 lose 0.2."""
 
@@ -60,7 +58,7 @@ CODE_CANDIDATES: Final = 30
 """Passages with a name of the question: one in more places says little of any of them."""
 
 DENSE_CANDIDATES: Final = 200
-"""Nearest passages. More than the lexical ones: their neighbours' vectors count too."""
+"""Nearest passages: their neighbours' vectors count too."""
 
 DENSE_JUDGED: Final = 10
 """Nearest passages whose words are looked at too. The others keep what their vector says."""
@@ -71,6 +69,9 @@ rarer words are there."""
 
 COMMON_FLOOR: Final = 200
 """Passages: in a small store no word is too common."""
+
+MOST_PLACES: Final = 1000
+"""Places of the rarest words, together, that are looked at in all conversations."""
 
 PLACES: Final = 3000
 """The newest places of a word that are looked at in one conversation."""
@@ -146,6 +147,8 @@ class Recall:
     flags: Mapping[str, bool]
     vector: Vector | None = field(default=None, repr=False)
     """Of the question, where there is an embedding model."""
+    frequencies: Mapping[str, int] = field(default_factory=dict, repr=False)
+    """In how many passages of the store each word of the question occurs."""
 
     def as_metric(self) -> dict[str, object]:
         """Return the record for the metrics: figures only, nothing of what was said."""
@@ -166,6 +169,7 @@ class Log:
     notes: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     timings_ms: dict[str, float] = field(default_factory=dict)
+    frequencies: Mapping[str, int] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -233,6 +237,7 @@ def recall(
             "for_code": question.asks_for_code,
         },
         vector=vector,
+        frequencies=log.frequencies,
     )
 
 
@@ -252,6 +257,7 @@ class _Search:
         log, names = self.log, self.question.identifiers if self.settings.hybrid else ()
         with log.stage("lexical"):
             words = search_words(self.store, self.question, within)
+            log.frequencies = words.frequencies
         with log.stage("code"):
             code = (
                 self.store.search_identifiers(names, within, limit=CODE_CANDIDATES) if names else ()
@@ -381,14 +387,16 @@ class LexicalHits:
     """Of each term's word (BM25's idf)."""
     pruned: tuple[str, ...] = ()
     """Words that were left out of the search for being too common."""
+    frequencies: Mapping[str, int] = field(default_factory=dict)
+    """In how many passages of the store each term occurs."""
 
 
 def search_words(store: MessageSearch, question: Question, within: str | None) -> LexicalHits:
     """Collect the passages that share words with the question, the most promising ones first.
 
-    In one conversation the words' places are enough: a passage is worth what it says and, less,
-    what its neighbours say. In all conversations the index ranks (BM25), and the most common words,
-    which cost the most and tell the least, are left out.
+    The words' places are enough: a passage is worth what it says and, less, what its neighbours
+    say. In all conversations the most common words, which cost the most and tell the least, are
+    left out.
     """
     if not question.terms:
         return LexicalHits()
@@ -398,23 +406,34 @@ def search_words(store: MessageSearch, question: Question, within: str | None) -
         term.word: sum(counts.get(form, 0) for form in term.forms) for term in question.terms
     }
     rarities = {word: rarity(count, total) for word, count in frequencies.items()}
-    terms = [term for term in question.terms if frequencies[term.word]]
-    if within is not None:
-        return LexicalHits(_in_session(store, terms, rarities, within), rarities)
-    common = max(COMMON_FLOOR, COMMON_SHARE * total)
-    kept = [term for term in terms if frequencies[term.word] <= common]
-    kept = kept or sorted(terms, key=lambda term: frequencies[term.word])[:1]
-    forms = dict.fromkeys(form for term in kept for form in term.forms if counts.get(form))
-    hits = store.search_words(tuple(forms), limit=EVERYWHERE_CANDIDATES, weights=COLUMN_WEIGHTS)
-    return LexicalHits(hits, rarities, tuple(term.word for term in terms if term not in kept))
+    terms = sorted(
+        (term for term in question.terms if frequencies[term.word]),
+        key=lambda term: frequencies[term.word],
+    )
+    kept = terms
+    if within is None:
+        common = max(COMMON_FLOOR, COMMON_SHARE * total)
+        places = accumulate(frequencies[term.word] for term in terms)
+        kept = [
+            term
+            for term, so_far in zip(terms, places, strict=True)
+            if frequencies[term.word] <= common and so_far <= MOST_PLACES
+        ] or terms[:1]
+    return LexicalHits(
+        _promising(store, kept, rarities, within),
+        rarities,
+        tuple(term.word for term in terms if term not in kept),
+        frequencies,
+    )
 
 
-def _in_session(
-    store: MessageSearch, terms: Sequence[Term], rarities: Mapping[str, float], session_id: str
+def _promising(
+    store: MessageSearch, terms: Sequence[Term], rarities: Mapping[str, float], within: str | None
 ) -> tuple[Scored, ...]:
-    places = store.occurrences([term.forms for term in terms], session_id, limit=PLACES)
+    most, limit = (MOST_PLACES, EVERYWHERE_CANDIDATES) if within is None else (PLACES, CANDIDATES)
+    found = store.occurrences([term.forms for term in terms], within, limit=most)
     scores: defaultdict[int, float] = defaultdict(float)
-    for term, place in zip(terms, places, strict=True):
+    for term, place in zip(terms, found, strict=True):
         mean = sum(place.values()) / max(len(place), 1) or 1.0
         squares: defaultdict[int, float] = defaultdict(float)
         for one, tokens in place.items():
@@ -423,8 +442,8 @@ def _in_session(
                 squares[one - step] += (weight * worth) ** 2
         for one, square in squares.items():
             scores[one] += rarities[term.word] * math.sqrt(square)
-    best = sorted(scores, key=lambda one: (-scores[one], -one))[:CANDIDATES]
-    return tuple(Scored(one, scores[one]) for one in best)
+    best = nlargest(limit, ((score, one) for one, score in scores.items()))
+    return tuple(Scored(one, score) for score, one in best)
 
 
 @dataclass(frozen=True, slots=True)

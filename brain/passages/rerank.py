@@ -58,9 +58,6 @@ CODE_LENGTH: Final = 0.75
 HEADER: Final = 2
 """A word of the heading, or of a function's name, counts as often as that."""
 
-UNRELATED: Final = 0.3
-"""Of code beside other code: what it says is worth that much. Prose beside code speaks of it."""
-
 READ_LIMIT: Final = 150_000
 """Characters of passages that are read for one question: 5 ms. Later ones count as not found."""
 
@@ -183,8 +180,6 @@ class _Scene:
         squares = count.get(one, 0.0) ** 2
         for step, weight in NEIGHBOURS.items():
             if (value := count.get(one + step)) is not None:
-                if self.passages[one].kind == self.passages[one + step].kind == "code":
-                    weight *= UNRELATED
                 if step == -1 and one - 1 in self.asking:
                     weight *= ANSWER
                 squares += (weight * value) ** 2
@@ -216,9 +211,8 @@ class _Spotter:
         for at, term in enumerate(terms):
             for form in term.stems:
                 self._wanted.setdefault(form, []).append(at)
-        self._beginnings = tuple(dict.fromkeys(map(_beginning, self._wanted)))
-        found = "|".join(map(re.escape, self._beginnings)) or r"(?!)"
-        self._pattern = re.compile(rf"(?<![^\W_])(?:{found})[^\W_]*")
+        # A stem of Porter's differs from its words in no letter but the last.
+        self._beginnings = {form[:2] for form in self._wanted}
 
     def said(self, passage: Passage) -> dict[int, int]:
         """Count how often the passage has each of the terms."""
@@ -233,18 +227,9 @@ class _Spotter:
         return found
 
     def _terms(self, text: str) -> Iterator[int]:
-        text = text.casefold()
-        if any(one in text for one in self._beginnings):
-            for word in map(stem, self._pattern.findall(text)):
-                yield from self._wanted.get(word, ())
-
-
-def _beginning(word: str) -> str:
-    """Return how every word with this stem begins: "hope" and "marri" stand for "hoping", "marry".
-
-    A stem of Porter's differs from its words in no letter but the last.
-    """
-    return word[:-1] if len(word) > 2 and word[-1] in "ei" else word
+        for word in WORD.findall(text.casefold()):
+            if word[:2] in self._beginnings:
+                yield from self._wanted.get(stem(word), ())
 
 
 @lru_cache(maxsize=10_000)

@@ -134,6 +134,13 @@ def session_number(connection: Connection, session_id: str, place: str) -> int:
     return int(row[0])
 
 
+def ids_within(connection: Connection, session_id: str | None, place: str) -> tuple[int, int]:
+    """Return the first and last id of the passages of a session, or (None) of all."""
+    if session_id is None:
+        return 0, 2**63 - 1
+    return range_of(session_number(connection, session_id, place))
+
+
 def unknown(what: str, name: str, place: str) -> StoreError:
     """Return the error for an unknown session or message."""
     hints = {

@@ -82,9 +82,9 @@ class PassageStore(EmbeddingQueue, ABC):
 
     @abstractmethod
     def occurrences(
-        self, terms: Sequence[Sequence[str]], session_id: str, *, limit: int
+        self, terms: Sequence[Sequence[str]], within: str | None = None, *, limit: int
     ) -> tuple[Mapping[int, int], ...]:
-        """Return for each term the passages of a session that have one of its words, not ranked.
+        """Return for each term the passages that have one of its words, not ranked.
 
         Each with its tokens; the newest ``limit`` passages a term. What a passage's context has
         does not count.

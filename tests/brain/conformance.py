@@ -11,13 +11,14 @@ from typing import ClassVar
 
 import pytest
 
+from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.export import archive, from_json, to_json, to_markdown
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Profile, Session
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.question import read_question
-from kds.brain.passages.recall import COLUMN_WEIGHTS, Vector
+from kds.brain.passages.recall import Vector
 from kds.brain.passages.values import Message, Role, Scored
 
 CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."

@@ -12,7 +12,7 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any, Final
 
-from kds.brain.encoder import NAME, EncoderError, shared_encoder
+from kds.brain.encoder import NAME, EncoderError, ShippedEmbedder, shared_encoder
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import EMBEDDING
@@ -49,7 +49,7 @@ class NamedEmbedder:
         return list(map(float, self.model.embed_query(text)))
 
 
-class Shipped:
+class Shipped(ShippedEmbedder):
     """The encoder that ships with KDS, loaded at the first text."""
 
     def __init__(self) -> None:
@@ -58,14 +58,6 @@ class Shipped:
                 "the shipped embedding model needs onnxruntime and tokenizers",
                 hint="pip install onnxruntime tokenizers, or set recall.embeddings to off",
             )
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector of length one a text."""
-        return [list(map(float, vector)) for vector in shared_encoder().encode(texts)]
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question."""
-        return self.embed_documents([text])[0]
 
 
 def model_name(setting: str | None) -> str | None:

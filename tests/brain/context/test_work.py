@@ -124,6 +124,8 @@ def test_of_many_at_once_one_gets_the_confirmation(work: WorkFile) -> None:
 
 _TEXTS = st.text(max_size=40)
 _NAMES = st.lists(_TEXTS, max_size=3).map(tuple)
+
+
 @given(st.binary(max_size=200) | st.recursive(
     st.none() | st.booleans() | st.integers() | _TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),

@@ -1,6 +1,5 @@
 """Replies on their way back to the model: short, whole words, code by its size."""
 
-
 from kds.brain.memory.shortening import shorten
 
 CODE = "Look:\n```python\ndef load(rows):\n    return rows\n```\nDone"

@@ -39,12 +39,6 @@ def test_a_word_of_a_neighbour_counts_less_with_the_distance() -> None:
     assert (found[1].words, found[2].near) == (("port",), ("port",))
 
 
-def test_unrelated_code_lends_little() -> None:
-    prose = _judged("port", _passages("the port", "nothing"))
-    code = _judged("port", _passages("the port", "nothing", kind="code"))
-    assert code[2].score < 0.5 * prose[2].score
-
-
 def test_who_is_named_is_not_a_word_to_look_for_but_who_said_it() -> None:
     passages = _passages("Ann, I like tea.", "I like tea.")
     passages[2] = _passages("", "I like tea.", speaker="Bob")[2]

@@ -17,8 +17,8 @@ import psycopg
 import pytest
 from conformance import HandClock, say
 
+from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.memory.postgres_store import PostgresStore
-from kds.brain.passages.recall import COLUMN_WEIGHTS
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import upgrade
 from kds.brain.store.tenancy import Tenancy, tenant_number

@@ -3,9 +3,9 @@
 import pytest
 from conformance import StoreConformance, say
 
+from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.passages import postgres_passages as search
-from kds.brain.passages.recall import COLUMN_WEIGHTS
 
 
 class TestPostgresStore(StoreConformance):

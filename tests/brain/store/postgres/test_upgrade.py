@@ -15,6 +15,7 @@ from document_texts import LEASE, source_of
 
 from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.documents.postgres_documents import PostgresDocuments
+from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
 from kds.brain.memory import profile
 from kds.brain.memory.export import archive
@@ -22,7 +23,6 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.memory.records import Profile
 from kds.brain.passages.passage_file import words_of
-from kds.brain.passages.recall import COLUMN_WEIGHTS
 from kds.brain.store import postgres_schema as upgrading
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, upgrade
