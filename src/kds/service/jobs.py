@@ -1,4 +1,4 @@
-"""What the service does beside an open workspace: reload changed files, embed, catch up.
+"""What the service does beside an open workspace: reload changed files, embed.
 
 Files are looked at twice a second, which takes 0.2 ms and works on network file systems too, which
 send no events. A change is decided by a fingerprint, so KDS's own writes beside them and an

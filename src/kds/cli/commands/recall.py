@@ -14,7 +14,7 @@ import click
 from kds.api.embeddings import embed_waiting
 from kds.brain.clock import utc_now
 from kds.brain.errors import StoreError
-from kds.brain.memory.export import archive, checksum, from_json, stream_json
+from kds.brain.memory.export import archive, checksum, stream_json
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.records import Archive
 from kds.brain.passages.store import Embedder
@@ -41,8 +41,6 @@ from kds.transcripts.recalling import Found, ask, latest
 NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
 EMBED_S: Final = 60.0
 """Seconds that an import goes on making vectors; the next one goes on where it stopped."""
-SMALL_CHARS: Final = 1_000_000
-"""A smaller export is read whole, so that all its problems are reported."""
 
 QUOTED: Final = 6
 """Lines of a passage that are shown."""
@@ -299,9 +297,7 @@ def _read(file: Path) -> str:
 
 
 def _archives(text: str, where: str) -> Iterable[Archive]:
-    """The sessions of an export: of a small one all at once, with each of its problems."""
-    if len(text) < SMALL_CHARS:
-        return from_json(text, where=where)
+    """The sessions of an export, one at a time."""
     return stream_json(StringIO(text), where=where)
 
 
