@@ -55,8 +55,8 @@ def test_passages_stay_within_the_budget(chat: Chat, monkeypatch: pytest.MonkeyP
 def test_the_profile_shapes_answers_only_with_consent(chat: Chat, kds_call: Run) -> None:
     kds_call("memory", "consent", "grant")
     kds_call(
-        "memory", "profile", "set", "--role", "site reliability engineer", "--language", "Go",
-        "--style", "short, commands first", "--goals", "migrate billing to Kubernetes",
+        "memory", "profile", "set", "role=site reliability engineer", "languages=Go",
+        "style=short, commands first", "goals=migrate billing to Kubernetes",
     )  # fmt: skip
     chat.open(name="one").ask("Add a retry to the uploader")
     prompt = _prompt(chat)
@@ -74,7 +74,7 @@ def test_the_profile_shapes_answers_only_with_consent(chat: Chat, kds_call: Run)
 
 def test_the_profile_is_found_by_recall_with_its_own_mark(chat: Chat, kds_call: Run) -> None:
     kds_call("memory", "consent", "grant")
-    kds_call("memory", "profile", "set", "--domain", "payments for harbors")
+    kds_call("memory", "profile", "set", "domain=payments for harbors")
     found = data(kds_call("memory", "search", "which payments do I build?", "--json"))
     assert found["profile"] == ["Domain: payments for harbors"]
     assert "profile" in kds_call("memory", "search", "payments").out
@@ -87,7 +87,7 @@ def test_the_profile_is_embedded_on_save_and_found_by_meaning(
 ) -> None:
     monkeypatch.setenv("RAG_EMBEDDINGS", f"{__name__}:Letters")
     kds_call("memory", "consent", "grant")
-    kds_call("memory", "profile", "set", "--domain", "payments")
+    kds_call("memory", "profile", "set", "domain=payments")
     found = data(kds_call("memory", "search", "stnemyap domain", "--json"))
     assert found["profile"] == ["Domain: payments"]
 
