@@ -1,6 +1,7 @@
 """Dense search in SQLite against the plain computation."""
 
 import numpy as np
+import pytest
 from conformance import say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -47,3 +48,14 @@ def test_a_session_is_searched_alike_from_file_and_from_memory(store: SqliteStor
     store.search_dense(asked, model="m", limit=5)
     assert store.search_dense(asked, model="m", within=within, limit=5) == from_file
     assert len(from_file) == 5
+
+
+def test_the_nearest_of_many_is_found(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kds.brain.passages.vectors.SHORTLIST", 20)
+    generator = np.random.default_rng(3)
+    store.use_model("m")
+    say(store, store.create_session(), *[f"message {n}" for n in range(90)])
+    vectors = {job.chunk_id: generator.standard_normal(64) for job in store.pending_embeddings(99)}
+    store.store_embeddings("m", vectors)
+    for one, vector in vectors.items():
+        assert store.search_dense(vector, model="m", limit=1)[0].chunk_id == one
