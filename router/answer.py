@@ -17,7 +17,7 @@ from typing import Final
 from kds.brain.turn import Turn, Utterance
 from kds.router.english import words
 from kds.router.prompts.library import PromptLibrary
-from kds.router.references.signs import is_answered
+from kds.router.references.decision import is_answered
 from kds.router.step import Step
 
 MAX_WORDS: Final = 6

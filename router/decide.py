@@ -10,8 +10,15 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Proposal, Reference, Turn
-from kds.router.references.decision import PRECISION, Decider, bar, ceiling, floor
-from kds.router.references.signs import behind, edit_signs
+from kds.router.references.decision import (
+    PRECISION,
+    Decider,
+    bar,
+    behind,
+    ceiling,
+    edit_signs,
+    floor,
+)
 from kds.router.references.taught import is_taught
 from kds.router.step import Step
 

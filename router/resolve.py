@@ -10,8 +10,8 @@ from typing import Final
 
 from kds.brain.turn import Turn
 from kds.router.conversation import DiscourseOf, remembered
+from kds.router.references.decision import is_answered
 from kds.router.references.resolver import Resolver
-from kds.router.references.signs import is_answered
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context"})

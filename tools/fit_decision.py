@@ -27,8 +27,7 @@ from kds.api.routing import rehearsed
 from kds.api.same_text import matches
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.router.references.decision import PRECISION, bar, digest
-from kds.router.references.signs import Signs, edit_signs
+from kds.router.references.decision import PRECISION, Signs, bar, digest, edit_signs
 from kds.testing.chats import play_with, read_chats
 from kds.testing.dialogues import find_dialogue_files, read_dialogues
 

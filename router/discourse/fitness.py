@@ -7,7 +7,6 @@ object is a person (29, 31, 33, 37).
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final, Literal
 
 from kds.router.discourse.history import Discourse
@@ -28,8 +27,6 @@ BESIDE: Final = 0.3
 MISFITS: Final = 0.25
 """Somebody where a thing is asked for ("is it paid", "when is it due")."""
 
-DUTIES_KEPT: Final = 512
-"""As many as there are messages whose mentions are kept."""
 
 _HAPPENING: Final = words("verbs", "happening")
 _ALTERNATING: Final = words("verbs", "alternating")
@@ -100,10 +97,9 @@ def fitness(
     if not slot:
         return 1.0
     if slot == "thing":
-        return MISFITS if any(_acting(m, discourse) == 1.0 for m in thing) else 1.0
+        return MISFITS if any(agency(m) == 1.0 for m in thing) else 1.0
     sure = max(
-        _acting(m, discourse)
-        * (1.0 if m.role == "subj" or (plural and m.number == "pl") else BESIDE)
+        agency(m) * (1.0 if m.role == "subj" or (plural and m.number == "pl") else BESIDE)
         for m in thing
     )
     age = min(discourse.age(m) for m in thing)
@@ -116,28 +112,6 @@ def dealt_with(mention: Mention, discourse: Discourse) -> bool:
         return False
     moment = discourse.moments[mention.turn]
     return any(
-        other.role == "subj" and other.end <= mention.start and _acting(other, discourse) == 1.0
+        other.role == "subj" and other.end <= mention.start and agency(other) == 1.0
         for other in moment.mentions
     )
-
-
-def _acting(mention: Mention, discourse: Discourse) -> float:
-    """How surely it is somebody, by what it is called or by what it must and may do."""
-    sure = agency(mention)
-    if sure == 1.0 or mention.role != "subj" or mention.reply or mention.kind or mention.parts:
-        return sure
-    return 1.0 if _has_duty(discourse.moments[mention.turn].analysis, mention.end) else sure
-
-
-@lru_cache(maxsize=DUTIES_KEPT)
-def _has_duty(analysis: Analysis, end: int) -> bool:
-    """ "must the clinic send", "does the clinic have to send": only somebody has duties."""
-    if not 0 < end < len(analysis.words):
-        return False
-    clause = analysis.clauses[analysis.clause_of(end - 1)]
-    rest = analysis.words[end : clause.end]
-    said = [w.lower for w in rest[:2]]
-    bound = said == ["have", "to"] or any(
-        w.lower in {"must", "shall"} for w in (*analysis.words[clause.start : end], *rest[:1])
-    )
-    return bound and _said_of(rest, being=False) == "actor"

@@ -1,23 +1,20 @@
 """The mentions of a message: its noun phrases, as far as they are things."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
-from kds.router.discourse.center import is_topic
-from kds.router.discourse.mention import Mention
-from kds.router.discourse.purport import brings_up, mood_of
+from kds.router.discourse.mention import Mention, Mood
 from kds.router.english import English, words
+from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import forms, readings, singular
-from kds.router.language.names import is_name_like, is_person, is_person_like
-from kds.router.language.words import Analysis, Phrase
+from kds.router.language.words import Analysis, Clause, Phrase, Role, Word
 
 KEPT: Final = 512
 """Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
 
-_COMPLEMENTING: Final = frozenset("of on for to against about over between".split())
-"""Prepositions that say what a limit, a fee or a discount is of, and not where it is."""
 _NAMING: Final = frozenset("called named titled labelled".split())
 _REPLACING: Final = {
     "replace": ("with", "by"),
@@ -68,7 +65,7 @@ def _is_thing(mention: Mention) -> bool:
     """No clause, nothing across lines or half in quotes, and no word that nobody knows: "u"; nor
     a verb in the past: "configured" of "where is that configured".
     """
-    if mention.head in _EMPTY or _is_torn(mention.text) or _is_foreign(mention):
+    if mention.head in _EMPTY or _is_torn(mention.text):
         return False
     return _POINTING.isdisjoint(mention.modifiers) and _is_nominal(mention)
 
@@ -86,15 +83,6 @@ def _is_torn(text: str) -> bool:
     """A clause, or a piece of one: across lines, half in quotes or brackets, or too long."""
     halves = any(text.count(mark) % 2 for mark in _PAIRED) or text.count("(") != text.count(")")
     return halves or "\n" in text or len(text.split()) > LONGEST
-
-
-def _is_foreign(mention: Mention) -> bool:
-    """ "füge einen Knopf": more than two words that no lexicon has, and no article."""
-    if mention.determiner or mention.label:
-        return False
-    said = [*mention.modifiers, mention.head]
-    unknown = sum(word.isalpha() and not readings(word).known for word in said)
-    return unknown > FEW and unknown * 2 > len(said)
 
 
 def _is_split(analysis: Analysis, mention: Mention) -> bool:
@@ -122,9 +110,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     topic = is_topic(analysis, phrase)
     introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
     return Mention(
-        text=_asked_quality(analysis, phrase)
-        + text
-        + _complement(analysis, phrase, introduced) * topic,
+        text=text,
         determiner="the" if introduced else phrase.determiner,
         head=noun,
         head_text=head.text,
@@ -144,7 +130,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         canonical=canonical,
         name=_name(analysis, phrase),
         called=_is_called(analysis, phrase),
-        person=is_person(analysis, phrase, label),
+        person=label == "PERSON",
         people=is_of_people(noun, english),
         group=noun in english.people["groups"],
         beside_subject=any(
@@ -161,18 +147,6 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     )
 
 
-def _complement(analysis: Analysis, phrase: Phrase, introduced: bool) -> str:
-    """ " on liability" of "there is a cap on liability", " of a queue" of "the attic of a queue":
-    what tells it from others of its kind.
-    """
-    said = [word.lower for word in analysis.words[phrase.end : phrase.end + 2]]
-    of_one = phrase.determiner == "the" and said in (["of", "a"], ["of", "an"])
-    follower = next((p for p in analysis.phrases if p.start == phrase.end + 1), None)
-    if follower is None or follower.prep not in _COMPLEMENTING or not (introduced or of_one):
-        return ""
-    return f" {analysis.span(phrase.end, follower.end)}"
-
-
 def _text(analysis: Analysis, phrase: Phrase) -> str:
     """The phrase without its determiner, and without the capital of a sentence start."""
     text = analysis.span(phrase.core, phrase.end)
@@ -184,13 +158,6 @@ def _text(analysis: Analysis, phrase: Phrase) -> str:
     common = first.lower in usual["noun_first"] | usual["adjective_first"] or first.lower in forms()
     longer = phrase.end - phrase.core > 1
     return text[0].lower() + text[1:] if common or longer else text
-
-
-def _asked_quality(analysis: Analysis, phrase: Phrase) -> str:
-    """ "flaky " of "which tests are flaky?": later on they are the flaky tests."""
-    rest = [w for w in analysis.words[phrase.end : phrase.end + 3] if w.pos != "ADV"][:2]
-    asked = phrase.determiner in {"which", "what"} and [w.pos for w in rest] == ["AUX", "ADJ"]
-    return f"{rest[1].text} " if asked and rest[0].lemma == "be" else ""
 
 
 def _entity(analysis: Analysis, phrase: Phrase) -> tuple[str, str]:
@@ -266,3 +233,166 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
 def is_of_people(noun: str, english: English) -> bool:
     """True when a lower-case noun, or its singular, names people."""
     return singular(noun) in english.people["nouns"]
+
+
+_INDEFINITE: Final = frozenset({"a", "an", "another", "some"})
+_ASKING: Final = frozenset({"can", "could", "will", "would"})
+_ASKED: Final = frozenset({"you", "u", "we"})
+_INFORMING: Final = words("verbs", "informing") | words("verbs", "telling")
+
+
+def is_request(analysis: Analysis, clause: Clause) -> bool:
+    """ "Can you add a footer?": asked in form, a command by what it is for."""
+    if clause.mood != "question" or clause.verb is None:
+        return False
+    if analysis.words[clause.verb].lemma in _INFORMING:
+        return False
+    opening = [word.lower for word in analysis.words[clause.start : clause.verb]]
+    return any(modal in _ASKING and asked in _ASKED for modal, asked in pairwise(opening))
+
+
+def mood_of(analysis: Analysis, clause: Clause) -> Mood:
+    """The mood by what the clause is for."""
+    return "imperative" if is_request(analysis, clause) else clause.mood
+
+
+def brings_up(analysis: Analysis, phrase: Phrase) -> bool:
+    """ "A footer" of "add a footer", "we need a footer": new, and what comes next is about it."""
+    clause = analysis.clauses[phrase.clause]
+    if phrase.prep or clause.subordinate or phrase.role not in {"obj", "none", "subj"}:
+        return False
+    return phrase.determiner in _INDEFINITE and mood_of(analysis, clause) != "question"
+
+
+def judged(analysis: Analysis, i: int) -> bool:
+    """Whether the clause of the subject at word ``i`` finds fault: "it is too slow"."""
+    clause = analysis.clauses[analysis.clause_of(i)]
+    behind = analysis.words[i + 1 : clause.end]
+    return any(
+        word.lower == "enough" or (word.lower == "too" and _has_quality(behind[at + 1 : at + 2]))
+        for at, word in enumerate(behind)
+    ) or any(word.lower in cc.NEGATIONS for word in behind)
+
+
+def _has_quality(after: Sequence[Word]) -> bool:
+    return any(word.pos in {"ADJ", "ADV"} for word in after)
+
+
+RELATIONAL_NOUNS: Final = words("nouns", "relational")
+
+_NEW: Final = frozenset({"a", "an"})
+""" "a rollback of a service": what is brought up is the rollback."""
+
+_TELLING: Final = words("verbs", "telling")
+
+
+def is_topic(analysis: Analysis, phrase: Phrase) -> bool:
+    """The center that a question or "tell me about" sets (Grosz, Joshi and Weinstein 1995).
+
+    Of "the history of X" it is X, of "a breach of X" the breach; of "X's history" neither: X is
+    a topic already, or it is the history that is new.
+    """
+    if phrase.determiner in cc.DEMONSTRATIVES or _has_possessor(analysis.words, phrase):
+        return False
+    if phrase.prep == "of":
+        owned = next((p for p in analysis.phrases if p.end == phrase.start - 1), None)
+        if owned is None or not _is_owned(analysis.words, owned):
+            return False
+        relational = singular(analysis.words[owned.head].lower) in RELATIONAL_NOUNS
+        return relational or (owned.determiner not in _NEW and _is_center(analysis, owned))
+    return _is_center(analysis, phrase) and not _is_owned(analysis.words, phrase)
+
+
+def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
+    words = analysis.words
+    if singular(words[phrase.head].lower) in RELATIONAL_NOUNS:
+        return False
+    clause = analysis.clauses[phrase.clause]
+    verb = words[phrase.verb].lemma if phrase.verb is not None else ""
+    if phrase.prep == "about" and words[phrase.start - 1].lower == "about":
+        opening = words[clause.start].lower
+        return verb in _TELLING or opening in {"what", "how", "and", "about"}
+    if phrase.role == "obj" and verb in {"describe", "explain", "discuss", "define", "introduce"}:
+        return True
+    introduced = _introduced(analysis, phrase)
+    if introduced is not None:
+        return phrase is introduced
+    asked = clause.mood == "question" and not clause.subordinate
+    if not (asked or _is_asked_condition(analysis, phrase)) or phrase.determiner in cc.WH:
+        return False
+    rivals = [
+        p for p in analysis.phrases if p.clause == phrase.clause and p.determiner not in cc.WH
+    ]
+    if len(named := [p for p in rivals if not _is_counted(words, p)]) > 0:
+        rivals = named
+    if phrase not in rivals:
+        return False
+    order: tuple[Role, ...] = ("subj", "obj", "pobj")
+    best = next((role for role in order if any(p.role == role for p in rivals)), None)
+    return phrase.role == best and phrase == next(p for p in rivals if p.role == best)
+
+
+def _is_asked_condition(analysis: Analysis, phrase: Phrase) -> bool:
+    """ "What happens if the date falls on a Sunday?" asks about the date."""
+    clause = analysis.clauses[phrase.clause]
+    opening = [w.lower for w in analysis.words[: clause.start + 1] if w.pos != "PUNCT"]
+    while opening and opening[0] in {"and", "but", "so", "ok", "okay"}:
+        opening.pop(0)
+    asked = opening[:2] in (["what", "happens"], ["what", "if"])
+    return asked and len(opening) <= 3 and clause.subordinate
+
+
+def _introduced(analysis: Analysis, phrase: Phrase) -> Phrase | None:
+    """What "there is" brings up in the clause of ``phrase``, when the message asks about it.
+
+    "Is there a penalty for late delivery?", "There is a cap, isn't there?": the penalty, the cap.
+    """
+    words, clause = analysis.words, analysis.clauses[phrase.clause]
+    if clause.subordinate or all(c.mood != "question" for c in analysis.clauses):
+        return None
+    for i in range(clause.start, clause.end):
+        if words[i].lower != "there":
+            continue
+        beside = {w.lower for w in (*words[max(clause.start, i - 1) : i], *words[i + 1 : i + 2])}
+        if beside & cc.BE:
+            inside = (p for p in analysis.phrases if p.clause == phrase.clause and p.start > i)
+            return next((p for p in inside if not p.prep), None)
+    return None
+
+
+def _is_counted(words: Sequence[Word], phrase: Phrase) -> bool:
+    """ "how many pages do the cartridges last": asked for, and not asked about."""
+    return phrase.start > 0 and words[phrase.start - 1].lower == "how"
+
+
+def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
+    """ "the function of X", "X's function": what is asked about is X."""
+    numbered = any(w.pos in {"NUM", "PROPN"} for w in words[phrase.head : phrase.end])
+    new = phrase.determiner in _NEW and singular(words[phrase.head].lower) not in RELATIONAL_NOUNS
+    of_follows = phrase.end < len(words) and words[phrase.end].lower == "of"
+    of_follows = of_follows and not numbered and not new
+    return of_follows or _has_possessor(words, phrase)
+
+
+def _has_possessor(words: Sequence[Word], phrase: Phrase) -> bool:
+    return any(w.lower in {"'s", "'"} for w in words[phrase.start : phrase.head])
+
+
+def is_name_like(analysis: Analysis, phrase: Phrase, label: str) -> bool:
+    """A proper name by its capitals: perhaps a person, perhaps several (a band, a company)."""
+    word = analysis.words[phrase.head]
+    spelled = word.in_capitals
+    if word.kind or spelled or not word.text[:1].isupper():
+        return False
+    if label in {"PARTY", "ROLE"}:
+        return False
+    if word.i == 0 and phrase.end - phrase.start == 1:
+        return phrase.role == "subj" and phrase.number == "sg" and word.lower not in forms()
+    return word.pos == "PROPN"
+
+
+def is_person_like(analysis: Analysis, phrase: Phrase) -> bool:
+    """Two or three capitalised words, the last no common noun: "it" hardly ever means it."""
+    words = analysis.words[phrase.start : phrase.end]
+    capitals = all(w.text[:1].isupper() and w.text[1:].islower() for w in words)
+    return 2 <= len(words) <= 3 and capitals and not readings(words[-1].lower).noun

@@ -35,8 +35,6 @@ class Fragment:
     mention: Mention | None
     prep: str
     label: str
-    plural: bool = False
-    """Ends in "ones"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import Final
 from kds.router.discourse.mention import Mention, acts
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.inflection import gerund, third_person
-from kds.router.language.lexicon import singular
+from kds.router.language.word_forms import gerund, third_person
 from kds.router.language.words import Analysis, Word
 
 Span = tuple[int, int]
@@ -66,13 +65,6 @@ class Question:
         """ "How long does that take?", when nothing told what "that" is."""
         words = self.words[self.subject[0] : self.subject[1]]
         return len(words) == 1 and words[0].lower in cc.DEMONSTRATIVES
-
-    @property
-    def introduced(self) -> Mention | None:
-        """The penalty of "Is there a penalty?"; None when nothing is brought up like that."""
-        if not self.is_polar or self.subject_text.lower() != "there":
-            return None
-        return next((m for m in self.mentions if m.topic), None)
 
     @property
     def being(self) -> str:
@@ -156,7 +148,7 @@ class Question:
         said = self.span(self._bare_predicate())
         if said[:3] == "do " and self.span(self.wh).lower() == "what":
             said = f"do something {said[3:]}"  # "What must X do about Y?"
-        return said + self._fronted_object()
+        return said
 
     def _bare_predicate(self) -> Span:
         first, stop = self.predicate
@@ -168,23 +160,6 @@ class Question:
         ):
             first += 2
         return first, stop
-
-    def _fronted_object(self) -> str:
-        """ " notice" of "How much notice must X give?": what is given stands in front."""
-        words = self.words[self.wh[0] : self.wh[1]]
-        if not words or words[0].pos == "ADP" or self.copular:
-            return ""
-        first, stop = self._bare_predicate()
-        has_object = any(first < m.start < stop and m.role == "obj" for m in self.mentions)
-        lower = [w.lower for w in words[:2]]
-        timed = singular(words[-1].lower) in cc.TIME_NOUNS
-        if has_object or timed or self.subject[0] == self.subject[1]:
-            return ""
-        if lower[0] in {"what", "which", "whose"} and len(words) > 1:
-            return f" the {self.span((self.wh[0] + 1, self.wh[1]))}"
-        if lower in (["how", "much"], ["how", "many"]) and len(words) > 2:
-            return f" {self.span((self.wh[0] + 2, self.wh[1]))}"
-        return ""
 
     @property
     def verb(self) -> Word | None:

@@ -15,7 +15,7 @@ from kds.router.discourse.parallels import Fragment, Slot, entity_slots, likenes
 from kds.router.discourse.question import Question, Span
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.inflection import agreeing
+from kds.router.language.word_forms import agreeing
 from kds.router.language.words import Word
 
 SOMEBODY: Final = 1.5
@@ -38,12 +38,9 @@ ASKED_FOR: Final = 0.6
 INDEFINITE: Final = 0.5
 """A thing of a kind for another of a kind: "the fee for a card" + a token."""
 
-HEADLESS: Final = "HEADLESS"
-"""Label of a fragment without a noun ("a paid one", "the second")."""
 
 _MEASURING: Final = words("function_words", "limiting")
 _ANY: Final = frozenset({"a", "an"})
-_SPEAKERS: Final = frozenset("i you we he she they it".split())
 
 
 def asked_slot(
@@ -54,8 +51,6 @@ def asked_slot(
     ``before`` is the question before it: where the two differ is what is being varied. With
     ``oblique`` ("the same for X") what stands behind a preposition comes first.
     """
-    if _asks_for_such(question, fragment):
-        return None
     narrowed = " of " in fragment.text
     varied = difference(before, question) if before is not None and not fragment.prep else None
     pool = [
@@ -73,18 +68,6 @@ def asked_slot(
         ]
     best = max(pool, key=lambda slot: (slot.likeness, slot.start), default=None)
     return best if best is not None and best.likeness >= ENOUGH + NARROWED * narrowed else None
-
-
-def _asks_for_such(question: Question, fragment: Fragment) -> bool:
-    """ "What other factors ...?" + environmental factors: a kind of what was asked for."""
-    other = fragment.mention
-    asked = question.words[question.wh[0] : question.wh[1]]
-    if any(w.lower in {"else", "other", "another"} for w in asked):
-        return True
-    return other is not None and any(
-        m.head == other.head and m.determiner in cc.WH and m.start < question.wh[1]
-        for m in question.mentions
-    )
 
 
 def _overlap(slot: Slot, question: Question, span: Span) -> bool:
@@ -124,29 +107,6 @@ def _slots(question: Question, fragment: Fragment) -> Iterator[Slot]:
         end = words[_end(words, mention, other) - 1].end
         yield Slot(words[start].start, end, outer, score)
     yield from (s for s in entity_slots(question.analysis, fragment))
-    yield from _speaker(question, fragment)
-    yield from _doing(question, fragment)
-
-
-def _doing(question: Question, fragment: Fragment) -> Iterator[Slot]:
-    """ "Is skiing covered?" + snowboarding: what is done has no noun."""
-    (first, stop), words = question.subject, question.words
-    if first == stop or question.subject_mention is not None:
-        return
-    doing = words[first].tag == "VBG" or words[first].in_capitals
-    if doing and fragment.mention is not None and not fragment.prep:
-        yield Slot(words[first].start, words[stop - 1].end, words[first].start, SOMEBODY)
-
-
-def _speaker(question: Question, fragment: Fragment) -> Iterator[Slot]:
-    """ "How many days can I take?" + contractors: how many can they take."""
-    first, stop = question.subject
-    other = fragment.mention
-    if other is None or stop - first != 1 or fragment.prep not in {"", "for"} or not acts(other):
-        return
-    word = question.words[first]
-    if word.lower in _SPEAKERS:
-        yield Slot(word.start, word.end, word.start, SOMEBODY)
 
 
 _AT_A_TIME: Final = frozenset({"on", "at", "in", "during", ""})
@@ -226,52 +186,6 @@ def asked_again(question: Question, slot: Slot, fragment: Fragment) -> str:
     if aux is not None and slot.start == words[question.subject[0]].start and not governed:
         cut = _agree(cut, words[aux], words[first].start, fragment)
     return cut + (mark if mark in {"?", "."} else "")
-
-
-def asked_of_another(question: Question, fragment: Fragment) -> str:
-    """ "a paid one" after "with a free key": the question with "a paid key"; "" when unclear."""
-    words, mention = question.words, _varied_phrase(question, fragment)
-    if mention is None:
-        return ""
-    noun = question.analysis.span(_noun(words, mention), mention.end)
-    named = Fragment(f"{fragment.text} {noun}", mention, fragment.prep, "")
-    start, end = words[mention.start].start, words[mention.end - 1].end
-    outer = words[mention.start - bool(mention.prep and mention.start)].start
-    return asked_again(question, Slot(start, end, outer, 0.0), named)
-
-
-def _varied_phrase(question: Question, fragment: Fragment) -> Mention | None:
-    """What has something in front of its noun, at best the same number and an adjective."""
-    words, pool = question.words, _things(question, fragment.prep)
-    told = [m for m in pool if _noun(words, m) > _told(words, m)] or [
-        m for m in pool if fragment.plural and m.number == "pl" and not m.prep
-    ]
-
-    def alike(mention: Mention) -> tuple[bool, bool]:
-        several = mention.number == "pl"
-        return several == fragment.plural, words[_told(words, mention)].pos in {"ADJ", "NUM"}
-
-    return max(told, key=alike, default=None)
-
-
-def _things(question: Question, prep: str) -> list[Mention]:
-    """What is not asked for, at best behind the preposition."""
-    pool = [m for m in question.mentions if m.determiner not in cc.WH and not m.parts]
-    return [m for m in pool if prep and m.prep == prep] or pool
-
-
-def _told(words: tuple[Word, ...], mention: Mention) -> int:
-    """First word of a phrase behind its determiners."""
-    inside = range(mention.start, mention.end - 1)
-    return next((i for i in inside if words[i].pos != "DET"), mention.end - 1)
-
-
-def _noun(words: tuple[Word, ...], mention: Mention) -> int:
-    """First word of a phrase behind what tells it from others of its kind: "a *free* key"."""
-    told = _told(words, mention)
-    behind = range(told, mention.end - 1)
-    noun = next((i for i in behind if words[i].pos not in {"ADJ", "NUM"}), mention.end - 1)
-    return noun if noun > told else min(told + 1, mention.end - 1)
 
 
 def _with_article(words: tuple[Word, ...], slot: Slot, fragment: Fragment) -> Slot:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.router.discourse.center import RELATIONAL_NOUNS
 from kds.router.discourse.fitness import Slot, dealt_with, fitness
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
 from kds.router.discourse.mention import Mention, Mood, is_somebody, is_time
+from kds.router.discourse.mentions import RELATIONAL_NOUNS
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Number, Role
@@ -78,7 +78,6 @@ _NONSPECIFIC: Final = frozenset({"any", "no", "every", "each"})
 _DISMISSING: Final = words("verbs", "dismissing")
 _INFORMING: Final = words("verbs", "informing")
 _VAGUE: Final = words("nouns", "vague")
-_GIVEN: Final = words("nouns", "given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +215,9 @@ def _wording(mention: Mention) -> float:
         weight *= RELATIONAL
     if (mention.head in _VAGUE and not mention.modifiers) or is_time(mention):
         weight *= VAGUE
-    if mention.label in _VALUE_LABELS or _is_light(mention):
+    if mention.label in _VALUE_LABELS:
         weight *= VALUE
     return weight
-
-
-def _is_light(mention: Mention) -> bool:
-    """The noun that carries the meaning of its verb: "give it a try", "have a look"."""
-    return mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
 
 
 def _place(mention: Mention) -> float:

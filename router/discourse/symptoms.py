@@ -26,11 +26,7 @@ _FLIP_REACH: Final = 3
 """A negation belongs to a quality this many words behind it: "does not look right"."""
 
 _FAILING: Final = words("symptoms", "failing")
-_FAILING_WITH: Final = words("symptoms", "failing_with")
-_DURATIONS: Final = words("symptoms", "durations")
-_BELONGING: Final = words("symptoms", "belonging")
 _HANDLING: Final = words("symptoms", "handling")
-_COMPOUNDING: Final = words("symptoms", "compounding")
 _BAD: Final = words("symptoms", "bad")
 _UNFIT: Final = words("symptoms", "unfit")
 _TROUBLE: Final = words("symptoms", "trouble")
@@ -42,7 +38,6 @@ _BEING: Final = words("symptoms", "being")
 _ASKING: Final = words("symptoms", "asking")
 _SERVING: Final = words("symptoms", "serving")
 _MEETING: Final = words("symptoms", "meeting")
-_THINKING: Final = words("symptoms", "thinking")
 _CIRCUMSTANCES: Final = words("symptoms", "circumstances")
 _OPENERS: Final = cc.INTERJECTIONS | words("symptoms", "openers")
 
@@ -62,7 +57,6 @@ _RELATIVE: Final = frozenset({"that", "which", "who", "to"})
 _SINGLE: Final = frozenset({"it", "this", "nothing", "something", "everything"})
 _GOING_ON: Final = frozenset({"keeps", "kept", "stops", "stopped"})
 _PARTICLES: Final = frozenset({"up", "off", "out", "down", "away"})
-_PLACING: Final = frozenset({"on", "in", "at", "during"})
 _CONTRAST: Final = frozenset({"but", "yet"})
 _NOMINAL: Final = frozenset({"NOUN", "PROPN", "PRON"})
 
@@ -136,7 +130,7 @@ def _commands(part: Part) -> bool:
     first, after = part[0], part[1] if len(part) > 1 else None
     if first.lower in {"do", "let"}:
         return True
-    if not _leads(part) or _is_named_broken(part) or _is_compound(part):
+    if not _leads(part) or _is_named_broken(part):
         return False
     known = readings(first.lower)
     if not (known.noun or known.adjective) or _predicate(part) is None:
@@ -156,56 +150,12 @@ def _asks(part: Part) -> bool:
 
 def _leads(part: Part) -> bool:
     """Whether the tagger takes the first word for a command, as it does many a noun."""
-    return part[0].pos == "VERB" and part[0].tag in {"VB", ""} and not _is_compound(part)
-
-
-def _is_compound(part: Part) -> bool:
-    """ "Merge conflict markers ended up on prod", "blank screen after login": nouns, and a fault.
-
-    "Search results by date" tells of none: there the first word may be the command it looks like.
-    """
-    leading = part[0].lower in _COMPOUNDING
-    if len(part) < 3 or not (leading or readings(part[0].lower).noun):
-        return False
-    if part[1].pos not in {"NOUN", "NUM", "PROPN"} and not _is_third_person(part[1]):
-        return False
-    if any(_fails(part, at) for at in range(1, len(part))):
-        return True
-    if not leading:
-        return False
-    blamed = part[0].lower in _UNFIT or _fails_with(part, 0)
-    return any(
-        _is_located(part, at) and (blamed or any(map(_is_fault, part[1:at]))) for at in (2, 3, 4)
-    )
-
-
-def _is_located(part: Part, at: int) -> bool:
-    return at < len(part) and part[at].lower in _PLACING | _CIRCUMSTANCES
-
-
-def _fails(part: Part, at: int) -> bool:
-    """Whether a word behind a noun says that the thing fails: "chokes", "end up", "expired"."""
-    word, before = part[at], part[at - 1]
-    if before.pos not in _NOMINAL and before.lower not in _LIMITING | {"already", "never"}:
-        return False
-    if before.lower in {"already", "never"}:
-        return word.lower in {"in", "taken", "used"} or _may_be_verb(word)
-    if before.lower in _LIMITING:
-        return _is_third_person(word)
-    agrees = _is_third_person(word) or (before.lower.endswith("s") and _may_be_verb(word))
-    return _fails_with(part, at) or (agrees and bool(_forms(word) & _FAILING))
-
-
-def _fails_with(part: Part, at: int) -> bool:
-    """Whether a verb and the word behind it name a fault together: "times out", "ended up"."""
-    if at + 1 >= len(part):
-        return False
-    return any(f"{form}-{part[at + 1].lower}" in _FAILING_WITH for form in _forms(part[at]))
+    return part[0].pos == "VERB" and part[0].tag in {"VB", ""}
 
 
 def _reports(part: Part, *, plain: bool) -> bool:
     if part[0].lower in _CIRCUMSTANCES:
-        return _reports_then(part)
+        return False
     if part[0].lower in _FINITE and len(part) > 2 and part[1].lower in _NOT:  # "won't start"
         return _balance(part, 0) < 0
     at = _predicate(part)
@@ -217,23 +167,8 @@ def _reports(part: Part, *, plain: bool) -> bool:
     if subject[0].pos == "ADP" and part[at].lower not in _FINITE:
         return False
     if {subject[0].lower, subject[-1].lower} & _SPEAKERS:
-        return _meets(part, at)
-    return _states_fault(part, at, plain=plain)
-
-
-def _reports_then(part: Part) -> bool:
-    """ "When I scroll the header disappears": what stands behind the first predicate."""
-    first = _predicate(part[1:])
-    if first is None:
         return False
-    rest = part[first + 2 :]
-    subject = (i for i, word in enumerate(rest) if i and word.pos in {"DET", "PRON"})
-    start = next((i for i in (next(subject, len(rest)), 0, 1) if _says(rest[i:])), None)
-    return start is not None and _reports(rest[start:], plain=False)
-
-
-def _says(part: Part) -> bool:
-    return bool(part) and _predicate(part) is not None
+    return _states_fault(part, at, plain=plain)
 
 
 def _states_fault(part: Part, at: int, *, plain: bool) -> bool:
@@ -241,13 +176,7 @@ def _states_fault(part: Part, at: int, *, plain: bool) -> bool:
     balance = _balance(part, at)
     if balance or not plain:
         return balance < 0
-    return _is_amiss(part) or _takes_long(part, at) or _does_unasked(part, at)
-
-
-def _takes_long(part: Part, at: int) -> bool:
-    """ "The query takes 40 seconds", "startup took ages"."""
-    behind = {word.lower for word in part[at + 1 :]}
-    return "take" in _forms(part[at]) and not behind.isdisjoint(_DURATIONS)
+    return _is_amiss(part) or _does_unasked(part, at)
 
 
 def _does_unasked(part: Part, at: int) -> bool:
@@ -258,52 +187,13 @@ def _does_unasked(part: Part, at: int) -> bool:
     if part[at].tag in {"VBD", "VBN"} or part[at - 1].lower == "too":
         return False
     neutral = _BEING if said & _OWN else _BEING | _SERVING
-    if _forms(part[at]) & neutral or _belongs(part, at):
-        return False
-    return _does(part, at) or (part[at].pos == "NOUN" and _names_fault(part))
-
-
-def _belongs(part: Part, at: int) -> bool:
-    """ "Goes into the header", "gets a label"; not "goes to 100 %", "stays on"."""
-    if "get" in _forms(part[at]) and part[at + 1 :] and part[at + 1].pos == "DET":
-        return True
-    if not _forms(part[at]) & _BELONGING or at + 2 >= len(part):
-        return False
-    return part[at + 1].pos == "ADP" and part[at + 2].pos in {"DET", "NOUN", "PROPN"}
+    return not _forms(part[at]) & neutral
 
 
 def _is_amiss(part: Part) -> bool:
     said = [word.lower for word in part]
     line = " ".join(said)
     return not _AMISS.isdisjoint(said) or "every time" in line or "over and over" in line
-
-
-def _does(part: Part, at: int) -> bool:
-    """Whether the predicate is a verb for certain: "tests" of "snapshot tests too" is not."""
-    word, after = part[at], part[at + 1] if at + 1 < len(part) else None
-    if not _is_third_person(word) and word.pos != "VERB":
-        return False
-    if part[0].pos in {"DET", "PRON"} or not readings(word.lower).noun:
-        return True
-    if after is None or after.lower == "that":
-        return False
-    if word.tag in {"VBZ", "VB"} and after.pos == "ADP" and after.lower != "for":
-        return True
-    return after.pos in {"DET", "PRON", "NUM", "VERB"} or after.lower.endswith("ing")
-
-
-def _meets(part: Part, at: int) -> bool:
-    """ "I get logged out", "we can't log in": a fault that the speaker meets with."""
-    verb, behind = _forms(part[at]), {form for word in part[at:] for form in _forms(word)}
-    if behind & _THINKING:
-        return False
-    at_fault = _balance(part, at) < 0
-    if at_fault and (part[at].lower in {"ca", "can", "cannot"} or verb & _MEETING):
-        return True
-    if at_fault and part[at].lower in cc.BE | cc.DO:
-        return not behind.isdisjoint(_MEETING - {"have"})
-    undergone = any(word.tag in {"VBN", "VBG"} for word in part[at + 1 :])
-    return not verb.isdisjoint({"get", "keep"}) and (undergone or _is_amiss(part))
 
 
 def _names_fault(part: Part) -> bool:
@@ -314,16 +204,12 @@ def _names_fault(part: Part) -> bool:
     when = part[len(head)].lower if len(head) < len(part) else ""
     if when == "if":
         return False
-    if _is_compound(part):
-        return True
     if _is_named_broken(head) and part[0].pos in {"NOUN", "PROPN", "VERB"}:
         return True
     if part[0].lower == "still":
-        return _is_still(head)
-    if _is_dropped(head):
         return True
     if any(word.lower in _DENYING for word in head):
-        return _is_denied(head)
+        return False
     return _is_trouble(head, when)
 
 
@@ -343,53 +229,15 @@ def _is_named_broken(part: Part) -> bool:
     return after.lower in _CIRCUMSTANCES - {"if"}
 
 
-def _is_still(head: Part) -> bool:
-    if len(head) < 2 or _balance(head, 0) > 0:
-        return False
-    if any(_forms(word) & _THINKING for word in head):
-        return False
-    faulty = _BAD | _UNFIT | _DENYING | (_AMISS - {"still"})
-    return any(w.lower in faulty or _is_third_person(w) or w.tag == "VBG" for w in head[1:])
-
-
-def _is_dropped(head: Part) -> bool:
-    """ "crashes right away", "keeps logging me out"."""
-    first = head[0]
-    if not _is_third_person(first) or first.pos not in {"NOUN", "VERB"}:
-        return False
-    going_on = first.lower in _GOING_ON and _is_gerund_at(head, 1)
-    return going_on or (not _forms(first).isdisjoint(_FAILING) and _balance(head, -1) < 0)
-
-
-def _is_denied(head: Part) -> bool:
-    """ "not loading", "the spinner never goes away"; "no tables, please" is none."""
-    if head[0].lower == "not":
-        return len(head) > 1 and head[1].pos == "VERB" and head[1].tag in {"VBG", "VBN"}
-    within = {word.lower for word in head[1:-1]}
-    if within & _RELATIVE or not within & {"never", "nothing", "n't", "nt"}:
-        return False
-    return _balance(head, -1) <= 0
-
-
 def _is_trouble(head: Part, when: str) -> bool:
     """ "white flash every time I scroll", "wrong icon in the tab", "images blurry"."""
     noun = list(takewhile(lambda word: word.pos != "ADP", head))
     if not noun:
         return False
-    if len(noun) > 1 and _ends_badly(noun, when):
-        return True
     if len(head) > 2 and _is_status(head[-1]):
         return True
     located = len(noun) < len(head) and head[len(noun)].lower not in {"for", "to", "of"}
     return bool(when or located) and _is_faulty(noun, _balance(head, -1))
-
-
-def _ends_badly(noun: Part, when: str) -> bool:
-    """ "Images blurry", "silently fail"."""
-    last = noun[-1].lower
-    if not when and noun[-2].pos in {"NOUN", "PROPN"} and last in _BAD:
-        return True
-    return noun[0].lower.endswith("s") and last in _FAILING
 
 
 def _is_faulty(noun: Part, balance: int) -> bool:
@@ -491,7 +339,7 @@ def _balance(part: Part, start: int) -> int:
         if reach := _denies(part, at):
             flip, denied = reach, True
             continue
-        if value := -1 if _fails_with(part, at) else _quality(word, at, start, ended=ended):
+        if value := _quality(word, at, start, ended=ended):
             if flip > 0:
                 value, denied = -value, False
             elif value < 0 and ended and word.lower != "gone":

@@ -45,7 +45,7 @@ def _spans(words: Sequence[Word]) -> Iterator[tuple[int, int, int]]:
         end = _span_end(words, i)
         heads = [j for j in range(i, end) if words[j].pos in _HEADS]
         if heads:
-            yield i, _head(words, heads), heads[-1] + 1 if _trailing(words, heads[-1], end) else end
+            yield i, _head(words, heads), end
         i = max(end, i + 1)
 
 
@@ -80,11 +80,6 @@ def _starts_new(words: Sequence[Word], i: int, start: int) -> bool:
     if word.kind in _NAME_KINDS and before.kind in _NAME_KINDS:
         return True
     return before.pos == "NUM" and before.kind == "number" and word.pos == "NUM"
-
-
-def _trailing(words: Sequence[Word], last: int, end: int) -> bool:
-    """Words behind the last noun stay only when they number it ("version 5")."""
-    return not all(words[j].pos == "NUM" for j in range(last + 1, end))
 
 
 def _head(words: Sequence[Word], heads: list[int]) -> int:

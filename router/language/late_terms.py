@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.router.english import load_english
-from kds.router.language.inflection import with_s
 from kds.router.language.lexicon import is_plural
+from kds.router.language.word_forms import with_s
 
 if TYPE_CHECKING:
     from spacy.language import Language as SpacyLanguage

@@ -13,8 +13,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from kds.router.english import English, words
-from kds.router.language.inflection import with_s
-from kds.router.language.word_forms import lemmas
+from kds.router.language.word_forms import lemmas, with_s
 
 _DOUBLING: Final = words("jargon", "doubling")
 

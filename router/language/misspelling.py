@@ -14,7 +14,7 @@ from string import ascii_lowercase
 from typing import Final, NamedTuple
 
 from kds.brain.turn import Edit, Reference
-from kds.router.english import table, words
+from kds.router.english import table
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
 
@@ -30,11 +30,6 @@ SURE_LETTERS: Final = 5
 SHORT: Final = 4
 """A shorter word has neighbours by chance: "lab" and "sms" are slips of a function word or none."""
 
-_OPENER: Final = re.compile(
-    r"^(?:(?:and|so|but|ok|okay|also|then|hi|hello)\b[\s,]*)*(?P<word>[a-z]{3,6})(?=\s+[a-z])", re.I
-)
-_OPENERS: Final = words("function_words", "question_openers")
-_HOW: Final = words("qualities", "behind_how")
 _PLAIN: Final = re.compile(r"(?<![\w./@'’:`<-])(?:^[A-Z])?[a-z]{3,}(?![\w/@'’:`<>=(-]|\.\w)")
 _TABLES: Final = (
     "closed_class function_words auxiliaries qualities verbs nouns people particles jargon"
@@ -60,8 +55,6 @@ class Reading:
 
     text: str
     slips: tuple[Slip, ...] = ()
-    opener: Edit | None = None
-    """A question word that was mended, which is written out beside any other edit."""
 
     def original(self, at: int) -> int:
         """The place in the original of a place in the mended text."""
@@ -75,13 +68,8 @@ class Reading:
         return at - grown
 
     def edits(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-        """Edits of the mended text as edits of the original; the opener is mended as well."""
-        moved = tuple(Edit(self.original(e.start), self.original(e.end), e.text) for e in edits)
-        opener = self.opener
-        if opener is None or not moved:
-            return moved
-        covered = any(e.start <= opener.start and e.end >= opener.end for e in moved)
-        return moved if covered else (opener, *moved)
+        """Edits of the mended text as edits of the original."""
+        return tuple(Edit(self.original(e.start), self.original(e.end), e.text) for e in edits)
 
     def references(self, message: str, found: Sequence[Reference]) -> tuple[Reference, ...]:
         """References of the mended text as references of the original."""
@@ -93,7 +81,7 @@ class Reading:
 
     def with_slip(self, slip: Slip, message: str) -> "Reading":
         """The reading in which one more word of the message is a slip."""
-        return _read(message, [*self.slips, slip], self.opener)
+        return _read(message, [*self.slips, slip])
 
 
 def spelt(message: str, said: Collection[str] = ()) -> Reading:
@@ -104,13 +92,12 @@ def spelt(message: str, said: Collection[str] = ()) -> Reading:
     >>> spelt("waht about Windows?").text, spelt("make it nullbale").text
     ('what about Windows?', 'make it nullable')
     """
-    opener = _opener(message)
-    slips = [opener] if opener else []
+    slips = []
     for word, start, end in _unknown(message, said):
         near = meant(word, said) if _first(word) or _are_names(word, said) else ()
-        if is_sure(word, near) and (opener is None or start != opener.start):
+        if is_sure(word, near):
             slips.append(Slip(start, end, _as(message[start:end], near[0])))
-    return _read(message, slips, Edit(*opener) if opener else None)
+    return _read(message, slips)
 
 
 def doubts(message: str, said: Collection[str] = ()) -> tuple[Slip, ...] | None:
@@ -134,11 +121,11 @@ def as_typed(text: str, slip: Slip, message: str) -> str:
     return re.sub(rf"\b{slip.meant}\b", message[slip.start : slip.end], text, flags=re.I)
 
 
-def _read(message: str, slips: Sequence[Slip], opener: Edit | None) -> Reading:
+def _read(message: str, slips: Sequence[Slip]) -> Reading:
     text = message
     for start, end, word in sorted(slips, reverse=True):
         text = text[:start] + word + text[end:]
-    return Reading(text, tuple(sorted(slips)), opener)
+    return Reading(text, tuple(sorted(slips)))
 
 
 def _as(written: str, meant: str) -> str:
@@ -172,8 +159,8 @@ def _is_contracted(word: str) -> bool:
 def meant(word: str, said: Collection[str] = ()) -> tuple[str, ...]:
     """The words of which ``word`` may be a slip; none for one that is known, or far from all.
 
-    >>> meant("nullbale"), meant("webscokets", {"websockets"}), meant("axios"), meant("kafka")
-    (('nullable',), ('websockets',), ('axis', 'axioms', 'axiom'), ())
+    >>> meant("nullbale"), meant("axios"), meant("kafka")
+    (('nullable',), ('axis', 'axioms', 'axiom'), ())
     """
     if word in said or is_known(word):
         return ()
@@ -247,27 +234,6 @@ def _listed() -> frozenset[str]:
     """The words of the packaged tables of English."""
     lists = (one for name in _TABLES.split() for one in table(name).values())
     return frozenset().union(*lists)
-
-
-def _opener(message: str) -> Slip | None:
-    """The question word that a message opens with, where it is misspelt."""
-    match = _OPENER.match(message)
-    if match is None:
-        return None
-    follows = message[match.end() :].split(maxsplit=1)[0].lower()
-    word = _opening_word(match["word"].lower(), follows)
-    return Slip(*match.span("word"), _as(match["word"], word)) if word else None
-
-
-def _opening_word(word: str, follows: str) -> str:
-    if word in _OPENERS or word.rstrip("s") in _OPENERS or readings(word).known:
-        return ""
-    near = [opener for opener in _OPENERS if one_slip(word, opener)]
-    if len(near) > 1 and "how" in near and follows in _HOW:
-        return "how"
-    swapped = [opener for opener in near if sorted(opener) == sorted(word)]
-    best = swapped or near
-    return best[0] if len(best) == 1 else ""
 
 
 def one_slip(word: str, meant: str) -> bool:

@@ -7,8 +7,6 @@ names of files and what stands in quotes say nothing: "rename `Einstellungen`" i
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 from kds.router.english import table
@@ -36,8 +34,6 @@ SYLLABLE: Final = 4
 _QUOTED: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
 _CODE: Final = re.compile(r"[\\/@#_(={}<>\d]|\w\.\w")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_PARTS: Final = re.compile(r"['’]")
-_RUN: Final = re.compile(r"[!-~]+|[^\x00-\x7f]+")
 _ENGLISH: Final = frozenset[str]().union(*table("closed_class").values())
 _OTHERS: Final = tuple(table("other_languages").values())
 _SYLLABIC: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
@@ -53,67 +49,33 @@ def is_foreign(message: str, *, doubted: bool = False) -> bool:
     >>> is_foreign("danke"), is_foreign("danke", doubted=True)
     (False, True)
     """
-    prose = _QUOTED.sub(" ", message[:READ_CHARS])
-    if not prose.isascii() and _other_script(prose):
+    tokens = _QUOTED.sub(" ", message[:READ_CHARS]).split()
+    plain = [token for token in tokens if not _CODE.search(token.strip(".,:;!?()"))]
+    weights = [_weight(sign) for token in plain for sign in token if sign.isalpha()]
+    if sum(weights) > max(weights.count(0), 1):
         return True
     words = [
-        part
-        for token in prose.split()
-        if not _CODE.search(token.strip(".,:;!?()"))
-        for word in _WORD.findall(token.lower())
-        for part in _parts(word)
+        part for token in plain for word in _WORD.findall(token.lower()) for part in _parts(word)
     ]
-    tells = _tells_at_all if doubted else _tells
-    return any(tells(words, language) for language in _OTHERS)
+    return any(_tells(words, language, doubted=doubted) for language in _OTHERS)
 
 
 def _parts(word: str) -> list[str]:
     """A contraction of English as it is, one of another language in its parts: "l'erreur"."""
     plain = word.replace("’", "'")
-    return [plain] if plain.partition("'")[0] in _ENGLISH else _PARTS.split(plain)
+    return [plain] if plain.partition("'")[0] in _ENGLISH else plain.split("'")
 
 
-def _tells(words: list[str], language: frozenset[str]) -> bool:
-    own = _own(words, language)
-    return len(own) >= SURE and len(own) > _english(words, language) and _longest(own) >= WORD
-
-
-def _tells_at_all(words: list[str], language: frozenset[str]) -> bool:
-    if _tells(words, language):
+def _tells(words: list[str], language: frozenset[str], *, doubted: bool) -> bool:
+    own = {*words} & (language - _ENGLISH)
+    english = sum(word in _ENGLISH and word not in language for word in words)
+    longest = max(map(len, own), default=0)
+    if len(own) >= SURE and len(own) > english and longest >= WORD:
         return True
-    if _english(words, language) or _longest(_own(words, language)) < TELLING:
-        return False
-    return len(words) <= SHORT or not "".join(words).isascii()
+    brief = len(words) <= SHORT or not "".join(words).isascii()
+    return doubted and not english and longest >= TELLING and brief
 
 
-def _own(words: list[str], language: frozenset[str]) -> set[str]:
-    return {*words} & (language - _ENGLISH)
-
-
-def _english(words: list[str], language: frozenset[str]) -> int:
-    return sum(word in _ENGLISH and word not in language for word in words)
-
-
-def _longest(words: set[str]) -> int:
-    return max(map(len, words), default=0)
-
-
-def _other_script(text: str) -> bool:
-    """Whether most of what is written is in letters that are not Latin."""
-    runs = (run for run in _RUN.findall(text) if not (run.isascii() and _CODE.search(run)))
-    latin = others = 0
-    for letter in _letters(runs):
-        weight = _weight(letter)
-        others += weight
-        latin += not weight
-    return others > max(latin, 1)
-
-
-def _letters(runs: Iterable[str]) -> Iterable[str]:
-    return (letter for run in runs for letter in run if letter.isalpha())
-
-
-@lru_cache(maxsize=4096)
 def _weight(letter: str) -> int:
     """How many Latin letters one of another script counts for; 0 for a Latin letter."""
     name = "LATIN" if letter.isascii() else unicodedata.name(letter, "LATIN")

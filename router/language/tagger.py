@@ -11,17 +11,20 @@ from typing import Final
 
 from kds.router.english import English, table
 from kds.router.language import closed_class as cc
-from kds.router.language.clause_opening import (
+from kds.router.language.function_words import AMBIGUOUS, closed_pos
+from kds.router.language.open_class import (
+    after_be,
+    after_object,
     at_clause_start,
+    bare,
     force_inverted_verbs,
+    in_phrase,
+    is_name,
     opens_clause,
     skip_adverbs,
     subject_before,
     verb_expected,
 )
-from kds.router.language.function_verbs import AMBIGUOUS
-from kds.router.language.function_words import closed_pos
-from kds.router.language.phrase_word import after_be, after_object, bare, in_phrase, is_name
 from kds.router.language.tokens import Draft, Sentence, draft
 
 _ENDS: Final = frozenset(".!?;")

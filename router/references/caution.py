@@ -1,22 +1,25 @@
-"""When an antecedent that fits is not taken all the same: a wrong rewrite is worse than none.
+"""When a reference is left as typed: vetoes against an antecedent, and what then stays open.
 
-Salience says what comes to mind; it does not see that the message before was out for a deed, put a
-value right, or brought up something newer. There the word is left as it was typed.
+A wrong rewrite is worse than none. Salience says what comes to mind; it does not see that the
+message before put a value right, or brought up something newer. What is left unresolved is named:
+a language model may be asked then, and only then (`rewriting`).
 """
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from kds.brain.turn import Edit
 from kds.router.discourse.history import Moment
-from kds.router.discourse.mention import Mention, acts, is_somebody, is_time
-from kds.router.discourse.purport import is_of_deed, judged, puts_right
+from kds.router.discourse.mention import Mention, is_somebody, is_time
+from kds.router.discourse.mentions import judged
 from kds.router.english import table, words
+from kds.router.language import closed_class as cc
+from kds.router.language.analysis import ANALYSED_CHARS
 from kds.router.language.lexicon import readings
-from kds.router.references.rule import AntecedentNeed
-from kds.router.references.scene import Choice, Scene
-
-ALIKE: Final = 4
-"""Letters with which two names begin that are names of one thing."""
+from kds.router.references.enumerations import stands_for_one_of_two
+from kds.router.references.rule import AntecedentNeed, Rule
+from kds.router.references.scene import Choice, Found, Scene, covered
 
 _PLAIN: Final = re.compile(r"\b(?:it|they|them|that|this|these|those|one|ones|there)\b", re.I)
 _DUMMY: Final = re.compile(
@@ -27,9 +30,11 @@ _DUMMY: Final = re.compile(
 )
 _SINGULAR: Final = frozenset({"it", "its", "this", "that"})
 _HAPPENING: Final = frozenset({"happen", "occur"})
-_MAKING: Final = words("verbs", "creating") | {"use"}
-_USUAL_NOUNS: Final = table("preferences")["noun_first"]
 _BY_PRODUCTS: Final = words("nouns", "by_products")
+_USUAL_NOUNS: Final = table("preferences")["noun_first"]
+_PUTTING_RIGHT: Final = re.compile(
+    r"\b(?:i|we) mean(?:t)?\b|^\W*(?:no|nope|nah|not)\b.*\b(?:not|instead|rather|but)\b", re.I
+)
 _CREATING: Final = words("verbs", "creating") | {"make"}
 
 
@@ -42,8 +47,6 @@ def reservation(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:
         return "another word is written onto it"
     if against := _of_number(scene, i, choice, plural=plural and mood != "question"):
         return against
-    if _does_something(scene, i) and not acts(choice.mention):
-        return "a thing does nothing"
     moment = _last_of_substance(scene)
     if moment is None or scene.words[i].lower not in _SINGULAR:
         return ""
@@ -51,7 +54,7 @@ def reservation(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:
         return "an event is not a thing"
     if mood == "question" and i and scene.words[i - 1].lower == "do":
         return "an action is not a thing"
-    if puts_right(moment.analysis) and not _replaces(scene, moment):
+    if _PUTTING_RIGHT.search(moment.analysis.text) and not choice.mention.is_name:
         return "the message before puts a value right"
     return "" if mood == "question" else _of_substance(scene, i, choice, moment)
 
@@ -62,11 +65,6 @@ def borrows_pronoun(text: str, message: str) -> bool:
     """
     said = {word.lower() for word in _PLAIN.findall(message)}
     return any(word not in said for word in map(str.lower, _PLAIN.findall(_DUMMY.sub("", text))))
-
-
-def _does_something(scene: Scene, i: int) -> bool:
-    """ "they do it", "it does that": said of somebody."""
-    return scene.lower(i + 1) in {"do", "does"} and scene.lower(i + 2) in _SINGULAR
 
 
 def _is_glued(scene: Scene, i: int) -> bool:
@@ -88,8 +86,10 @@ def _of_substance(scene: Scene, i: int, choice: Choice, moment: Moment) -> str:
         return f"'{choice.mention.text}' is hardly a thing"
     if _is_by_product(scene, i, choice.mention):
         return f"'{choice.mention.text}' was made for something else"
-    if _is_deed(scene, i, choice, moment):
-        return "what is to be done may be meant"
+    alone = i not in scene.analysis.phrase_at  # not "its error messages"
+    judging = alone and scene.role_at(i) in {"subj", "none"} and judged(scene.analysis, i)
+    if judging and not _is_established(scene, choice.mention):
+        return "what was done may be meant"
     if scene.is_destructive and _has_rival(scene, i, choice.mention, moment):
         return "of two things one would be destroyed"
     return "something newer may be meant" if _is_passed(scene, i, choice) else ""
@@ -116,30 +116,6 @@ def _has_rival(scene: Scene, i: int, mention: Mention, moment: Moment) -> bool:
     return bool(others)
 
 
-def _is_hardly_a_thing(mention: Mention) -> bool:
-    """ "drop" of "drag and drop", "long" of "too long": one word, as often a verb or an adjective,
-    that is usually no noun, where nothing is made.
-    """
-    plain = mention.determiner == "" and not mention.modifiers and mention.head_text.islower()
-    if not plain or mention.kind or mention.label or mention.number == "pl":
-        return False
-    word = readings(mention.head)
-    other = bool(word.adjective) or word.verb == mention.head
-    return other and mention.verb not in _MAKING and mention.head not in _USUAL_NOUNS
-
-
-def _replaces(scene: Scene, moment: Moment) -> bool:
-    """A name in the place of one of the message before it is what the thing is called."""
-    before = [m for earlier in scene.discourse.moments for m in earlier.mentions if m.is_name]
-    names = [m for m in moment.mentions if m.is_name]
-    return any(m.turn == name.turn - 1 and _are_alike(m, name) for name in names for m in before)
-
-
-def _are_alike(one: Mention, other: Mention) -> bool:
-    """ "AccountService" and "AccountManager"."""
-    return one.head[:ALIKE] == other.head[:ALIKE]
-
-
 def _is_one(mention: Mention) -> bool:
     """A plain noun in the singular: no name, which may be one of several, and no group; nor, in a
     question, somebody ("Does a contractor get paid leave?").
@@ -154,24 +130,24 @@ def _last_of_substance(scene: Scene) -> Moment | None:
     return next((m for m in reversed(scene.discourse.moments) if m.mentions), None)
 
 
-def _is_deed(scene: Scene, i: int, choice: Choice, moment: Moment) -> bool:
-    """ "The player should be able to jump": "it's too high"; "Deploy the site": "it's too slow"."""
-    alone = i not in scene.analysis.phrase_at  # not "its error messages"
-    judging = alone and scene.role_at(i) in {"subj", "none"} and judged(scene.analysis, i)
-    if is_of_deed(moment.analysis):
-        ordered = scene.analysis.clauses[scene.analysis.clause_of(i)].mood == "imperative"
-        named = any(m.same_thing(choice.mention) for m in moment.mentions)
-        return not (ordered and named and _is_established(scene, choice.mention))
-    done = choice.mention.mood == "imperative" and choice.mention.verb not in _CREATING
-    return judging and done and not _is_established(scene, choice.mention)
-
-
 def _is_established(scene: Scene, mention: Mention) -> bool:
     """Brought up as a thing before, by "add a map"; asked about, or said to be something."""
     return any(
         known.same_thing(mention) and (known.brought_up or known.topic or known.verb in _CREATING)
         for known in scene.discourse.mentions()
     )
+
+
+def _is_hardly_a_thing(mention: Mention) -> bool:
+    """ "drop" of "drag and drop", "long" of "too long": one word, as often a verb or an adjective,
+    that is usually no noun, where nothing is made.
+    """
+    plain = mention.determiner == "" and not mention.modifiers and mention.head_text.islower()
+    if not plain or mention.kind or mention.label or mention.number == "pl":
+        return False
+    word = readings(mention.head)
+    other = bool(word.adjective) or word.verb == mention.head
+    return other and mention.verb not in {*_CREATING, "use"} and mention.head not in _USUAL_NOUNS
 
 
 def _is_passed(scene: Scene, i: int, choice: Choice) -> bool:
@@ -187,3 +163,107 @@ def _is_passed(scene: Scene, i: int, choice: Choice) -> bool:
 def _competes(mention: Mention, chosen: Mention) -> bool:
     """New and as many; what one is told to use is the means."""
     return mention.brought_up and mention.number == chosen.number and mention.verb != "use"
+
+
+ELLIPTIC_WORDS: Final = 9
+"""A longer message without a verb is a title, a pasted line or a list, and stands alone."""
+
+_SPAN = tuple[int, int]
+_REST: Final = re.compile(
+    r"\bthe (?:(?:others|rest|remainder)\b(?! of| api| call)|(?:former|latter)\b(?= *(?:$|[.,?!]))"
+    r"|above\b(?= *(?:$|[.,?!]| (?:to|for|in|is|does|also|apply|hold)\b)))",
+    re.IGNORECASE,
+)
+"""What is said of several things, without a noun of its own."""
+_FALSE_ONES: Final = frozenset("no every any some each which what".split())
+_ASKING_AGAIN: Final = frozenset({*cc.WH, "and", "or", "but", "so", "same", "any"})
+_NOMINAL: Final = frozenset({"NOUN", "PROPN", "PRON"})
+
+
+def find_unresolved(scene: Scene, rules: Iterable[Rule], found: Sequence[Found]) -> tuple[str, ...]:
+    """Return the words of ``scene`` that need an antecedent and got none, in text order.
+
+    ``found`` is what the rules made of the message. Without a conversation before it nothing
+    can point back.
+    """
+    text = scene.analysis.text
+    if not scene.discourse or len(text) >= ANALYSED_CHARS or any(f.whole for f in found):
+        return ()
+    edits = [edit for one in found for edit in one.edits]
+    written = {word for edit in edits for word in text[edit.start : edit.end].split()}
+    left = [one.left for one in found if one.left and one.left not in written]
+    spans = [span for span in _pointing(scene, tuple(rules)) if not _touched(span, edits)]
+    words = [text[start:end] for start, end in dict.fromkeys(spans)]
+    if not (left or words or edits) and _leans(scene):
+        words = [text.strip()]
+    return tuple(dict.fromkeys((*left, *words)))
+
+
+def _touched(span: _SPAN, edits: Iterable[Edit]) -> bool:
+    return any(edit.start < span[1] and span[0] < edit.end for edit in edits)
+
+
+def _pointing(scene: Scene, rules: Sequence[Rule]) -> Iterator[_SPAN]:
+    """Spans of noun phrases and adverbs whose rules say nothing when they abstain."""
+    text = scene.analysis.text
+    for i, word in enumerate(scene.words):
+        start, end = _from_determiner(scene, i), word.end
+        spared = any(covered(rule, text, word.start, end) for rule in rules)
+        if _points(scene, i) and not spared:
+            yield start, end
+    yield from _demonstrated(scene)
+    yield from (match.span() for match in _REST.finditer(text))
+
+
+def _points(scene: Scene, i: int) -> bool:
+    """ "one", "both", "either", "there" and, in a question, "that" and "else" without a noun."""
+    word, after = scene.words[i], scene.word(i + 1)
+    before = scene.words[i - 1] if i else None
+    if word.lower in {"one", "ones"}:
+        told = before is not None and before.lower not in _FALSE_ONES
+        return told and word.pos == "PRON" and before is not None and before.pos not in {"ADP", ""}
+    if word.lower == "either":
+        return stands_for_one_of_two(scene, i)
+    if word.lower == "both":
+        return i not in scene.analysis.phrase_at or scene.lower(i + 1) == "of"
+    if word.lower == "there":
+        placed = after is None or after.pos not in {"AUX", "VERB"}
+        return word.pos == "ADV" and i > 0 and placed
+    clause = scene.analysis.clauses[scene.analysis.clause_of(i)]
+    if clause.mood != "question" or clause.subordinate:
+        return False
+    alone = word.pos in {"PRON", "DET"} and word.lower in cc.DEMONSTRATIVES
+    behind = (w.pos for w in scene.words[i + 1 :] if w.pos not in {"ADJ", "NUM"})
+    named = next(behind, "") in {"NOUN", "PROPN"}
+    relative = before is not None and before.pos in _NOMINAL
+    return (alone and not named and not relative) or (word.lower == "else" and i > 0)
+
+
+def _from_determiner(scene: Scene, i: int) -> int:
+    """ "the other one" rather than "one"."""
+    start = i
+    while start > 0 and scene.words[start - 1].pos in {"DET", "ADJ", "NUM"}:
+        start -= 1
+    return scene.words[start].start
+
+
+def _demonstrated(scene: Scene) -> Iterator[_SPAN]:
+    """ "that file", when nothing was called a file yet."""
+    for phrase in scene.analysis.phrases:
+        if phrase.determiner not in cc.DEMONSTRATIVES or phrase.end - phrase.start < 2:
+            continue
+        mention = next((m for m in scene.mentions if m.start == phrase.start), None)
+        if mention is None or mention.parts or mention.kind or is_time(mention):
+            continue
+        if any(earlier.head == mention.head for earlier in scene.discourse.mentions()):
+            continue  # it says itself what it means
+        yield scene.words[phrase.start].start, scene.words[phrase.end - 1].end
+
+
+def _leans(scene: Scene) -> bool:
+    """True for a question without a verb that goes on with the sentence before it."""
+    words = scene.words
+    if not words or len(words) > ELLIPTIC_WORDS or words[0].lower not in _ASKING_AGAIN:
+        return False
+    verbless = all(clause.verb is None for clause in scene.analysis.clauses)
+    return verbless and scene.analysis.text.rstrip().endswith("?")

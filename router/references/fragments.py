@@ -8,13 +8,15 @@ from typing import Final
 from kds.router.discourse.history import Moment
 from kds.router.discourse.inquiry import last_question, questions
 from kds.router.discourse.mention import Mention, agency
-from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
+from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.parallels import NUMBER, SAME_KIND, Fragment, best_slot, substitute
 from kds.router.discourse.question import Question
-from kds.router.discourse.question_slots import HEADLESS, asked_again, asked_of_another, asked_slot
+from kds.router.discourse.question_slots import asked_again, asked_slot
 from kds.router.english import words
+from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
+from kds.router.language.words import Analysis, Word
 from kds.router.references.caution import borrows_pronoun
-from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
 from kds.router.references.rendering import bare_text
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, rewritten, search
@@ -39,8 +41,6 @@ _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _OF_OWN_VALUE: Final = words("verbs", "of_own_value")
 _LATER: Final = frozenset({"afterwards", "afterward", "after", "later", "thereafter"})
 _LATER_THAN: Final = re.compile(r"\b(?:before|until|up to|prior to) ")
-_DIGIT: Final = re.compile(r"\d")
-_VALUES: Final = frozenset({"COLOR", "NUMBER", "DAY", "MONTH"})
 _COMMANDS: Final = frozenset({"imperative", "statement"})
 
 
@@ -50,13 +50,13 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     if fragment is None or not scene.discourse:
         return
     question = _continued(scene, prefix)
+    alone = prefix == "" and " " not in scene.analysis.text.strip(" ?")  # "Really?"
     if question is None:
         text = _repeated(scene, fragment, prefix)
-    elif _goes_on_with_a_verb(question, fragment) or _is_of_command(question, prefix):
+    elif alone or _goes_on_with_a_verb(question, fragment) or _is_of_command(question, prefix):
         return
     else:
-        fits = prefix != "" or _is_asked_about(scene, question, fragment)
-        text = _asked(scene, question, fragment, prefix) if fits else ""
+        text = _asked(scene, question, fragment, prefix)
     if text:
         yield from _sound(scene, rule, fragment, _without_lead_in(text))
 
@@ -78,8 +78,19 @@ def _continued(scene: Scene, prefix: str) -> Question | None:
 def _goes_on_with_a_verb(question: Question, fragment: Fragment) -> bool:
     """ "Can you build it?" + "and test": a request for one thing more."""
     verb = readings(fragment.text.lower()).verb
-    addressed = question.subject_text.lower() in ADDRESSED
+    addressed = question.subject_text.lower() in {"you", "we"}
     return addressed and not fragment.prep and verb == fragment.text.lower()
+
+
+def _repeated(scene: Scene, fragment: Fragment, prefix: str) -> str:
+    """ "And on macOS?" behind "Run the suite on Linux": the same of something else."""
+    if prefix == "" or "same" in prefix.lower():
+        return ""  # of a command, `repeat` knows more
+    moment = scene.discourse.last
+    slot = best_slot(moment.analysis, moment.mentions, fragment)
+    if slot is None or slot.likeness < SAME_KIND:
+        return ""
+    return substitute(moment.analysis, slot, fragment)
 
 
 def _is_of_command(question: Question, prefix: str) -> bool:
@@ -96,8 +107,6 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
         return ""  # "What is the Closing Date?" asks for no rule
     if fragment.mention is None and fragment.text.lower() in _LATER:
         return _LATER_THAN.sub("after ", f"{question.text}?")
-    if fragment.label == HEADLESS:
-        return asked_of_another(question, fragment)
     if _DOING.match(prefix) and fragment.prep == _FOR:
         fragment = replace(fragment, prep="")  # "do it for riot damage too"
     slot = asked_slot(question, fragment, _before(scene, question), oblique=same)
@@ -116,34 +125,11 @@ def _defines(question: Question) -> bool:
     return question.copular and not question.is_polar and not question.said
 
 
-def _is_asked_about(scene: Scene, question: Question, fragment: Fragment) -> bool:
-    """Of a single word not sure: "Flooding?" behind "Is hail covered?", "V4?" behind "... of V3?";
-    not "Really?".
-    """
-    if " " in scene.analysis.text.strip(" ?") or fragment.label or fragment.prep:
-        return True
-    if not _DIGIT.search(fragment.text):
-        return question.is_polar and fragment.mention is not None
-    initial = fragment.text[:1]
-    return any(m.head_text[:1] == initial and _DIGIT.search(m.text) for m in question.mentions)
-
-
 def _before(scene: Scene, question: Question) -> Question | None:
     """The question that came before."""
     asked = list(questions(scene.discourse))
     at = next((i for i, q in enumerate(asked) if q is question), len(asked))
     return asked[at + 1] if at + 1 < len(asked) else None
-
-
-def _repeated(scene: Scene, fragment: Fragment, prefix: str) -> str:
-    """ "And on macOS?" behind "Run the suite on Linux": the same of something else."""
-    if fragment.label == HEADLESS or prefix == "" or "same" in prefix.lower():
-        return ""  # of a command, `repeat` knows more
-    moment = scene.discourse.last
-    slot = best_slot(moment.analysis, moment.mentions, fragment)
-    if slot is None or slot.likeness < SAME_KIND:
-        return ""
-    return substitute(moment.analysis, slot, fragment)
 
 
 def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -155,7 +141,7 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     if not fragment.label and not marked:
         return  # "no problem" is not "no, problem"
     moment = scene.discourse.last
-    slot = _named_slot(scene, rule, moment) or best_slot(moment.analysis, moment.mentions, fragment)
+    slot = best_slot(moment.analysis, moment.mentions, fragment)
     if _MAKING.search(cue) and (
         slot is None or slot.likeness < SAME_KIND or _is_known(scene, fragment)
     ):
@@ -169,15 +155,9 @@ def _is_known(scene: Scene, fragment: Fragment) -> bool:
     """ "Make that modal" behind "Add a dialog modal": no value."""
     named = fragment.text.lower()
     known = scene.discourse.mentions()
-    return fragment.label not in _VALUES and any(named == m.head_text.lower() for m in known)
-
-
-def _named_slot(scene: Scene, rule: Rule, moment: Moment) -> Slot | None:
-    """ "Not Zurich, Geneva": the cue's group ``old`` says what is replaced."""
-    found = (search(pattern, scene.analysis.text) for pattern in rule.signal.cues)
-    old = next((m["old"].strip().lower() for m in found if m and "old" in m.groupdict()), "")
-    at = moment.analysis.text.lower().find(old)
-    return Slot(at, at + len(old), at, SAME_KIND) if old and at >= 0 else None
+    return fragment.label not in {"COLOR", "NUMBER", "DAY", "MONTH"} and any(
+        named == m.head_text.lower() for m in known
+    )
 
 
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -259,3 +239,82 @@ def _whole(
     start = scene.analysis.text.find(fragment.text)
     shown = target.text if target is not None else bare_text(fragment.text)
     return rewritten(scene, rule, text, shown, (start, start + len(fragment.text)))
+
+
+SAME_TAIL: Final = re.compile(
+    r"\s*(?:(?:[-–—,;:(]+\s*)?\b(?:is (?:it|that) |(?:the |also )*)?(?:the )?same"
+    r"(?: (?:rule|thing|deal|question|story|answer|procedure|there|here|applies))?\)?"
+    r"|[\s,]+(?:please|pls|too|as well|also|then|though))+\W*$",
+    re.I,
+)
+"""What people say behind a fragment without saying more: "- same rule?", "too?"."""
+_EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
+
+
+def read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
+    """The part behind the cue, when it is one phrase (with or without a preposition)."""
+    text = scene.analysis.text
+    asks = rule.signal.kind == "question"
+    found = (search(pattern, text) for pattern in rule.signal.cues)
+    for match in (m for m in found if m is not None and m.start() == 0):
+        rest = match.groupdict().get("rest") or text[match.end() :]
+        start = text.rfind(rest)
+        rest = SAME_TAIL.sub("", rest) if asks else rest
+        inside = _inside(scene.analysis, start, start + len(rest.rstrip(" ?.!,")))
+        fragment = _phrase(scene, inside)
+        if fragment is not None:
+            return fragment, text[:start].strip()
+    return None, ""
+
+
+def _inside(analysis: Analysis, start: int, end: int) -> list[Word]:
+    """The words between two characters, without "too" behind them and dashes in front."""
+    inside = [w for w in analysis.words if w.start >= start and w.end <= end]
+    while inside and inside[-1].lower in {"too", "also", "then", "instead", "please", "well", "as"}:
+        inside.pop()
+    while inside and inside[0].text in {",", "-", "–", "—"}:
+        inside.pop(0)
+    return inside
+
+
+def _governed(inside: list[Word]) -> tuple[str, list[Word]]:
+    """The preposition in front, else "", and what stands behind it."""
+    governed = bool(inside) and inside[0].pos == "ADP"
+    return inside[0].lower if governed else "", inside[governed:]
+
+
+def _phrase(scene: Scene, inside: list[Word]) -> Fragment | None:
+    """A noun phrase, a value or an adverb."""
+    analysis = scene.analysis
+    if not inside or any(_belongs_to_a_clause(w, inside[-1]) for w in inside):
+        return None
+    prep, body = _governed(inside)
+    if len(body) == 1 and body[0].pos == "ADV" and body[0].lower not in _EMPTY_ADVERBS:
+        return Fragment(body[0].text, None, prep, "")
+    if not body or body[0].pos == "ADV":
+        return None
+    moved = any(w.pos == "ADP" and w.lower in {"to", "into", "as"} for w in body[1:])
+    if moved and not analysis.text.rstrip().endswith("?"):
+        return None  # "and the indexer to 4 GB" says what to do
+    text = analysis.text[body[0].start : body[-1].end]
+    phrase = analysis.phrase_at.get(body[0].i)
+    counted = NUMBER if all(word.pos == "NUM" for word in body) else ""
+    label = analysis.label(body[0].i, body[-1].i + 1) or counted
+    if phrase is None:
+        return Fragment(text, None, prep, label) if label and len(body) <= 3 else None
+    if phrase.start < body[0].i:
+        return None
+    mention = _mention_at(analysis, phrase.start)
+    return Fragment(text, mention, prep, label) if mention is not None else None
+
+
+def _belongs_to_a_clause(word: Word, last: Word) -> bool:
+    """A verb or pronoun; not "furnished" of "a furnished unit"."""
+    participle = word.tag in {"VBN", "VBG"} and word.pos == "VERB" and word is not last
+    return word.pos in {"VERB", "AUX", "PRON", "SCONJ"} and not word.kind and not participle
+
+
+def _mention_at(analysis: Analysis, start: int) -> Mention | None:
+    """None for phrases that name nothing by themselves ("the others")."""
+    found = (m for m in mentions_in(analysis, 0) if m.start == start and not m.parts)
+    return next(found, None)

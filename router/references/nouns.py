@@ -9,8 +9,8 @@ from kds.brain.turn import Edit, Reference
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.salience import Candidate
 from kds.router.language import closed_class as cc
-from kds.router.language.inflection import plural
 from kds.router.language.lexicon import singular
+from kds.router.language.word_forms import plural
 from kds.router.language.words import Phrase, Word
 from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule

@@ -9,9 +9,10 @@ from kds.router.discourse.fitness import Slot
 from kds.router.discourse.inquiry import last_question
 from kds.router.discourse.mention import Mention, acts, is_individual, is_somebody, is_time
 from kds.router.discourse.salience import Candidate, Need
+from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
+from kds.router.language.word_forms import AGREEING, agreeing, third_person
 from kds.router.language.words import Word
 from kds.router.references.caution import reservation
 from kds.router.references.enumerations import varied
@@ -20,7 +21,6 @@ from kds.router.references.rendering import (
     bare_text,
     definite,
     in_place_of,
-    in_plural,
     possessive,
 )
 from kds.router.references.rule import AntecedentNeed, Rule
@@ -43,8 +43,6 @@ _FAMILIES: Final = (
     frozenset({"she", "her", "hers"}),
 )
 """Forms of one pronoun: the first in a message is written out, later ones follow from it."""
-_ANY: Final = frozenset({"a", "an"})
-_HAVING: Final = frozenset({"have", "get", "find"})
 
 
 def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -103,8 +101,6 @@ def _is_clause_marker(scene: Scene, i: int) -> bool:
 def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     """The reference at word ``i``; when nothing is good enough, a Found that only says so."""
     word, need = scene.words[i], _need(scene, rule, i)
-    if need.number == "pl" and need.role == "subj" and _asks_who_acts(scene):
-        return Found((), (), f"'{word.text}' is left: nobody said who ({rule.id})", left=word.text)
     if need.role == "subj" and (doing := _doing(scene, rule)):
         return replaced(scene, rule, (word.start, word.end), doing, doing)
     pool = _pool(scene, rule, i, need)
@@ -112,7 +108,7 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     if choice is None or not _agrees(choice.mention, rule):
         choice = _fallback(scene, rule, i)
     if need.number == "pl" and not _is_several(choice):
-        choice = _of_the_kind(scene) or choice
+        choice = None
     if choice is None and need.number == "pl" and (pair := varied(scene)):
         both = " and ".join(definite(part) for part in pair)
         return replaced(scene, rule, (word.start, word.end), both, bare_text(both))
@@ -122,19 +118,6 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
         note = f"'{word.text}' is left: {against} ({rule.id})"
         return Found((), (), note, left=word.text)
     return _taken(scene, rule, i, choice)
-
-
-def _asks_who_acts(scene: Scene) -> bool:
-    """ "Who may remove the Trustee?": "they" are those, who have no name yet."""
-    question = last_question(scene.discourse)
-    if question is None or question.analysis is not scene.discourse.last.analysis:
-        return False
-    recent = (m for m in scene.discourse.mentions() if scene.discourse.age(m) <= _KINDS_LAST)
-    if any(m.number == "pl" and acts(m) for m in recent):
-        return False
-    who = question.span(question.wh).lower() == "who"
-    acting = question.verb is not None and question.verb.lemma != "be"
-    return who and acting and not question.subject_text
 
 
 def _doing(scene: Scene, rule: Rule) -> str:
@@ -167,27 +150,15 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need) -> list[Candidate]:
         among=lambda m: (
             not _said_here(scene, m, i)
             and not (thing and is_somebody(m))
-            and not (rule.antecedent.person and _is_plain_thing(scene, m))
+            and not (rule.antecedent.person and _is_plain_thing(m))
         ),
     )
     return _several_first(scene, pool) if need.number == "pl" else pool
 
 
-def _is_plain_thing(scene: Scene, mention: Mention) -> bool:
-    """ "May the Landlord enter the Premises?": "he" is not the Premises, nor, behind "What is the
-    Warranty Period?", the period.
-    """
-    if not mention.determiner or acts(mention):
-        return False
-    return mention.role != "subj" or any(
-        one.verb == "be" and one.same_thing(mention) and _asks_what(scene, one)
-        for one in scene.discourse.mentions()
-    )
-
-
-def _asks_what(scene: Scene, mention: Mention) -> bool:
-    opening = scene.discourse.moments[mention.turn].analysis.words[:1]
-    return any(w.lower in {"what", "when", "which"} for w in opening)
+def _is_plain_thing(mention: Mention) -> bool:
+    """ "May the Landlord enter the Premises?": "he" is not the Premises."""
+    return bool(mention.determiner) and not acts(mention) and mention.role != "subj"
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
@@ -323,29 +294,12 @@ def _is_party(mention: Mention, rule: Rule) -> bool:
     return mention.person or acting or somebody
 
 
-_KINDS_LAST: Final = 1
-"""Messages back within which "them" may be things of the kind that was asked about."""
-_KIND: Final = 0.6
-"""Shown for them: nothing competes, and nothing was said in the plural."""
-
-
 def _is_several(choice: Choice | None) -> bool:
     """Not "a session ticket", which is one of its kind and nobody."""
     if choice is None:
         return False
-    one = choice.mention.number == "sg" and choice.mention.determiner in _ANY
+    one = choice.mention.number == "sg" and choice.mention.determiner in {"a", "an"}
     return not one or is_somebody(choice.mention)
-
-
-def _of_the_kind(scene: Scene) -> Choice | None:
-    """Things of the kind that the latest questions are about: "Who issues them?" after "How long
-    is a session ticket valid?" means session tickets."""
-    topics = [m for m in scene.discourse.topics() if scene.discourse.age(m) <= _KINDS_LAST]
-    if not topics or topics[-1].determiner not in _ANY or is_time(topics[-1]):
-        return None
-    one = topics[-1]
-    several = replace(one, text=in_plural(one), determiner="", number="pl")
-    return Choice(several, _KIND, 1.0, scene.discourse.age(one))
 
 
 def _can_own_here(mention: Mention) -> bool:
@@ -365,8 +319,6 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
             continue
         if _is_covered(scene, rule, mention.start, mention.end):
             continue  # "if it's not too much work"
-        if _is_addressed(scene, mention):
-            continue
         asked_about = mention.prep == "about" and not mention.verb
         if mention.determiner in cc.WH or asked_about:
             continue
@@ -387,13 +339,78 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
     )
 
 
-def _is_addressed(scene: Scene, mention: Mention) -> bool:
-    """ "When you get a chance, ...": of the one who is asked, and no thing of the talk."""
-    clause = scene.analysis.clauses[scene.analysis.clause_of(mention.start)]
-    before = [w.lower for w in scene.words[clause.start : mention.start]]
-    return clause.subordinate and mention.verb in _HAVING and "you" in before
-
-
 def _is_covered(scene: Scene, rule: Rule, start: int, end: int) -> bool:
     first, last = scene.words[start], scene.words[end - 1]
     return covered(rule, scene.analysis.text, first.start, last.end)
+
+
+LOCATED: Final = 2.5
+"""Lead of a place named as one over a thing that could also be a place."""
+
+_LOCATING: Final = words("function_words", "locating")
+_AT_REST: Final = frozenset("in at on inside".split())
+_POINTS: Final = words("nouns", "points")
+_GOAL_VERBS: Final = words("verbs", "to_a_place")
+
+
+def find_places(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """A locative "there" (not "there is")."""
+    for i, word in enumerate(scene.words):
+        if word.lower not in rule.signal.lemma or word.pos != "ADV" or i == 0:
+            continue
+        if covered(rule, scene.analysis.text, word.start, word.end):
+            continue
+        need = scene.need_at(i, base=rule.antecedent, role="pobj")
+        newest = frozenset(w.lower for w in scene.discourse.last.analysis.words)
+        places = scene.candidates(need, rule.antecedent, among=lambda m: _is_place(scene, rule, m))
+        pool = _where_first(places, newest) or scene.candidates(need, rule.antecedent)
+        choice = choose(scene, pool, rule.antecedent)
+        if choice is None:
+            continue
+        text = _with_preposition(scene, i, choice.mention)
+        yield Found(
+            (
+                Reference(
+                    word.text, word.start, word.end, bare(choice.mention), rule.id, choice.score
+                ),
+            ),
+            (Edit(word.start, word.end, text),),
+            explain(word.text, choice, rule, text),
+        )
+
+
+def _where_first(places: list[Candidate], newest: frozenset[str]) -> list[Candidate]:
+    """What stood behind a preposition of place, or is named again by the newest message, before
+    what was acted on."""
+    weighed = [
+        replace(
+            c,
+            score=c.score
+            * (LOCATED if c.mention.prep in _LOCATING else 1.0)
+            * (LOCATED if c.mention.head in newest else 1.0),
+        )
+        for c in places
+    ]
+    return sorted(weighed, key=lambda c: -c.score)
+
+
+def _is_place(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    if mention.prep in _AT_REST and mention.role == "pobj":
+        return True
+    return scene.knowledge.is_surface(mention) or any(
+        scene.knowledge.is_a(mention, noun) for noun in rule.signal.nouns
+    )
+
+
+def _with_preposition(scene: Scene, i: int, mention: Mention) -> str:
+    place = definite(mention)
+    if scene.words[i - 1].pos == "ADP":
+        return place
+    clause = scene.analysis.clauses[scene.analysis.clause_of(i)]
+    goes = clause.verb is not None and scene.words[clause.verb].lemma in _GOAL_VERBS
+    reached = any(w.lower == "to" and w.pos == "ADP" for w in scene.words[clause.start : i])
+    if goes and not reached:
+        return f"to {place}"
+    if mention.head in _POINTS or mention.head_text.lower() in _POINTS:
+        return f"at {place}"
+    return f"{'on' if scene.knowledge.is_surface(mention) else 'in'} {place}"

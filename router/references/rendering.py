@@ -6,7 +6,6 @@ from typing import Final
 
 from kds.router.discourse.mention import Mention
 from kds.router.language import closed_class as cc
-from kds.router.language.inflection import plural
 
 _KEPT_POSSESSIVES: Final = frozenset({"my", "our", "your"})
 _QUANTIFIERS: Final = frozenset({"both", "all", "each", "either", "neither"})
@@ -79,13 +78,6 @@ def in_place_of(original: str, text: str) -> str:
     if original[:1].isupper() and text[:1].islower() and text.replace(" ", "").isalpha():
         return text[0].upper() + text[1:]
     return text
-
-
-def in_plural(mention: Mention) -> str:
-    """The phrase of a singular mention for several of its kind: "session tickets"."""
-    head = mention.head_text
-    at = mention.text.find(head)
-    return f"{mention.text[:at]}{plural(head)}{mention.text[at + len(head) :]}"
 
 
 _DOUBLED: Final = re.compile(

@@ -9,13 +9,20 @@ from kds.brain.learning.examples import LearnedReference
 from kds.brain.turn import ContextEntry, Edit, Reference
 from kds.router.discourse.history import Discourse, Utterance, words_of
 from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mentions import mentions_in
 from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import Reading, Slip, as_typed, doubts, spelt
 from kds.router.language.words import Analysis
-from kds.router.references.answers import find_agreements, find_choices
-from kds.router.references.deeds import find_actions, find_events, find_purposes
-from kds.router.references.ellipsis import find_bare_questions, find_comparisons, find_conditions
+from kds.router.references.answers import find_agreements
+from kds.router.references.caution import find_unresolved
+from kds.router.references.ellipsis import (
+    find_actions,
+    find_bare_questions,
+    find_comparisons,
+    find_conditions,
+    find_purposes,
+)
 from kds.router.references.enumerations import find_both, find_order, find_which
 from kds.router.references.fragments import (
     find_corrections,
@@ -30,14 +37,11 @@ from kds.router.references.implicit import (
     find_relations,
 )
 from kds.router.references.nouns import find_nouns, find_ones
-from kds.router.references.places import find_places
-from kds.router.references.pronouns import find_demonstratives, find_pronouns
+from kds.router.references.pronouns import find_demonstratives, find_places, find_pronouns
 from kds.router.references.rendering import is_well_formed
 from kds.router.references.rule import Rule, SignalKind
-from kds.router.references.scene import Found, Mechanism, Scene, used_by
+from kds.router.references.scene import Found, Mechanism, Scene, cued, search, used_by
 from kds.router.references.taught import TAUGHT, find_taught, find_wordings
-from kds.router.references.topic import feature, moved_focus, switches_topic
-from kds.router.references.unresolved import find_unresolved
 
 REPLAYED: Final = 128
 """Discourses kept: each new turn then replays only its own message."""
@@ -53,7 +57,6 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "which": find_which,
     "pronoun": find_pronouns,
     "demonstrative": find_demonstratives,
-    "event": find_events,
     "noun": find_nouns,
     "relation": find_relations,
     "one": find_ones,
@@ -71,7 +74,6 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "comparison": find_comparisons,
     "pattern": find_wordings,
     "agreement": find_agreements,
-    "option": find_choices,
 }
 
 
@@ -348,7 +350,7 @@ def _are_same(found: Resolution, other: Resolution, slip: Slip, message: str) ->
 
 
 def _serves_first(rule: Rule) -> bool:
-    answers = rule.signal.kind in {"agreement", "option"}
+    answers = rule.signal.kind == "agreement"
     return answers or (rule.signal.kind == "pattern" and bool(rule.render.text))
 
 
@@ -372,3 +374,54 @@ def _overlap(a: Found, b: Found) -> bool:
         for x in a.edits
         for y in b.edits
     )
+
+
+def switches_topic(analysis: Analysis, discourse: Discourse, rules: tuple[Rule, ...]) -> str | None:
+    """The id of the rule that sees a switch in the message, or None."""
+    if not discourse:
+        return None
+    for rule in rules:
+        if any(search(p, analysis.text) for p in rule.signal.unless):
+            continue
+        if any(search(p, analysis.text) for p in rule.signal.cues) and _something_new(
+            analysis, discourse
+        ):
+            return rule.id
+    return None
+
+
+def _something_new(analysis: Analysis, discourse: Discourse) -> bool:
+    known = {m.head for m in discourse.mentions()}
+    mentions = [m for m in mentions_in(analysis, 0) if not is_time(m) and not m.parts]
+    roles = {"obj", "pobj", "none", "subj"}
+    return any(m.head not in known for m in mentions if m.role in roles)
+
+
+def moved_focus(
+    analysis: Analysis, rules: tuple[Rule, ...], knowledge: Knowledge
+) -> Mention | None:
+    """What a correction puts in the place of something else.
+
+    A cue of the rule has a group ``type`` with a type noun: after "Wrong file! It is in a/b.py" the
+    path is in focus.
+    """
+    mentions = mentions_in(analysis, 0)
+    for rule in rules:
+        match = cued(rule, analysis.text)
+        wanted = (match.groupdict().get("type") or "").lower() if match is not None else ""
+        meant = (m for m in mentions if m.head != wanted and knowledge.is_a(m, wanted))
+        if wanted and (found := next(meant, None)) is not None:
+            return found
+    return None
+
+
+def feature(analysis: Analysis) -> Mention | None:
+    """What a message sets out to build: the main object, else the first thing named."""
+    mentions = [
+        m for m in mentions_in(analysis, 0) if not is_time(m) and not m.parts and m.role != "poss"
+    ]
+    for wanted in ("obj", "pobj", "subj", "none"):
+        for mention in mentions:
+            if mention.role == wanted and not mention.subordinate:
+                return mention
+    return mentions[0] if mentions else None

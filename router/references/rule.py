@@ -28,7 +28,6 @@ SignalKind = Literal[
     "part",
     "quality",
     "constraint",
-    "event",
     "focus",
     "switch",
     "bare",
@@ -38,7 +37,6 @@ SignalKind = Literal[
     "comparison",
     "pattern",
     "agreement",
-    "option",
 ]
 Exclusion = Literal["same_message"]
 

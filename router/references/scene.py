@@ -11,9 +11,8 @@ from kds.router.discourse.fitness import Slot, slot_of
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
 from kds.router.discourse.mention import Mention, is_somebody
-from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.mentions import mentions_in, mood_of
 from kds.router.discourse.newcomers import Read, newcomers
-from kds.router.discourse.purport import mood_of
 from kds.router.discourse.salience import Candidate, Need, margin, rank
 from kds.router.english import words
 from kds.router.language import closed_class as cc

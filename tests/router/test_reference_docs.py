@@ -7,7 +7,6 @@ from typing import get_args
 import pytest
 
 from kds.brain.turn import Utterance
-from kds.router.discourse import salience
 from kds.router.language.analysis import Language
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.references.rule import AntecedentNeed, RuleEntry, SignalKind
@@ -59,27 +58,6 @@ def test_the_example_of_a_signal_kind_works(with_example: Resolver, row: list[st
     used = switched or "".join(r.rule for r in resolved.references)
     kinds = {rule.id: rule.signal.kind for rule in with_example.rules}
     assert kind == "`focus`" or kind == f"`{kinds[used]}`"
-
-
-def test_the_constants_are_those_of_the_code() -> None:
-    shown = rows("constant")
-    assert {name: float(row[1]) for name, row in zip(names(shown), shown, strict=True)} == {
-        name: getattr(salience, name) for name in names(shown)
-    }
-
-
-def test_every_constant_of_the_score_is_documented() -> None:
-    weights = {name for name, value in vars(salience).items() if isinstance(value, float)}
-    assert set(names(rows("constant"))) == weights - {"FULL"}
-
-
-def test_the_weights_of_the_roles_are_those_of_the_code() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    (line,) = re.findall(r"^Roles: .*?\n\"of\" [\d.]+", text, re.MULTILINE | re.DOTALL)
-    roles = ("obj", "subj", "none", "pobj", "poss", "of")
-    weights = [float(number) for number in re.findall(r"\d\.\d+", line)]
-    assert weights == [salience.ROLE[role] for role in roles]  # type: ignore[index]  # Roles
-    assert f"{salience.FULL} (`FULL`)" in text
 
 
 def test_every_key_of_a_rule_and_of_its_antecedent_is_documented() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kds.router.discourse.mentions import mentions_in
-from kds.router.discourse.purport import is_of_deed, is_request, judged, puts_right
+from kds.router.discourse.mentions import is_request, judged, mentions_in
 from kds.router.language.analysis import Language
 
 
@@ -20,35 +19,6 @@ from kds.router.language.analysis import Language
 def test_a_request_may_come_as_a_question(language: Language, text: str, asked: bool) -> None:
     analysis = language.analyse(text)
     assert any(is_request(analysis, clause) for clause in analysis.clauses) is asked
-
-
-@pytest.mark.parametrize(
-    ("text", "deed"),
-    [
-        ("the cart should remember its items", True),
-        ("editors need to approve every post", True),
-        ("let users export the list", True),
-        ("the header should have a logo", False),
-        ("the button should be blue", False),
-        ("we should add a footer", False),
-        ("make the button blue", False),
-    ],
-)
-def test_a_message_may_be_out_for_a_deed(language: Language, text: str, deed: bool) -> None:
-    assert is_of_deed(language.analyse(text)) is deed
-
-
-@pytest.mark.parametrize(
-    ("text", "corrected"),
-    [
-        ("i meant the cookie", True),
-        ("no, teal instead of red", True),
-        ("what does this error mean", False),
-        ("no problem", False),
-    ],
-)
-def test_a_correction_puts_a_value_right(language: Language, text: str, corrected: bool) -> None:
-    assert puts_right(language.analyse(text)) is corrected
 
 
 @pytest.mark.parametrize(
@@ -74,9 +44,3 @@ def test_what_is_new_was_brought_up_and_what_is_asked_about_was_not(language: La
     assert brought_up("can you add an export button") == ["export button"]
     assert brought_up("do we have a footer") == []
     assert brought_up("move the footer") == []
-
-
-def test_a_sentence_in_words_that_no_lexicon_has_is_not_a_thing(language: Language) -> None:
-    assert mentions_in(language.analyse("füge einen Knopf hinzu"), 0) == ()
-    named = mentions_in(language.analyse("add fastify swagger"), 0)
-    assert [mention.text for mention in named] == ["fastify swagger"]

@@ -14,7 +14,6 @@ SETS = Path(__file__).parent.parent / "intents"
     "message",
     [
         "when I scroll, the header disappears",
-        "when i resize the window the chart vanishes",
         "the search box lost its focus again",
         "hot reload stopped working",
         "the job stops with an exception",

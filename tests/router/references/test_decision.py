@@ -17,11 +17,11 @@ from kds.router.references.decision import (
     bar,
     ceiling,
     digest,
+    edit_signs,
     is_destructive,
     read_decider,
     shipped_decider,
 )
-from kds.router.references.signs import edit_signs
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 LIKELY, UNLIKELY = Decider({}, 9.0), Decider({"score": Sign(-9.0, 0.0)}, 0.0)
