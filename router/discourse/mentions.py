@@ -130,7 +130,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         canonical=canonical,
         name=_name(analysis, phrase),
         called=_is_called(analysis, phrase),
-        person=label == "PERSON",
+        person=is_person(analysis, phrase, label),
         people=is_of_people(noun, english),
         group=noun in english.people["groups"],
         beside_subject=any(
@@ -376,6 +376,27 @@ def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
 
 def _has_possessor(words: Sequence[Word], phrase: Phrase) -> bool:
     return any(w.lower in {"'s", "'"} for w in words[phrase.start : phrase.head])
+
+
+_ADDRESSING: Final = words("verbs", "addressing")
+
+
+_DOING: Final = words("verbs", "of_doers")
+
+
+def is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
+    """Surely a person: one is asked, told or thanked by name."""
+    if label == "PERSON":
+        return True
+    word = analysis.words[phrase.head]
+    single = phrase.end - phrase.start == 1 and not label and not word.kind
+    verb = analysis.words[phrase.verb].lemma if phrase.verb is not None else ""
+    addressed = phrase.role == "obj" or phrase.prep in {"to", "with"}
+    named = word.text[:1].isupper() and word.text[1:].islower()
+    if phrase.role == "subj":
+        unknown = word.lower not in forms() and not readings(word.lower).verb
+        return single and named and unknown and verb in _DOING
+    return single and named and addressed and word.i > 0 and verb in _ADDRESSING
 
 
 def is_name_like(analysis: Analysis, phrase: Phrase, label: str) -> bool:

@@ -78,6 +78,7 @@ _NONSPECIFIC: Final = frozenset({"any", "no", "every", "each"})
 _DISMISSING: Final = words("verbs", "dismissing")
 _INFORMING: Final = words("verbs", "informing")
 _VAGUE: Final = words("nouns", "vague")
+_GIVEN: Final = words("nouns", "given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +216,14 @@ def _wording(mention: Mention) -> float:
         weight *= RELATIONAL
     if (mention.head in _VAGUE and not mention.modifiers) or is_time(mention):
         weight *= VAGUE
-    if mention.label in _VALUE_LABELS:
+    if mention.label in _VALUE_LABELS or _is_light(mention):
         weight *= VALUE
     return weight
+
+
+def _is_light(mention: Mention) -> bool:
+    """The noun that carries the meaning of its verb: "give it a try", "have a look"."""
+    return mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
 
 
 def _place(mention: Mention) -> float:

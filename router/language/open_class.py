@@ -78,6 +78,8 @@ def at_clause_start(s: Sentence, i: int, verb_seen: bool) -> str:
         return ""
     if coordinated or (i and s.lower(i - 1) == ","):
         return "VERB" if _object_or_end_follows(s, i) else ""
+    if after is None and (token.adjective_first or token.noun_first) and i:
+        return ""
     return "VERB"
 
 

@@ -150,15 +150,27 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need) -> list[Candidate]:
         among=lambda m: (
             not _said_here(scene, m, i)
             and not (thing and is_somebody(m))
-            and not (rule.antecedent.person and _is_plain_thing(m))
+            and not (rule.antecedent.person and _is_plain_thing(scene, m))
         ),
     )
     return _several_first(scene, pool) if need.number == "pl" else pool
 
 
-def _is_plain_thing(mention: Mention) -> bool:
-    """ "May the Landlord enter the Premises?": "he" is not the Premises."""
-    return bool(mention.determiner) and not acts(mention) and mention.role != "subj"
+def _is_plain_thing(scene: Scene, mention: Mention) -> bool:
+    """ "May the Landlord enter the Premises?": "he" is not the Premises, nor, behind "What is the
+    Warranty Period?", the period.
+    """
+    if not mention.determiner or acts(mention):
+        return False
+    return mention.role != "subj" or any(
+        one.verb == "be" and one.same_thing(mention) and _asks_what(scene, one)
+        for one in scene.discourse.mentions()
+    )
+
+
+def _asks_what(scene: Scene, mention: Mention) -> bool:
+    opening = scene.discourse.moments[mention.turn].analysis.words[:1]
+    return any(w.lower in {"what", "when", "which"} for w in opening)
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:

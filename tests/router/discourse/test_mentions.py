@@ -45,6 +45,13 @@ def test_a_label_and_a_canonical_name_come_from_the_entities(language: Language)
     assert (found.label, found.canonical) == ("UI", "toggle")
 
 
+@pytest.mark.parametrize(
+    "text", ["Ask Priya", "Please tell Omar", "Assign the ticket to Priya", "Ping Oluwaseun again"]
+)
+def test_who_is_addressed_by_name_is_a_person(language: Language, text: str) -> None:
+    assert next(m for m in mentions(language, text).values() if m.name_like).person
+
+
 @pytest.mark.parametrize("text", ["Send the diff to Oluwaseun", "Move the data to Mongo"])
 def test_a_capitalised_word_may_be_a_person(language: Language, text: str) -> None:
     found = list(mentions(language, text).values())[-1]
