@@ -10,7 +10,7 @@ of this process keeps the interpreter busy and a hook must not wait for it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -38,6 +38,9 @@ BATCH: Final = 8
 BACK_OFF_S: Final = 30.0
 BACK_OFF_MOST_S: Final = 3600.0
 """Rest after the first failure of a model, which doubles with each further one, up to an hour."""
+
+CATCH_UP_S: Final = 2.0
+"""Between two looks, which cost nothing while nothing waits."""
 
 
 async def reload_on_change(served: ServedWorkspace) -> None:
@@ -104,6 +107,23 @@ def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
             done += embed_waiting(store, embedder, batch=BATCH, goes_on=goes_on)
     served.embedding.embedded += done
     return done
+
+
+async def catch_up(
+    served: Iterable[ServedWorkspace], reachable: Callable[[], Awaitable[bool]]
+) -> None:
+    """Store what a shared service heard during an outage once the database is back.
+
+    The next message of a conversation may come to another service, which should know. Runs until
+    it is cancelled.
+    """
+    while True:
+        await asyncio.sleep(CATCH_UP_S)
+        late = [(each, one) for each in served for one in each.contexts if one.late]
+        if late and await reachable():
+            for each, one in late:
+                with suppress(KdsError):  # away again, or busy: next time
+                    await each.worker.run(one.catch_up, patient=True)
 
 
 def _stores(served: ServedWorkspace) -> Iterator[EmbeddingQueue]:

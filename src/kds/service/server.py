@@ -21,7 +21,7 @@ from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
 from kds.service.errors import describe_fault
 from kds.service.freshness import Installation
-from kds.service.jobs import embed_when_idle, reload_on_change
+from kds.service.jobs import catch_up, embed_when_idle, reload_on_change
 from kds.service.layers import BodyLimit, CurrentInstallation, OpenWorkspace
 from kds.service.lifecycle import Instance, expire_later
 from kds.service.listening import HttpAddress, Listeners, MakeSite, SiteHost, bind_http
@@ -227,6 +227,8 @@ class Service:
         site = app.state.site = SiteHost(self._make_site, app.state, listeners.add)
         self._workspaces.begin()
         chores = [self._tidy(), self._let_go(), self._end_when_replaced()]
+        if self._team is not None:
+            chores.append(catch_up(self._workspaces, self._team.reachable))
         if self._options.idle_s is not None:
             chores.append(self._end_when_idle(self._options.idle_s))
         tasks = [asyncio.create_task(chore) for chore in chores]

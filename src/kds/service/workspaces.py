@@ -143,6 +143,13 @@ class ServedWorkspace:
         if (store := self.memory_if_any()) is not None:
             store.profile.revoke()
 
+    @property
+    def contexts(self) -> Iterator[Contexts]:
+        """The contexts of all whose messages come here."""
+        yield self.conversations.contexts
+        for one in self.people.kept:
+            yield one.conversations.contexts
+
     def close(self) -> None:
         """Let go of threads and stores."""
         self.closing = True
