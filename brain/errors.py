@@ -10,7 +10,8 @@ KdsError                 anything a user can be told about and can fix
 ├── WorkspaceError       the workspace folder is missing, unusable or read-only
 │   └── ExposedError         ... or git would commit the conversations in it
 ├── StoreError           conversation state could not be read or written
-│   └── OutageError          ... because the server that has it is away; later it may be back
+│   ├── OutageError          ... because the server that has it is away; later it may be back
+│   └── RemovedError         ... because the person whose it was has been removed
 ├── DispatchError        an agent or its prompt could not be picked or rendered
 └── PipelineError        a list of steps whose needs are not met
 """
@@ -102,6 +103,10 @@ class UnknownNameError(StoreError):
 
 class OutageError(StoreError):
     """The server that keeps the state cannot be reached, or not in time: later it may."""
+
+
+class RemovedError(StoreError):
+    """The person whose state it was has been removed from the server."""
 
 
 class DispatchError(KdsError):

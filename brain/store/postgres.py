@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kds.brain.errors import KdsError, MessageError, OutageError, StoreError
+from kds.brain.errors import KdsError, MessageError, OutageError, RemovedError, StoreError
 from kds.brain.installation import load_extra
 
 if TYPE_CHECKING:
@@ -289,6 +289,8 @@ def place_of(url: str) -> str:
 
 
 def _store_error(error: Exception, place: str, errors: Any) -> KdsError:
+    """Say what went wrong. Only ``where`` has addresses and the server's own words: an answer to
+    somebody else than the owner leaves it out."""
     text = str(error).partition("\n")[0].strip()
     kinds = errors.errors
     if isinstance(error, kinds.UndefinedTable | kinds.InvalidSchemaName | kinds.UndefinedFunction):
@@ -311,8 +313,18 @@ def _store_error(error: Exception, place: str, errors: Any) -> KdsError:
         )
     if isinstance(error, errors.OperationalError):
         return OutageError(
-            f"the database cannot be reached: {text}",
-            where=place,
+            "the database cannot be reached",
+            where=f"{place} ({text})",
             hint="is it running, and is KDS_DATABASE right? It is tried again with the next call",
         )
-    return StoreError(f"the database refused: {text}", where=place, hint="see kds db check")
+    if isinstance(error, kinds.ForeignKeyViolation):
+        constraint = error.diag.constraint_name or ""
+        if constraint.endswith("_tenant_fkey"):
+            return RemovedError(
+                "the person was removed", hint="ask for a new token: kds team add PERSON"
+            )
+    return StoreError(
+        f"the database refused (SQLSTATE {error.sqlstate})",  # type: ignore[attr-defined]
+        where=f"{place} ({text})",
+        hint="see kds db check",
+    )

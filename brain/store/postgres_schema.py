@@ -74,8 +74,8 @@ UPGRADE_LOCK: Final = f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, -1)"
 LEAST_SERVER: Final = 160_000
 """PostgreSQL 16, as its ``server_version_num`` has it."""
 
-LEAST_VECTOR: Final = (0, 7)
-"""The pgvector that has half precision."""
+LEAST_VECTOR: Final = (0, 8)
+"""The pgvector whose index goes on until it has enough rows of one tenant."""
 
 
 def version(server: Server) -> int:
@@ -160,7 +160,7 @@ def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> N
         raise StoreError(
             f"pgvector {text} is too old",
             where=place,
-            hint="install pgvector 0.7 or newer, then ALTER EXTENSION vector UPDATE",
+            hint="install pgvector 0.8 or newer, then ALTER EXTENSION vector UPDATE",
         )
     connection.execute(ROLE.encode())
     connection.execute(b"CREATE SCHEMA IF NOT EXISTS kds")

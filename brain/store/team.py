@@ -34,6 +34,9 @@ class Person:
     organisation: str
     name: str
     role: Role
+    removal: int = 0
+    """Where the audit log has the last removal of somebody of this name: who was added since is
+    another person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,9 @@ def person_of(server: Server, token: str) -> Person | None:
     """Return whose token it is; None when it is nobody's, or has ended. Raises StoreError."""
     with server.transaction(server.begin) as connection:
         row = connection.execute(
-            b"SELECT organisation, person, role FROM kds.token WHERE digest = %s "
+            b"SELECT organisation, person, role, (SELECT coalesce(max(num), 0) FROM kds.audit "
+            b"WHERE audit.organisation = token.organisation AND audit.person = token.person "
+            b"AND action = 'person removed') FROM kds.token WHERE digest = %s "
             b"AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())",
             (_digest(token),),
         ).fetchone()

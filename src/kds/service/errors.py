@@ -23,6 +23,8 @@ from kds.brain.errors import (
     KdsError,
     MessageError,
     OutageError,
+    RemovedError,
+    StoreError,
     UnknownNameError,
 )
 from kds.brain.message import well_formed
@@ -84,6 +86,7 @@ _STATUS: Final[tuple[tuple[type[KdsError], int], ...]] = (
     (TooLargeError, 413),
     (BusyError, 503),
     (OutageError, 503),
+    (RemovedError, 401),
     (ExposedError, 503),
     (MessageError, 400),
     (UnknownNameError, 404),
@@ -113,13 +116,16 @@ def error_response(
     return JSONResponse({"error": body}, status, headers)
 
 
-def tell_error(_: Request, error: KdsError) -> JSONResponse:
-    """The reply for an error."""
+def tell_error(request: Request, error: KdsError) -> JSONResponse:
+    """The reply for an error; only the owner is told where a database is, and what it said."""
     status = status_of(error)
     headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
-    return error_response(
-        status, error.message, where=error.where, hint=error.hint, headers=headers
-    )
+    from kds.service.security import PERSON  # which needs this module itself
+
+    where, hint = error.where, error.hint
+    if isinstance(error, StoreError) and request.scope.get(PERSON) is not None:
+        where, hint = None, "try again" if status == 503 else "tell the admin of the service"
+    return error_response(status, error.message, where=where, hint=hint, headers=headers)
 
 
 def add_error_handlers(app: FastAPI) -> None:

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from kds.api.records import tidy_conversations
 from kds.brain.clock import moment
 from kds.brain.context.conversations import Contexts
-from kds.brain.errors import KdsError, StoreError
+from kds.brain.errors import KdsError, OutageError, StoreError
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
 from kds.service.errors import describe_fault
@@ -206,7 +206,10 @@ class Service:
             )
         server = shared.server()
         stack.callback(server.close)
-        require(server)
+        try:
+            require(server)
+        except OutageError as error:  # people are told, and the balancer, until it is back
+            self._log(f"not ready yet: {' '.join(str(error).split())}")
         listener, bound = bind_http(address)
         stack.callback(listener.close)
         figures = Figures(self._vitals.uptime_s)

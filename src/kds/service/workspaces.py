@@ -21,7 +21,7 @@ from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.conversations import Contexts
 from kds.brain.discovery import HOME_VARIABLE
-from kds.brain.errors import KdsError, MessageError
+from kds.brain.errors import KdsError, MessageError, RemovedError
 from kds.brain.files import append_private
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore
@@ -278,11 +278,23 @@ class People:
         """Return what serves a person: the base's rules and prompts, and nothing else of it."""
         found = self._kept.get(person)
         if found is None:
+            self._drop_removed(person)
             found = self._kept[person] = self._made(person)
             if len(self._kept) > self.KEPT:
                 self._kept.popitem(last=False)[1].close()
         self._kept.move_to_end(person)
         return found
+
+    def _drop_removed(self, person: Person) -> None:
+        """Let go of what somebody had who had this name and was removed. Raises RemovedError when
+        it is ``person`` who was: a token is believed for some seconds more."""
+        for one in list(self._kept):
+            if (one.organisation, one.name) != (person.organisation, person.name):
+                continue
+            if one.removal > person.removal:
+                raise RemovedError("the person was removed", hint="use the new token")
+            if one.removal < person.removal:
+                self._kept.pop(one).close()
 
     @property
     def kept(self) -> tuple[ServedWorkspace, ...]:

@@ -65,7 +65,7 @@ def test_a_server_that_is_away_is_told_of_without_its_password(
     assert result.code == BAD_INPUT
     error = json.loads(result.out)["error"]
     assert "cannot be reached" in error["message"]
-    assert error["where"] == "postgresql://127.0.0.1:9/team"
+    assert error["where"].startswith("postgresql://127.0.0.1:9/team (connection failed: ")
     assert "hunter2" not in result.out + result.err
 
 
@@ -135,3 +135,10 @@ def test_a_message_is_routed_while_the_database_is_away(
     assert kds_call("route", "Add a dark mode").err == ""
     entries = data(kds_call("context", "load", "--json"))["entries"]
     assert [one["user_message"] for one in entries] == ["Add a dark mode"]
+
+
+def test_a_check_asks_for_pgvector_0_8(kds_call: Run, named: str) -> None:
+    with driver().connect(named, autocommit=True) as admin:
+        admin.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
+    (problem,) = data(kds_call("db", "check", "--json"), TESTS_FAILED)["problems"]
+    assert problem == "pgvector 0.7.4 is too old: use 0.8 or newer"

@@ -318,3 +318,57 @@ def test_a_service_that_drains_answers_on_and_says_that_it_is_not_ready(
     assert ann.get("/readyz").status_code == 503
     reply = ann.post("/route", json={"message": FAB})
     assert (reply.status_code, reply.headers["connection"]) == (200, "close")
+
+
+def test_who_was_removed_and_added_again_begins_anew_at_a_running_service(office: Office) -> None:
+    service = office.start()
+    ann = office.client("ann", service)
+    expanded(ann, FAB)
+    office.team.remove("acme", "ann")
+    again = office.client("ann", service)
+    assert expanded(again, "Make it purple") == "Make it purple"
+    assert heard(again) == ["Make it purple"]
+
+
+def test_a_token_that_is_still_believed_of_somebody_removed_is_refused(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BELIEVED_S", 60.0)
+    ann = office.client("ann")
+    expanded(ann, FAB)
+    office.team.remove("acme", "ann")
+    reply = ann.post("/route", json={"message": "Make it purple", "conversation": "c"})
+    assert reply.status_code == 401
+    assert "constraint" not in reply.text
+
+
+def test_no_answer_tells_where_the_database_is(
+    office: Office, outage: Callable[[bool], None], server: Server
+) -> None:
+    ann = office.client("ann")
+    expanded(ann, FAB)
+    outage(True)
+    said = {"message": "Make it purple", "conversation": "c"}
+    answers = [ann.post("/route", json=said), ann.get("/sessions"), ann.get("/context")]
+    assert [one.status_code for one in answers] == [200, 503, 200]
+    name = server.place.rpartition("/")[2]
+    for text in (one.text for one in answers):
+        assert "cannot be reached" in text or "could not be reached" in text
+        assert name not in text
+        assert "postgres" not in text
+
+
+def test_a_shared_service_starts_while_the_database_is_away(
+    office: Office, outage: Callable[[bool], None]
+) -> None:
+    token = office.team.make_token("acme", "ann")
+    outage(True)
+    service = office.start()
+    ann = office.stranger(service, token)
+    assert ann.get("/livez").status_code == 200
+    assert ann.get("/readyz").status_code == 503
+    assert ann.get("/context").status_code == 503
+    outage(False)
+    assert ann.get("/readyz").status_code == 200
+    expanded(ann, FAB)
+    assert heard(ann) == [FAB]
