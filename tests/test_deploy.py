@@ -4,6 +4,8 @@ Images are built nowhere here: that needs a network.
 """
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -41,11 +43,14 @@ def _commands(pods: list[Any]) -> Iterator[list[str]]:
     text = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
     for listed in re.findall(r'CMD \["(?:kds", ")?([^\]]+)"\]', text):
         yield listed.split('", "')
+    unit = (DEPLOY / "kds-team.service").read_text(encoding="utf-8")
+    for line in re.findall(r"(?m)^ExecStart=\S+/kds (.+)$", unit):
+        yield line.split()
 
 
 def test_every_command_is_one_of_kds(pods: list[Any]) -> None:
     commands = list(_commands(pods))
-    assert len(commands) == 6
+    assert len(commands) == 7
     for words in commands:
         command: click.Command | None = app
         for word in takewhile(lambda word: not word.startswith("-"), words):
@@ -82,8 +87,31 @@ def test_user_and_port_are_those_of_the_image(pods: list[Any]) -> None:
     assert f"EXPOSE {ports[0]['containerPort']}" in image
 
 
+def test_the_image_has_kds_from_the_checkout() -> None:
+    image = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    assert "ARG KDS=/src\n" in image  # the name is not ours on the index
+    copied = " ".join(re.findall(r"(?m)^COPY (.+) /src/", image)).split()
+    root = DEPLOY.parent.parent
+    assert all((root / one).exists() for one in copied)
+    links = {one.resolve().name for one in (root / "src" / "kds").iterdir() if one.is_symlink()}
+    assert links | {"pyproject.toml", "src"} <= set(copied)
+    build = _read("compose.yaml")["services"]["upgrade"]["build"]
+    assert (DEPLOY / build["context"]).samefile(root)
+    assert (root / build["dockerfile"]).samefile(DEPLOY / "Containerfile")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "kds-team.service"
+    text = (DEPLOY / unit.name).read_text(encoding="utf-8")
+    unit.write_text(text.replace("/opt/kds/bin/kds", "/bin/true").replace("User=kds\n", ""))
+    command = ["systemd-analyze", "verify", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, str(unit) in done.stderr) == (0, False), done.stderr
+
+
 def test_no_password_stands_in_a_file() -> None:
     for path in DEPLOY.iterdir():
         for line in path.read_text(encoding="utf-8").splitlines():
-            if not line.startswith("#"):
+            if not line.startswith(("#", ";")):
                 assert not re.search(r"postgresql://[^@/\s]+:[^@\s]+@", line), line

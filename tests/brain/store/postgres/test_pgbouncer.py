@@ -5,6 +5,7 @@ one, would be found by somebody else. Skipped where the program `pgbouncer` is n
 """
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -29,24 +30,25 @@ from ....postgres import of_database  # what makes databases for all
 PROGRAM = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
 START_S = 10
 POOL = 2
+BACK_S = 8
+"""PgBouncer asks again after one second; unless told to, after fifteen."""
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
 
-SETTINGS = """\
-[databases]
-* = {place}
+SHIPPED = Path(__file__).resolve().parents[4] / "docs" / "deploy" / "pgbouncer.ini"
 
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = {pool}
-max_client_conn = 100
-server_idle_timeout = 1
-logfile = {folder}/log
-"""
+
+def _settings(place: str, port: int, folder: Path) -> str:
+    """The shipped settings, with another database, user and port, and room for two only."""
+    text = SHIPPED.read_text(encoding="utf-8")
+    for key, value in (
+        ("kds", None), ("auth_file", None), ("listen_port", port), ("auth_type", "any"),
+        ("default_pool_size", POOL),
+    ):  # fmt: skip
+        text, count = re.subn(rf"(?m)^{key} = .*\n", f"{key} = {value}\n" if value else "", text)
+        assert count == 1, key
+    text = text.replace("[databases]\n", f"[databases]\n* = {place}\n")
+    return f"{text}unix_socket_dir =\nserver_idle_timeout = 1\nlogfile = {folder}/log\n"
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +58,7 @@ def pooler(postgres: str) -> Iterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    text = SETTINGS.format(place=_place(postgres), port=port, pool=POOL, folder=folder)
+    text = _settings(_place(postgres), port, folder)
     (folder / "settings.ini").write_text(text)
     command = [str(PROGRAM), "-q", str(folder / "settings.ini")]
     if os.geteuid() == 0:  # which it refuses to run as
@@ -138,3 +140,25 @@ def test_an_upgrade_goes_through_the_pooler_too(direct: str, server: Server) -> 
     before, after = upgrade(server)
     assert (before, after > 0) == (0, True)
     assert upgrade(server) == (after, after)
+
+
+def test_an_outage_ends_soon_after_the_database_is_back(
+    direct: str, postgres: str, url: str
+) -> None:
+    name = urlsplit(url).path[1:]
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        for _ in range(2):
+            with pytest.raises(psycopg.OperationalError):
+                psycopg.connect(url, connect_timeout=2).execute("SELECT 1")
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    assert Deadline(BACK_S).until(lambda: _works(url), pause_s=0.1)
+
+
+def _works(url: str) -> bool:
+    try:
+        with psycopg.connect(url, connect_timeout=2) as connection:
+            connection.execute("SELECT 1")
+    except psycopg.OperationalError:
+        return False
+    return True

@@ -1,0 +1,79 @@
+"""What docs/operations.md says of backup and restore, run as it stands by a role like KDS's own."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from kds.brain.store.postgres import Server
+from kds.brain.store.postgres_schema import require, upgrade
+from kds.brain.store.team import Team, person_of
+
+from ....postgres import of_database
+
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "operations.md"
+
+
+@pytest.fixture
+def role(postgres: str, template: str) -> Iterator[str]:
+    """A login role as the page makes it, and a database of its name; `template`: kds_member."""
+    name = f"kds_{uuid4().hex[:12]}"
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
+        admin.execute(f"GRANT kds_member TO {name}")
+        admin.execute(f"CREATE DATABASE {name} OWNER {name}")
+        with psycopg.connect(of_database(postgres, name), autocommit=True) as inside:
+            inside.execute("CREATE EXTENSION vector")
+        yield name
+        for database in (name, f"{name}_restored"):
+            admin.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
+        admin.execute(f"DROP ROLE {name}")
+
+
+def test_the_steps_of_the_page_restore_a_backup(postgres: str, role: str, tmp_path: Path) -> None:
+    address = as_role(of_database(postgres, role), role)
+    server = Server(address)
+    upgrade(server)
+    token = Team(server, actor="root").make_token("acme", "ann")
+    server.close()
+    with psycopg.connect(postgres) as admin:
+        row = admin.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone()
+    assert row is not None
+    restored = as_role(of_database(postgres, f"{role}_restored"), role)
+    section = PAGE.read_text(encoding="utf-8").partition("## Backup and restore")[2]
+    steps = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)[0]
+    # The last step is a command of KDS, whose test is elsewhere.
+    steps = re.sub(r"(?m)^KDS_DATABASE=.*\n", "", steps)
+    steps = re.sub(r"\bkds_restored\b", f"{role}_restored", steps).replace(
+        "OWNER kds'", f"OWNER {role}'"
+    )
+    environ = {"KDS_DATABASE": address, "ADMIN": postgres, "RESTORED": restored}
+    path = f"{row[0]}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["/bin/sh", "-ec", steps],
+        cwd=tmp_path,
+        env={**os.environ, **environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    copy = Server(restored)
+    require(copy)
+    person = person_of(copy, token)
+    copy.close()
+    assert person is not None
+    assert person.name == "ann"
+
+
+def as_role(url: str, role: str) -> str:
+    """The same address, for another role."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{role}:x@{place}").geturl()
