@@ -8,7 +8,12 @@ from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
 from kds.clients.apply import InitRecord, PlannedFile, ignored_lines
 from kds.clients.generated import (
+    FRONT_DOOR,
     cursor_rule,
+    digest_in,
+    digest_of,
+    is_one_skill,
+    one_skill,
     standing_words,
     state_of,
 )
@@ -26,9 +31,11 @@ from kds.clients.table import (
     AGENTS_PAGE,
     CLAUDE_LOCAL,
     CLAUDE_SETTINGS,
+    CLAUDE_SKILLS,
     CLIENT_TABLE,
     CLIENTS,
     CODEX_CONFIG,
+    COMMON_SKILLS,
     COPILOT_HOOKS,
     COPILOT_MCP,
     CURSOR_RULE,
@@ -38,6 +45,7 @@ from kds.clients.table import (
     OWN_HOOK_FILES,
     SHARED_MCP,
     SHARING,
+    SKILL_FOLDERS,
     Client,
     HookPlace,
     ServerPlace,
@@ -60,6 +68,7 @@ class Wish:
     clients: tuple[Client, ...]
     hook: frozenset[Client] = frozenset()
     mcp: frozenset[Client] = frozenset()
+    skills: bool = False
     start: bool = True
 
 
@@ -78,7 +87,9 @@ def plan_install(project: Project, wish: Wish, programs: Programs, record: InitR
     """
     plan = Plan(project, wish, programs, record)
     problems: list[Problem] = []
-    steps = (plan.plan_hooks, plan.plan_servers, plan.plan_pages, plan.plan_ignored)
+    steps = (
+        plan.plan_hooks, plan.plan_servers, plan.plan_skill, plan.plan_pages, plan.plan_ignored
+    )  # fmt: skip
     for step in steps:
         try:
             step()
@@ -250,7 +261,26 @@ class Plan:
         settings.set_server(place.container, mcp_server(self.programs.kds, style=place.style))
         self._put_settings(name, settings)
 
-    # -- pages
+    # -- skill and pages
+
+    def plan_skill(self) -> None:
+        """Have the one skill where it is asked for, and keep up to date what is there."""
+        clients = {*self.wish.clients, *self.record.clients}
+        wanted = {CLAUDE_SKILLS} if "claude" in clients else {COMMON_SKILLS}
+        if clients & {"codex", "gemini"}:
+            wanted.add(COMMON_SKILLS)
+        for folder in SKILL_FOLDERS:
+            name = f"{folder}/{FRONT_DOOR}/SKILL.md"
+            text = self.project.read(name)
+            there = text is not None and is_one_skill(text)
+            if text is not None and not there:
+                if self.wish.skills and folder in wanted:
+                    self.notes.append(f"{name} stays as it is: not written by kds init")
+            elif folder in wanted if self.wish.skills else there:
+                client: Client | None = "claude" if folder == CLAUDE_SKILLS else None
+                self._put_generated(name, one_skill(self._kds(), client=client).text)
+            elif text is not None and digest_in(text) == digest_of(text):
+                self._put(PlannedFile(name, "generated", text, None))
 
     def plan_pages(self) -> None:
         """Text that is always read: a rule for Cursor, and a section of AGENTS.md."""

@@ -41,8 +41,12 @@ MCP_FILES: Final = (
 OWN_HOOK_FILES: Final = (CODEX_HOOKS, GEMINI_SETTINGS, CURSOR_HOOKS)
 """Each is read by one client only; a client may read several of the others."""
 
-SKILL_FOLDERS: Final = (".claude/skills", ".agents/skills", ".github/skills", ".cursor/skills")
-"""Where earlier versions of `kds init` wrote a skill."""
+CLAUDE_SKILLS: Final = ".claude/skills"
+"""Read by all but Codex and Gemini CLI, and the only folder that Claude Code reads (tried)."""
+COMMON_SKILLS: Final = ".agents/skills"
+"""Read by all but Claude Code."""
+SKILL_FOLDERS: Final = (CLAUDE_SKILLS, COMMON_SKILLS, ".github/skills", ".cursor/skills")
+"""Earlier versions of `kds init` wrote a skill into the last two."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,3 +192,35 @@ LIMIT = "The pod is full. Should I raise the memory limit to 512Mi?"
 def test_the_reply_that_a_message_answers_can_be_given(kds_call: Run) -> None:
     turn = data(kds_call("route", "yes, do it", "--reply", LIMIT, "--json", "--no-log"))
     assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_a_history_comes_from_a_file(form: str, kds_call: Run, tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LIMIT}]
+    text = json.dumps(said) if form == "json" else "\n".join(map(json.dumps, said))
+    file = tmp_path / f"said.{form}"
+    file.write_text(text, encoding="utf-8")
+    turn = data(kds_call("route", "go ahead", "--history", str(file), "--json", "--no-log"))
+    assert turn["expanded"] == "go ahead and raise the memory limit to 512Mi"
+
+
+HI = '{"role": "user", "content": "Hi"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (f'[{HI},\n{{"role": "bot", "content": "x"}}]', "2: the message has 'bot' for a role"),
+        (f'{HI}\n\n{{"role": "user"}}\n', "3: the message has no 'content'"),
+        (f"{HI}\n{{\n", "3: not JSON"),
+        (f"[{HI},\n{HI}", "2: not JSON"),
+        (f"{HI}\n42", "2: the message is a int, not a message"),
+        ("[" * 100_000, "1: nested too deeply"),
+    ],
+)
+def test_a_bad_history_is_named_with_its_line(
+    text: str, wrong: str, kds_call: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "said.json"
+    file.write_text(text, encoding="utf-8")
+    refused(kds_call("route", "go ahead", "--history", str(file)), f"{file}:{wrong}", "write")

@@ -7,12 +7,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
+from skills_ref.validator import validate_metadata
+
+from kds.clients.generated import digest_in, digest_of
 
 from .conftest import Project, Snapshot, read
 
 BOTH = ("--hook", "--mcp")
 CLIENTS = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents")
-ALL = (*CLIENTS, *BOTH)
+ALL = (*CLIENTS, *BOTH, "--skills")
 HOOK = "kds-hook 2>/dev/null || true"
 THEIRS = {
     ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
@@ -69,6 +73,53 @@ def test_by_default_nothing_is_listed_in_every_request(project: Project) -> None
     project.init(*(one for one in CLIENTS if one not in ("cursor", "agents")))
     assert not list(project.folder.glob(".*/skills"))
     assert not [path for path in project.folder.rglob("*mcp*") if "kds-brain" not in path.parts]
+
+
+@pytest.mark.parametrize(
+    ("clients", "folders"),
+    [
+        (["claude"], {".claude"}),
+        (["copilot"], {".agents"}),
+        (["codex"], {".agents"}),
+        (["claude", "copilot"], {".claude"}),
+        (["claude", "gemini"], {".claude", ".agents"}),
+    ],
+)
+def test_the_one_skill_is_short_and_for_when_it_is_asked_for(
+    project: Project, clients: list[str], folders: set[str]
+) -> None:
+    project.init(*clients, "--skills")
+    found = list(project.folder.glob(".*/skills/*/SKILL.md"))
+    assert {path.relative_to(project.folder).parts[0] for path in found} == folders
+    for path in found:
+        front = yaml.safe_load(path.read_text().split("---\n")[1])
+        assert "Only when the user asks for KDS" in front["description"]
+        assert len(f"{front['name']}: {front['description']}") / 4 < 60, "tokens"
+        assert ("allowed-tools" in front) is (".claude" in path.parts)
+        wrong = validate_metadata({k: v for k, v in front.items() if k != "license"}, path.parent)
+        assert wrong == []
+    assert project.doctor().problems == []
+    project.init("--undo")
+    assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
+
+
+def test_the_one_skill_follows_a_later_init_unless_it_was_changed(project: Project) -> None:
+    project.init("copilot", "--skills")
+    project.init("claude", "--skills")
+    assert not Path(".agents").exists()
+    skill = Path(".claude/skills/kds/SKILL.md")
+    text = skill.read_text()
+    older = text.replace("`kds route", "`/old/kds route")
+    skill.write_text(older.replace(digest_in(older) or "", digest_of(older)))
+    project.init("claude")
+    assert skill.read_text() == text
+    skill.write_text(text + "mine")
+    notes = project.init("claude")["notes"]
+    assert f"{skill} stays as it is: changed by hand" in notes
+    skill.write_text("mine")
+    notes = project.init("claude", "--skills")["notes"]
+    assert f"{skill} stays as it is: not written by kds init" in notes
+    assert skill.read_text() == "mine"
 
 
 def test_what_is_kept_of_it_is_private_and_ignored(project: Project) -> None:

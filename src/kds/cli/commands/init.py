@@ -53,15 +53,16 @@ class Outcome:
 @flag("--undo", "Take back all that earlier runs wrote.", to="back")
 @click.option("--hook/--no-hook", default=None, help="The prompt hook, or without it.")
 @click.option("--mcp/--no-mcp", default=None, help="The MCP server, or without it.")
+@flag("--skills", "Add the skill `kds`, for when you ask for KDS.")
 @click.option("--start/--no-start", default=True, show_default=True,
               help="Let the hook start the service in the background.")  # fmt: skip
 @common_options
 @click.pass_context
 def init(
     ctx: click.Context, *, named: tuple[Client, ...], dry_run: bool, back: bool, hook: bool | None,
-    mcp: bool | None, start: bool, workspace: Workspace,
+    mcp: bool | None, skills: bool, start: bool, workspace: Workspace,
 ) -> None:  # fmt: skip
-    """Write the hook or the MCP server into the project of the workspace.
+    """Write the hook, the MCP server or a skill into the project of the workspace.
 
     By default the hook alone: it adds nothing to a request but a hint where there is one. --mcp is
     the server instead: the model, or you, call KDS as a tool. For both: --hook --mcp.
@@ -93,7 +94,7 @@ def init(
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
     by_hook, has_mcp = _ways(clients, hook=hook, mcp=mcp)
     by_mcp = frozenset(clients if has_mcp else ())
-    wish = Wish(clients, hook=by_hook, mcp=by_mcp, start=start)
+    wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=skills, start=start)
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     notes += plan.notes

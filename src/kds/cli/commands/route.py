@@ -1,5 +1,7 @@
 """`kds route`, `kds context` and the `#file:` forms: messages, and the ten that are remembered."""
 
+import json
+import re
 import shlex
 from pathlib import Path
 
@@ -9,7 +11,8 @@ import kds
 from kds.brain.clock import utc_now
 from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import LoadedContext
-from kds.brain.message import clean_message, well_formed
+from kds.brain.errors import MessageError
+from kds.brain.message import clean_message, utterances, well_formed
 from kds.brain.turn import ContextEntry, Utterance, entry_to_wire
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, asked_json, command, flag, group, option
@@ -36,6 +39,10 @@ from kds.cli.output import (
 why_option = flag("--why", "Also print what every step recorded.")
 no_log_option = flag("--no-log", "Leave the conversation context as it is.")
 
+_ITEM = re.compile(r"[^\s,\[\]]")
+"""Where a message begins, in a list or on a line."""
+_HISTORY_HINT = 'write a JSON list, or a line {"role": "user", "content": "..."} for each message'
+
 
 @command(
     "kds route 'I want to add a FAB button'",
@@ -54,11 +61,15 @@ no_log_option = flag("--no-log", "Leave the conversation context as it is.")
               help="Have a model write the message out, or not.  "
               "[default: as rewriting.mode says]")  # fmt: skip
 @option("--reply TEXT", "What the assistant said last: its question, its options.")
+@option(
+    "--history FILE", "What was said before: a JSON list of role and content, or one a line.",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+)  # fmt: skip
 @context_option
 @workspace_option
 def route(
     words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, rewrite: bool | None,
-    reply: str | None, context: str | None, workspace: Workspace,
+    reply: str | None, history: Path | None, context: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
@@ -66,7 +77,9 @@ def route(
     runs does the work; where none runs, one is started for the next message.
     """
     message = read_message(words)
-    before = (Utterance(well_formed(reply), "assistant"),) if reply else ()
+    before = [] if history is None else _read_history(history)
+    if reply:
+        before.append(Utterance(well_formed(reply), "assistant"))
     turn = route_message(
         message, workspace, context=context, log=not no_log, rewrite=rewrite,
         may_start=not no_log, history=before,
@@ -86,6 +99,31 @@ def route(
             print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
     if why:
         print_steps(turn)
+
+
+def _read_history(file: Path) -> list[Utterance]:
+    """What was said before, oldest first. Raises MessageError with path and line."""
+    text = file.read_text(encoding="utf-8-sig", errors="replace")
+    said: list[Utterance] = []
+    at = 0
+    try:
+        if text.lstrip().startswith("["):
+            json.loads(text)  # also refuses a list without its end
+        while item := _ITEM.search(text, at):
+            at = item.start()
+            found, end = json.JSONDecoder().raw_decode(text, at)
+            said += utterances([found])
+            at = end
+    except json.JSONDecodeError as error:
+        where = f"{file}:{error.lineno}"
+        raise MessageError(f"not JSON: {error.msg}", where=where, hint=_HISTORY_HINT) from error
+    except RecursionError as error:
+        raise MessageError("nested too deeply", where=f"{file}:1", hint=_HISTORY_HINT) from error
+    except MessageError as error:
+        where = f"{file}:{1 + text.count(chr(10), 0, at)}"
+        wrong = error.message.removeprefix("history[0] ")
+        raise MessageError(f"the message {wrong}", where=where, hint=error.hint) from error
+    return said
 
 
 @group("kds context load", "kds context clear", name="context")
