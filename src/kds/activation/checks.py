@@ -10,7 +10,7 @@ from kds.activation.entries import Entry
 from kds.activation.features import sentences_of, spoken, terms_of, words
 from kds.brain.encoder import shared_encoder
 
-FindingKind = Literal["same", "unreached", "short", "long", "budget"]
+FindingKind = Literal["unread", "same", "unreached", "short", "long", "budget"]
 
 SAME_MEANING: Final = 0.92
 """The cosine of two descriptions from which on they are near-duplicates."""
@@ -52,10 +52,18 @@ def check_entries(activator: Activator) -> tuple[Finding, ...]:
     """Return what is wrong with the entries, by kind."""
     entries = activator.entries
     return (
+        *map(_unread, activator.problems),
         *_duplicates(entries),
         *_unreached(activator),
         *(found for entry in entries for found in _description(entry)),
         *_over_budget(entries),
+    )
+
+
+def _unread(problem: str) -> Finding:
+    where, _, reason = problem.partition(": ")
+    return Finding(
+        "unread", (), where, reason, "correct the file; until then it is never suggested"
     )
 
 

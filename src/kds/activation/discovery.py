@@ -202,9 +202,7 @@ def _name(path: Path, place: Place, root: Path, data: dict[str, Any]) -> str:
         stem = path.name.split(".")[0]
         name = (_text(data.get("name")) if place.kind == "agent" else "") or stem
     if not _NAME.fullmatch(name):
-        raise ValueError(
-            f"the name {name[:64]!r} is not one that can be said; use letters, digits, -"
-        )
+        raise ValueError(f"invalid name {name[:64]!r}: use letters, digits and -, at most 64")
     return name
 
 

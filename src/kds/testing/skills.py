@@ -79,7 +79,7 @@ def read_cases(path: Path, names: Iterable[str]) -> tuple[Case, ...]:
         expected = [case.expect] if isinstance(case.expect, str) else case.expect or []
         for name in expected:
             if name not in known:
-                where, hint = document.where((row, "expect")), "kds skills lists what there is"
+                where, hint = document.where((row, "expect")), "kds skills list shows what there is"
                 problems.append(Problem(where, f"no skill, agent or command '{name}'", hint))
         said = (turn for one in case.history for turn in _utterances(one.user, one.assistant))
         cases.append(Case(case.prompt, tuple(expected), tuple(said), document.where((row,))))

@@ -347,17 +347,19 @@ class AssistantMemory:
         return bool(self.rows("SELECT 1 FROM forgotten WHERE mark = ?", forget_mark(session)))
 
     def forget(self, found: Sequence[tuple[Project, Sequence[Kept]]]) -> None:
-        """Delete sessions of projects, down to their bytes; no import brings them back.
+        """Delete sessions of projects, down to their bytes.
 
-        The marks come first: who dies in between has sessions that the next `purge` deletes.
+        No import brings them back; those of an excluded folder it may, once that is undone. The
+        marks are written first: the next `purge` finishes what a process that died had begun.
         """
         with self.catalogue.write() as connection:
             for _, sessions in found:
                 for some in slices(sessions):
                     connection.executemany(
                         "INSERT OR IGNORE INTO forgotten(mark) VALUES (?)",
-                        [(forget_mark(one.name),) for one in some],
-                    )
+                        [(forget_mark(one.name),) for one in some
+                         if not self.is_excluded(one.folder)],
+                    )  # fmt: skip
                     connection.executemany(
                         "DELETE FROM source WHERE id = ?", [(one.session.id,) for one in some]
                     )
@@ -379,7 +381,14 @@ class AssistantMemory:
         """Finish what a process that died while forgetting had begun."""
         with self.stores(self.projects()) as opened:
             left = [
-                (project, [one for one in store.kept() if self.is_forgotten(one.name)])
+                (
+                    project,
+                    [
+                        one
+                        for one in store.kept()
+                        if self.is_forgotten(one.name) or self.is_excluded(one.folder)
+                    ],
+                )
                 for project, store in opened
             ]
         for project, sessions in left:

@@ -74,6 +74,16 @@ def test_check_finds_near_duplicates_and_descriptions_that_say_little(project: P
     assert (sarif["version"], ("short", ".claude/commands/ship.md") in places) == ("2.1.0", True)
 
 
+def test_a_file_that_cannot_be_read_fails_the_check(project: Path) -> None:
+    broken = project / ".claude/skills/broken/SKILL.md"
+    write(broken, "---\nname: '[broken'\ndescription: x\n---\nDo it.\n")
+    ended = kds(project, "check")
+    assert f"{broken}: invalid name '[broken': use letters" in ended.stdout
+    assert (ended.return_value, ended.stderr.count("[broken")) == (1, 0)
+    annotated = kds(project, "check", "--format", "github").stdout
+    assert "::warning file=.claude/skills/broken/SKILL.md::invalid name" in annotated
+
+
 def test_cases_pass_or_say_what_was_said_instead(project: Path) -> None:
     cases = project / "cases.yaml"
     write(
@@ -95,3 +105,4 @@ def test_a_case_that_names_no_entry_is_an_error_with_its_line(project: Path) -> 
     write(cases, "- {prompt: ship it, expect: null}\n- {prompt: ship it, expect: shp}\n")
     error = kds(project, "test", str(cases)).exception
     assert "cases.yaml:2: no skill, agent or command 'shp'" in str(error)
+    assert "kds skills list shows what there is" in str(error)

@@ -71,7 +71,9 @@ def test_a_handoff_of_a_long_session_keeps_to_its_room(
 
 
 def test_without_sessions_there_is_no_handoff(shop: Path, kds_call: Callable[..., Any]) -> None:
-    refused(kds_call("handoff"), "no such session is kept", "kds memory import")
+    refused(kds_call("handoff"), "no session of this repository is kept", "kds memory import")
+    refused(kds_call("handoff", "--session", "x"), "no session 'x' of this repository")
+    assert "[default: ]" not in kds_call("handoff", "--help").out
 
 
 def test_a_line_says_where_a_branch_stopped_what_is_open_and_what_was_decided(

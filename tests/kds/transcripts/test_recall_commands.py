@@ -59,6 +59,7 @@ def test_what_is_kept_is_listed_and_can_be_forgotten(
     assert data(kds_call("memory", "import", "--json"))["forgotten"] == 1
     assert "codex" not in kds_call(*QUESTION).out
     refused(kds_call("memory", "forget", "--yes"), "say which sessions")
+    refused(kds_call("memory", "forget", "--client", "x"), "unknown client 'x'", "one of claude")
 
 
 def test_an_excluded_folder_is_forgotten_and_left_out_until_that_is_undone(
@@ -68,8 +69,11 @@ def test_an_excluded_folder_is_forgotten_and_left_out_until_that_is_undone(
     assert "forgot 1 session" in kds_call("memory", "exclude", str(shop)).out
     assert "no sessions of assistants" in kds_call(*QUESTION).out
     assert str(shop) in kds_call("memory", "sources").out
+    assert "nothing new" in kds_call("memory", "import", "--from", "codex").out
     kds_call("memory", "exclude", str(shop), "--undo")
     assert data(kds_call("memory", "sources", "--json"))["excluded"] == []
+    kds_call("memory", "import", "--from", "codex")
+    assert DECIDED in kds_call(*QUESTION).out
 
 
 def test_a_dry_run_and_wrong_options(shop: Path, kds_call: Callable[..., Any]) -> None:

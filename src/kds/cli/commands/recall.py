@@ -120,10 +120,10 @@ def recall(
 
 
 @command("kds handoff", "kds handoff --to codex", "kds handoff --session 65b58793 > brief.md")
-@option("--to CLIENT", "The assistant that goes on: codex, claude, ...", default="")
-@option("--session ID", "Another session than the last one of this repository.", default="")
+@option("--to CLIENT", "The assistant that goes on: codex, claude, ...")
+@option("--session ID", "Another session of this repository than the last.")
 @common_options
-def handoff(*, to: str, session: str, workspace: Workspace) -> None:
+def handoff(*, to: str | None, session: str | None, workspace: Workspace) -> None:
     """Print a brief with which another assistant goes on where the last session stopped.
 
     Goal, decisions with reasons, files, commands that worked, what failed, what is open: by rule,
@@ -131,11 +131,13 @@ def handoff(*, to: str, session: str, workspace: Workspace) -> None:
     """
     memory = AssistantMemory()
     projects = chosen_projects(memory, working_folder(workspace))
-    found = latest(memory, projects[0], session=session) if projects else None
+    found = latest(memory, projects[0], session=session or "") if projects else None
     memory.close()
     if found is None:
-        raise Refusal("no such session is kept", "kds memory import, then kds handoff")
-    text = brief(*found, to=to)
+        which = f"session '{session}'" if session else "session"
+        raise Refusal(f"no {which} of this repository is kept",
+                      "kds memory import, then kds handoff, in the session's folder")  # fmt: skip
+    text = brief(*found, to=to or "")
     say({"session": found[0].session.id, "brief": text}, text.rstrip())
 
 
@@ -185,8 +187,7 @@ def import_assistants(
 ) -> None:
     """Import what is new in the sessions of assistants, and say how much that was."""
     names = tuple(clients.split(",")) if clients else CLIENTS
-    if unknown := [one for one in names if one not in CLIENTS]:
-        raise Refusal(f"unknown client '{unknown[0]}'", f"one of {', '.join(CLIENTS)}")
+    _check_clients(names)
     memory, folder = AssistantMemory(), working_folder(workspace)
     project = None if everywhere else memory.project_of(folder, make=True)
     if project is not None and not dry_run:
@@ -393,6 +394,8 @@ def forget(
     """
     if not (client or project or before or session):
         raise Refusal("say which sessions to forget", "--project, --client, --before or --session")
+    if client:
+        _check_clients([client])
     memory, until = AssistantMemory(), moment_before(before)
     here = None if project == "." else project or "all"
     wanted = {one.num for one in chosen_projects(memory, working_folder(workspace), here)}
@@ -422,6 +425,11 @@ def forget(
 
     ids = [each.session.id for _, kept in found for each in kept]
     say({"sessions": ids, "dry_run": not yes}, show)
+
+
+def _check_clients(names: Iterable[str]) -> None:
+    if unknown := [one for one in names if one not in CLIENTS]:
+        raise Refusal(f"unknown client '{unknown[0]}'", f"one of {', '.join(CLIENTS)}")
 
 
 def _forget(memory: AssistantMemory, found: Sequence[tuple[Project, Sequence[Kept]]]) -> int:

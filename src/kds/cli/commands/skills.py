@@ -31,11 +31,15 @@ def skills() -> None:
 
 
 def _open(workspace: Workspace) -> Activator:
-    with slow("reading skills, agents and commands"):
-        activator = Activator.open(workspace)
+    activator = _read(workspace)
     for problem in activator.problems:
         complain(problem)
     return activator
+
+
+def _read(workspace: Workspace) -> Activator:
+    with slow("reading skills, agents and commands"):
+        return Activator.open(workspace)
 
 
 @command("kds skills list", "kds skills list --client claude --json", of=skills, name="list")
@@ -87,9 +91,9 @@ def explain(*, words: tuple[str, ...], workspace: Workspace) -> None:
 def check(*, form: str, workspace: Workspace) -> int:
     """Find near-duplicates, descriptions that say too little or too much, and what is never found.
 
-    Exit code 1 when something needs fixing.
+    Exit code 1 when something needs fixing, or cannot be read.
     """
-    activator = _open(workspace)
+    activator = _read(workspace)
     with slow("comparing descriptions"):
         found = check_entries(activator)
     if form == "sarif":
