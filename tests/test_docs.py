@@ -127,3 +127,12 @@ def test_every_path_that_the_architecture_names_exists() -> None:
     named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", prose)) - {"kds-brain/cache/documents.json"}
     assert len(named) > 40
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+    packages = set(re.findall(r"`(kds(?:\.\w+)+)`", prose))
+    assert len(packages) > 30
+    sources = [ROOT / "src" / name.replace(".", "/") for name in sorted(packages)]
+    assert [one for one in sources if not (one.exists() or one.with_suffix(".py").exists())] == []
+    assert re.findall(r"`([\w-]+\.py)`", prose) == []  # a path finds the file, a name does not
+    for room, holds in re.findall(r"^\| `(\S+/)`.* \| `kds\.\S+`.* \| (.*) \|$", prose, re.M):
+        for name in re.findall(r"`([a-z_]+)`", holds):
+            place = ROOT / room / name
+            assert place.is_dir() or place.with_suffix(".py").exists(), place

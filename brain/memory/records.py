@@ -29,7 +29,7 @@ class Session:
     """One conversation, and the definition of one: each field is a column of both engines.
 
     Rows, exports, and the JSON of commands are read from these fields. To add one: a field with
-    a default, and the column in both lists of migrations (`memory_rows.added_column`).
+    a default, and the column in both lists of migrations (`added_column`).
     """
 
     id: str
