@@ -138,5 +138,12 @@ def _path_without_environments() -> str:
     return os.pathsep.join(
         folder
         for folder in os.environ.get("PATH", "").split(os.pathsep)
-        if folder and not any((Path(folder).parent / mark).exists() for mark in _ENVIRONMENT_MARKS)
+        if folder and not _is_environment(Path(folder).parent)
     )
+
+
+def _is_environment(folder: Path) -> bool:
+    try:
+        return any((folder / mark).exists() for mark in _ENVIRONMENT_MARKS)
+    except OSError:  # somebody else's folder
+        return False

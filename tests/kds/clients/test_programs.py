@@ -34,6 +34,14 @@ def test_names_do_where_they_are_on_the_path(
     assert find_programs() == Programs("kds-hook", "kds", shared=True)
 
 
+def test_a_folder_on_the_path_that_cannot_be_looked_into_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    too_long = tmp_path / ("x" * 300) / "bin"
+    monkeypatch.setenv("PATH", f"{too_long}:{_install(tmp_path / 'bin')}")
+    assert find_programs().shared
+
+
 @pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta"])
 def test_an_environment_on_the_path_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
