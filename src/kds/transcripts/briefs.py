@@ -117,8 +117,9 @@ def start_line(kept: Kept, messages: Sequence[Message], touched: Iterable[str] =
     parts = [
         f'KDS: the last session here{branch} ({kept.client}, {when}) ended with "{last[:160]}".'
     ]
-    if found.open:
-        parts.append(f"Open: {found.open[-1][:160]}")
+    left = [one for one in found.open if not one.endswith(last)]
+    if left:
+        parts.append(f"Open: {left[-1][:160]}")
     elif found.failed:
         parts.append(f"Failed last: {found.failed[-1][:160]}")
     names = [path.rpartition("/")[2] for path in touched]
@@ -161,7 +162,7 @@ def _open(messages: Sequence[Message], sentences: Sequence[tuple[str, str]]) -> 
     """What was left open: words that say so near the end, and a question without an answer."""
     for role, text in sentences[-40:]:
         if role != "user" and OPEN.search(text):
-            yield text
+            yield text.removeprefix("Open: ")
     if messages and messages[-1].role == "user":
         yield f"not answered: {_short(messages[-1].content)}"
     elif messages:

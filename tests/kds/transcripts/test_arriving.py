@@ -70,6 +70,21 @@ def test_a_handoff_of_a_long_session_keeps_to_its_room(
     assert "option 78" in text
 
 
+def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Callable[..., Any]) -> None:
+    said = ("Fix the login test", "Fixed. Open: the retry still needs a limit.", "Add the limit")
+    claude("open-one", *said, folder=str(shop))
+    kds_call("memory", "import", "--from", "claude")
+    assert "- the retry still needs a limit." in kds_call("handoff", "--session", "open-one").out
+    memory = AssistantMemory()
+    project = memory.project_of(str(shop))
+    assert project is not None
+    found = latest(memory, project, session="open-one")
+    assert found is not None
+    line = start_line(*found)
+    assert line.count("Add the limit") == 1
+    assert "Open: the retry still needs a limit." in line
+
+
 def test_without_sessions_there_is_no_handoff(shop: Path, kds_call: Callable[..., Any]) -> None:
     refused(kds_call("handoff"), "no session of this repository is kept", "kds memory import")
     refused(kds_call("handoff", "--session", "x"), "no session 'x' of this repository")
