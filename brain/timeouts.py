@@ -150,8 +150,10 @@ class _Work(Generic[_Value]):
         try:
             for value in self._items():
                 self.queue.put(value)
-                if self.stopped.is_set() or self._deadline.is_over:
+                if self.stopped.is_set():
                     return
+                if self._deadline.is_over:  # the caller may be waiting by an earlier clock
+                    raise OutOfTimeError("time is up")
             ending = _Ended()
         except BaseException as error:  # noqa: BLE001  # raised in the caller
             ending = _Ended(error)

@@ -35,7 +35,9 @@ _PROBE_S: Final = 0.5
 
 _TIDY_LATER: Final = """\
 until=$1; shift
-while [ -s "$0" ] && [ "$(date +%s)" -lt "$until" ]; do sleep "${pause:=1}"; pause=60; done
+while [ -s "$0" ] && left=$((until - $(date +%s))) && [ "$left" -gt 0 ]; do
+  sleep "$((left < 60 ? left : 60))"
+done
 [ -s "$0" ] && exec "$@"
 """
 """$0 is the file of the context: where it is gone or empty, nothing is left to do."""
