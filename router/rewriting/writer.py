@@ -124,7 +124,9 @@ class CheckedRewriter:
         started = perf_counter()
         key = self._key(turn)
         with self._lock:
-            asked = self._kept.pop(key, None)
+            asked = self._kept.get(key)
+            if asked is not None and asked.ahead:
+                del self._kept[key]
         cached = asked is not None and not asked.ahead
         if asked is None and only_kept:
             return turn
@@ -137,6 +139,8 @@ class CheckedRewriter:
             return self._told(turn, "failed", started, asked)
         outcome = check(asked.answer, told, self._analyse)
         if isinstance(outcome, Fault):
+            with self._lock:
+                self._kept.pop(key, None)
             note = f"its rewrite is not taken ({_cut(str(outcome))}): '{_cut(asked.answer)}'"
             asked = replace(asked, note=note, reason=outcome.check)
             return self._told(turn, "rejected", started, asked, cached=cached)
@@ -154,6 +158,7 @@ class CheckedRewriter:
     def _keep(self, key: Key, asked: Asked) -> None:
         with self._lock:
             self._kept[key] = asked
+            self._kept.move_to_end(key)
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
 
