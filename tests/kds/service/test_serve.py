@@ -1,9 +1,15 @@
 """The `kds serve` command: what it takes, what it refuses, how it ends."""
 
+import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from kds.service.lifecycle import Instance
@@ -55,3 +61,35 @@ def test_the_options_reach_the_service(
     options = seen[0]._options
     assert (options.http.host, options.http.port) == ("::1", 0)
     assert (options.idle_s, options.unix_socket, options.drain_s) == (90.0, False, 5.0)
+
+
+def test_every_line_of_a_json_log_is_json(
+    fitted_workspace: Path,
+    url: str,
+    outage: Callable[[bool], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KDS_DATABASE", url)
+    command = [sys.executable, "-m", "kds", "serve", "--json-log", "--no-socket"]
+    with subprocess.Popen(
+        [*command, "--team", "127.0.0.1:0", "--workspace", str(fitted_workspace)],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as service:
+        assert service.stderr is not None
+        began = json.loads(service.stderr.readline())
+        place = began["message"].rpartition(" ")[2]
+        assert httpx.get(f"{place}/readyz").status_code == 200
+        outage(True)
+        assert httpx.get(f"{place}/readyz").status_code == 503  # the driver logs, too
+        service.send_signal(signal.SIGTERM)
+        lines = [json.loads(line) for line in service.stderr]
+    assert {one["event"] for one in lines} == {"request", "log", "service"}
+    environ = {name: value for name, value in os.environ.items() if name != "KDS_DATABASE"}
+    failed = subprocess.run(
+        [*command, "--team", "127.0.0.1:0", "--workspace", str(fitted_workspace)],
+        env=environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert failed.returncode == 2
+    (line,) = failed.stderr.splitlines()
+    assert "none is named" in json.loads(line)["message"]

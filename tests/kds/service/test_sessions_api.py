@@ -190,6 +190,7 @@ def test_an_export_is_json_that_can_be_imported_or_markdown(client: httpx.Client
         {"role": "user", "content": ""},
         {"role": "user", "content": "x", "at": "yesterday"},
         {"role": "user", "content": "x", "at": "2025-11-03T09:00:00"},
+        {"role": "user", "content": "x", "at": "2300-01-01T00:00:00Z"},
         {"role": "user", "content": "x", "colour": "red"},
     ],
 )

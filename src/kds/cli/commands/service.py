@@ -1,6 +1,7 @@
 """`kds service`, `kds web`, `kds serve` and `kds mcp`: the service, its page, and the servers."""
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from kds.brain.errors import KdsError
 from kds.brain.files import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, group, option
-from kds.cli.guard import complain_about
+from kds.cli.guard import BAD_INPUT, complain_about
 from kds.cli.options import (
     COUNT,
     PATH,
@@ -279,6 +280,8 @@ def serve(
     )
     if json_log:
         options = replace(options, tell=_tell)
+        logging.basicConfig(handlers=[_JsonLog()], force=True)
+        logging.captureWarnings(True)
     sys.setswitchinterval(SWITCH_S)
     service = Service(workspaces, options, log=_log_json if json_log else _log, site=_make_site)
     try:
@@ -286,6 +289,11 @@ def serve(
     except AlreadyServedError as error:
         complain_about(error)
         return ALREADY_SERVED
+    except KdsError as error:
+        if not json_log:
+            raise
+        _log_json(str(error))
+        return BAD_INPUT
     return START_AGAIN if service.replaced else 0
 
 
@@ -302,6 +310,24 @@ def _tell(request: Mapping[str, object]) -> None:
 def _log_json(line: str) -> None:
     told = {"at": moment(utc_now()), "event": "service", "message": line}
     click.echo(json.dumps(told), err=True)
+
+
+class _JsonLog(logging.Handler):
+    """What libraries log, as the service's own lines; of an error only its kind and place."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from kds.service.errors import describe_fault
+
+        error = record.exc_info[1] if record.exc_info else None
+        told = {
+            "at": moment(utc_now()),
+            "event": "log",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "error": None if error is None else describe_fault(error),
+        }
+        click.echo(json.dumps(told), err=True)
 
 
 def _log(line: str) -> None:

@@ -10,6 +10,8 @@ from pydantic import AfterValidator, AwareDatetime, Field
 from starlette.responses import Response
 
 from kds.api.session_names import session_page
+from kds.brain.clock import utc_now
+from kds.brain.context.journal import FUTURE_TOLERANCE
 from kds.brain.errors import StoreError
 from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
 from kds.brain.memory.memory_store import MemoryStore
@@ -33,6 +35,13 @@ Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT)]
 SessionPath = Annotated[str, Path(max_length=ID_LIMIT, description="Id of a session.")]
 LimitQuery = Annotated[int, Query(ge=1, le=MOST, description="Most entries of a page.")]
 OffsetQuery = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]
+
+
+def _said_by_now(at: datetime) -> datetime:
+    """Return a moment that was; a clock may be ahead of ours. Raises ValueError."""
+    if at > utc_now() + FUTURE_TOLERANCE:
+        raise ValueError("lies in the future")
+    return within_reach(at)
 
 
 class SessionChange(RequestBody):
@@ -77,8 +86,8 @@ class NewMessage(RequestBody):
     speaker: ShortText | None = Field(
         default=None, min_length=1, description="Who of several it was."
     )
-    at: Annotated[AwareDatetime, AfterValidator(within_reach)] | None = Field(
-        default=None, strict=False, description="When it was said, year 2 to 9998; null: now."
+    at: Annotated[AwareDatetime, AfterValidator(_said_by_now)] | None = Field(
+        default=None, strict=False, description="When it was said, since year 2; null: now."
     )
     id: Id | None = Field(
         default=None,
