@@ -24,11 +24,6 @@ rules:
     tests:
       - {context: [Is it slow?], reply: Shall I go?, in: aye aye, out: "aye aye, Shall I go"}
       - {context: [Is it slow?], in: aye aye, out: unchanged}
-  - id: mine.any
-    signal: {kind: option, cues: ["^any of them$"]}
-    tests:
-      - {context: [Is it slow?], reply: "1. a\\n2. b", in: any of them, out: any of them (a)}
-      - {context: [Make a list], in: Sort it, out: unchanged}
 """
 
 
@@ -50,19 +45,12 @@ def test_yes_to_an_offer_is_written_out_and_nothing_of_the_reply_is_kept(router:
     assert turn.context_ref is None
 
 
-def test_an_option_is_written_out_and_nothing_of_the_reply_is_kept(router: Router) -> None:
-    turn = _answered(router, "2 please")
-    assert turn.expanded == "2 (truncate the table) please"
-    assert turn.context_ref is None
-
-
 def test_a_rule_of_ones_own_may_leave_the_groups_out(fitted_workspace: Path) -> None:
     rules = fitted_workspace / "kds-brain" / "rules"
     rules.mkdir(exist_ok=True)
     (rules / "mine.yaml").write_text(MINE)
     router = Router.open(fitted_workspace, log=False).rehearse(utc_now)
     assert _answered(router, "aye aye").expanded == "aye aye, Shall I replace create with upsert"
-    assert _answered(router, "any of them").expanded == "any of them"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -87,13 +88,11 @@ def _dropped(word: str) -> str:
     return word[:at] + word[at + 1 :]
 
 
-@pytest.mark.parametrize("slip", [_swapped, _doubled, _dropped])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_one_slip_leads_to_the_same_rewrite_or_to_none(
-    parts: Parts, path: Path, slip: Callable[[str], str]
-) -> None:
+def test_one_slip_leads_to_the_same_rewrite_or_to_none(parts: Parts, path: Path) -> None:
     wrong = []
-    for turn, expand in _turns(parts, path):
+    slips = (_swapped, _doubled, _dropped)
+    for (turn, expand), slip in product(_turns(parts, path), slips):
         longest = max(WORD.finditer(turn.user), key=lambda word: len(word[0]), default=None)
         typo = slip(longest[0]) if longest else ""
         if longest is None or not typo or is_known(typo):
