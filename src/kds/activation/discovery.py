@@ -135,7 +135,7 @@ def discover(project: Path, home: Path) -> Found:
             break
         try:
             entry = _read(path, place, home if place.root == "home" else project)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             problems.append(f"{path}: {error}")
             continue
         entries.setdefault((entry.client, entry.kind, entry.name), entry)

@@ -34,6 +34,10 @@ EMBED_S: Final = 5.0
 GIT_S: Final = 1.0
 COMMITS: Final = 5
 
+_GIT_ENV: Final = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+"""A project's settings name programs (`gpg.program`, `core.sshCommand`): nothing is fetched, and no
+signature is checked, so that none of them runs."""
+
 QUOTED_CHARS: Final = 200
 QUESTION_CHARS: Final = 1_000
 
@@ -149,13 +153,18 @@ def _branch(folder: str) -> str:
 
 def _touched(folder: str) -> Sequence[str]:
     """Files of the last commits."""
-    return _git(folder, "log", f"-{COMMITS}", "--name-only", "--format=")
+    return _git(
+        folder, "log", f"-{COMMITS}", "--no-show-signature", "--name-only", "--format="
+    )  # fmt: skip
 
 
 def _git(folder: str, *words: str) -> Sequence[str]:
     command = ["git", "-c", "core.fsmonitor=false", "-C", folder, *words]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=GIT_S, check=False, text=True)
+        done = subprocess.run(
+            command, capture_output=True, timeout=GIT_S, check=False, text=True,
+            errors="replace", env=os.environ | _GIT_ENV,
+        )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return ()
     return [line for line in done.stdout.splitlines() if line]

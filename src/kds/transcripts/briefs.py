@@ -115,21 +115,27 @@ def start_line(kept: Kept, messages: Sequence[Message], touched: Iterable[str] =
     branch = f" on {kept.branch}" if kept.branch else ""
     when = f"{kept.session.updated_at:%Y-%m-%d}"
     parts = [
-        f'KDS: the last session here{branch} ({kept.client}, {when}) ended with "{last[:160]}".'
+        f"KDS: the last session here{branch} ({kept.client}, {when}) ended with {_quoted(last)}."
     ]
     left = [one for one in found.open if not one.endswith(last)]
     if left:
-        parts.append(f"Open: {left[-1][:160]}")
+        parts.append(f"Open: {_quoted(left[-1])}")
     elif found.failed:
-        parts.append(f"Failed last: {found.failed[-1][:160]}")
+        parts.append(f"Failed last: {_quoted(found.failed[-1])}")
     names = [path.rpartition("/")[2] for path in touched]
     concerned = [one for one in found.decisions if any(name and name in one for name in names)]
-    parts += [f"Decided: {one[:160]}" for one in concerned[-1:]]
+    parts += [f"Decided: {_quoted(one)}" for one in concerned[-1:]]
     if kept.resume:
         parts.append(f"({kept.resume})")
     while about_tokens(" ".join(parts)) > START_TOKENS:
         parts.pop()
     return one_line(" ".join(parts))
+
+
+def _quoted(text: str) -> str:
+    """Text of a session in quotes, none of which it can end itself."""
+    inside = text[:160].replace('"', "'")
+    return f'"{inside}"'
 
 
 def _done(messages: Sequence[Message]) -> tuple[list[str], dict[str, str], list[str]]:

@@ -37,14 +37,16 @@ CHARS_OF_TOKEN: Final = 3.6
 WAIT_S: Final = 120.0
 """How long an import waits for another one."""
 
-_TRANSCRIPT: Final = """
+_TRANSCRIPT: Final = f"""
 CREATE TABLE transcript(
   session_id TEXT PRIMARY KEY REFERENCES session(id) ON DELETE CASCADE,
   position INTEGER NOT NULL,
   about TEXT NOT NULL
 );
+PRAGMA application_id = {MEMORY.application_id};
 """
-"""Before the tables of the memory, whose steps may grow in number."""
+"""Before the tables of the memory, whose steps may grow in number. The mark of the file comes with
+the first step: a process may die before the second."""
 
 _CATALOGUE: Final = """
 CREATE TABLE project(
@@ -170,7 +172,8 @@ class ProjectStore(SqliteStore):
             self.draft(one.role, one.text, at=one.at, speaker=None, message_id=one.id)
             for one in messages
         ]
-        told = {"folder": about.folder, "branch": about.branch, "remote": about.remote}
+        remote = plain_remote(about.remote)  # a URL may have a password
+        told = {"folder": about.folder, "branch": about.branch, "remote": remote}
         with self.database.write() as connection:
             known = _stored_ids(connection, [one.id for one in drafts])
             new = [one for one in drafts if one.id not in known]
@@ -416,7 +419,12 @@ def git_folder(folder: str) -> str:
 
     A worktree counts only where the repository names it, too.
     """
-    start = Path(os.path.realpath(folder))
+    with suppress(OSError, ValueError):  # a name that no folder can have
+        return _git_folder(Path(os.path.realpath(folder)))
+    return ""
+
+
+def _git_folder(start: Path) -> str:
     for here in (start, *start.parents):
         link = here / ".git"
         if link.is_dir():
@@ -431,15 +439,18 @@ def git_folder(folder: str) -> str:
 
 
 def _first_line(path: Path) -> str:
-    with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
-        return file.readline(4096).rstrip("\r\n")
+    with suppress(OSError, ValueError):
+        if path.is_file():  # a pipe would be waited for
+            with path.open(encoding="utf-8") as file:
+                return file.readline(4096).rstrip("\r\n")
     return ""
 
 
 def _remote_of(root: str) -> str:
     """The URL of ``origin``."""
     with suppress(OSError, ValueError):
-        text = Path(root, "config").read_text(encoding="utf-8")
+        path = Path(root, "config")
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
         found = re.search(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE)
         return found[1] if found else ""
     return ""

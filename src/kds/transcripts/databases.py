@@ -15,20 +15,19 @@ from typing import Any, Final
 from urllib.parse import unquote, urlparse
 
 from kds.transcripts.formats import (
+    UNREADABLE,
     About,
     Event,
     Source,
     file_source,
     moment,
+    nanoseconds,
     own_file,
     text_in,
 )
 
 BUSY_S: Final = 5.0
 """How long a client that writes is waited for."""
-
-MS: Final = 1_000_000
-"""Nanoseconds."""
 
 FRESH_S: Final = 600.0
 """An export that changed less than this ago may still grow in its last message."""
@@ -67,7 +66,9 @@ class Opencode:
                 "ON message.session_id = session.id WHERE parent_id IS NULL GROUP BY session.id"
             ).fetchall()
         for session, updated, count, last in rows:
-            changed = max(updated, last or 0) * MS
+            changed = max(nanoseconds(updated), nanoseconds(last))
+            if not isinstance(session, str) or not session.isprintable():
+                continue
             yield Source(self.client, self.path, session, count, changed)
 
     def continues(self, source: Source, start: int) -> bool:
@@ -145,8 +146,9 @@ class Cursor:
                 "WHERE key >= 'composerData:' AND key < 'composerData;' AND value IS NOT NULL"
             ).fetchall()
         for key, size, updated in rows:
-            changed = updated * MS if isinstance(updated, int) else 0
-            yield Source(self.client, self.path, key.partition(":")[2], size, changed)
+            if isinstance(key, str) and key.isprintable():
+                session, changed = key.partition(":")[2], nanoseconds(updated)
+                yield Source(self.client, self.path, session, size, changed)
 
     def continues(self, source: Source, start: int) -> bool:
         """Reading finds out: a session that lost messages has none behind ``start``."""
@@ -167,13 +169,14 @@ class Cursor:
             for end, head in enumerate(bubbles[start:], start + 1):
                 name = str(head.get("bubbleId", "")) if isinstance(head, dict) else ""
                 stored = _json(_value(connection, f"bubbleId:{source.session}:{name}"))
-                yield from _bubble(stored or head, data, name, end)
+                if stored or isinstance(head, dict):
+                    yield from _bubble(stored or head, data, name, end)
 
     def _folder_of(self, session: str) -> str:
         if self._folders is None:
             self._folders = {}
             for place in sorted((self.home / "workspaceStorage").glob("*/workspace.json")):
-                with suppress(OSError, ValueError, sqlite3.Error):
+                with suppress(OSError, sqlite3.Error, *UNREADABLE):
                     uri = urlparse(json.loads(place.read_text(encoding="utf-8")).get("folder", ""))
                     with closing(_opened(place.with_name("state.vscdb"))) as connection:
                         kept = _json(_value(connection, "composer.composerData", table="ItemTable"))
@@ -234,7 +237,12 @@ class SpecStory:
     def sources(self) -> Iterator[Source]:
         """The exports of each folder; their session is the one that was exported."""
         for folder in self.folders:
-            for path in sorted((folder / ".specstory" / "history").glob("*.md")):
+            history = folder / ".specstory" / "history"
+            if history.is_symlink() or history.parent.is_symlink():
+                continue  # the exports of another project
+            for path in sorted(history.glob("*.md")):
+                if own_file(path) is None:
+                    continue
                 with path.open(encoding="utf-8", errors="replace") as file:
                     head = _SESSION.search(file.read(2_000))
                 if found := file_source(self.client, path, head[2] if head else path.stem):

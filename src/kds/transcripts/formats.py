@@ -15,9 +15,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
+from kds.brain.message import well_formed
+from kds.brain.secrets.redaction import redacted
+from kds.brain.store.columns import within_reach
+
 COMMAND_CHARS: Final = 300
 LINE_CHARS: Final = 300
 """Of a command, and of a line of its output."""
+
+SCANNED_CHARS: Final = 20_000
+"""Of a text that is cut: secrets in so much go first, or the cut would hide what they are."""
+
+LATEST_NS: Final = 2**63 - 1
+"""The year 2262: what SQLite can keep as nanoseconds."""
+
+UNREADABLE: Final = (
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+    ValueError,
+)
+"""What reading an entry raises that has other types than its client writes, or is too deep."""
 
 LOOKING: Final = frozenset("cat cd file find grep head ls pwd rg stat tail tree wc which".split())
 """Commands that only look: neither they nor what they print is kept."""
@@ -160,7 +180,7 @@ def call_text(tool: str, arguments: Any) -> str:
         return "edited " + ", ".join(patched)
     if isinstance(command, str) and command.strip():
         first = command.split()[0]
-        return "" if first in LOOKING else f"$ {command.strip()[:COMMAND_CHARS]}"
+        return "" if first in LOOKING else f"$ {_cut(command, COMMAND_CHARS)}"
     path = next((str(given[name]) for name in _PATHS if given.get(name)), "")
     return f"edited {path}" if path and _EDITS.search(tool) else ""
 
@@ -179,10 +199,10 @@ def result_text(output: str, failed: bool, *, command: bool) -> str:
     lines = [line for line in _WRAPPING.sub("", output).splitlines() if line.strip()]
     if not lines:
         return ""
-    kept = [f"> {lines[0].strip()[:LINE_CHARS]}"] if command else []
+    kept = [f"> {_cut(lines[0], LINE_CHARS)}"] if command else []
     if failed:
         errors = [line for line in lines if _ERROR.match(line)]
-        error = (errors or lines)[-1].strip()[:LINE_CHARS]
+        error = _cut((errors or lines)[-1], LINE_CHARS)
         kept = [*(one for one in kept if one[2:] != error), f"! {error}"]
     return "\n".join(kept)
 
@@ -192,12 +212,24 @@ def moment(value: Any) -> datetime | None:
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
-            return found if found.tzinfo else found.replace(tzinfo=UTC)
+            return within_reach(found if found.tzinfo else found.replace(tzinfo=UTC))
         if isinstance(value, int | float) and value > 0:
-            return datetime.fromtimestamp(value / 1000, UTC)
+            return within_reach(datetime.fromtimestamp(value / 1000, UTC))
     except (ValueError, OverflowError, OSError):
         pass
     return None
+
+
+def nanoseconds(milliseconds: Any) -> int:
+    """Return a client's moment as it is kept; 0 for what is not a number."""
+    found = milliseconds if isinstance(milliseconds, int) else 0
+    return max(0, min(found * 1_000_000, LATEST_NS))
+
+
+def plain_folder(folder: str) -> str:
+    """Return a folder that can be one; "" for a name that no file system has."""
+    too_long = len(folder) > 4_000 or any(len(part) > 255 for part in folder.split("/"))
+    return "" if too_long or "\0" in folder else well_formed(folder)
 
 
 def text_in(value: Any) -> str:
@@ -225,7 +257,9 @@ def own_file(path: Path) -> os.stat_result | None:
 def file_source(client: str, path: Path, session: str) -> Source | None:
     """Return the source of a session that has a file to itself; None where that is not ours."""
     found = own_file(path)
-    return Source(client, path, session, found.st_size, found.st_mtime_ns) if found else None
+    if found is None or not session.isprintable():
+        return None
+    return Source(client, path, session, found.st_size, min(found.st_mtime_ns, LATEST_NS))
 
 
 def _parsed(arguments: Any) -> Any:
@@ -233,5 +267,9 @@ def _parsed(arguments: Any) -> Any:
         return arguments
     try:
         return json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments
+
+
+def _cut(text: str, chars: int) -> str:
+    return redacted(text.strip()[:SCANNED_CHARS])[:chars]

@@ -10,9 +10,19 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.memory.sessions import ID_LIMIT
+from kds.brain.secrets.redaction import redacted
 from kds.transcripts.catalogue import AssistantMemory, Packed, Project, ProjectStore
 from kds.transcripts.databases import Cursor, Opencode, SpecStory, cursor_home
-from kds.transcripts.formats import About, Reader, Said, Source, told
+from kds.transcripts.formats import (
+    SCANNED_CHARS,
+    UNREADABLE,
+    About,
+    Reader,
+    Said,
+    Source,
+    plain_folder,
+    told,
+)
 from kds.transcripts.json_lines import Claude, Codex, Copilot, Gemini
 
 CLIENTS: Final = ("claude", "codex", "copilot", "gemini", "opencode", "cursor", "specstory")
@@ -94,7 +104,7 @@ def import_sessions(
                     for one in reader.sources()
                     if since is None or one.changed >= since.timestamp() * 1e9
                 ]
-            except (OSError, ValueError, sqlite3.Error) as error:
+            except (OSError, sqlite3.Error, *UNREADABLE) as error:
                 report.problems.append(f"{client}: cannot be read: {error}")
                 continue
             for number, source in enumerate(sources, 1):
@@ -131,7 +141,7 @@ class Work:
         about = About(source.client, source.session)
         try:
             done = self._read(reader, source, about)
-        except (OSError, ValueError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, *UNREADABLE) as error:
             about.unknown[f"cannot be read: {error}"] += 1
             done = False
         problem = "; ".join(f"{what} ({count})" for what, count in about.unknown.items())
@@ -141,7 +151,7 @@ class Work:
             self.memory.change(
                 "INSERT OR REPLACE INTO source(id, folder, size, changed, done, problem) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                source.id, about.folder, source.size, source.changed,
+                source.id, plain_folder(about.folder), source.size, source.changed,
                 int(done and not about.unfinished), problem,
             )  # fmt: skip
 
@@ -169,6 +179,7 @@ class Work:
         first = next(events, None)
         if first is None:
             return True
+        about.folder = plain_folder(about.folder)
         wanted = self._is_wanted(about.folder, about.remote) and not about.subagent
         if not wanted:
             self.report.elsewhere += 1
@@ -262,8 +273,10 @@ def _packed(turn: list[Said], source: Source) -> Packed:
     for before, one in pairwise(turn):
         text += ("\n" if before.role == one.role == "tool" else "\n\n") + one.text
     if len(text) > PROMPT_CHARS:
-        text = text[: PROMPT_CHARS * 2 // 3] + CUT + text[-PROMPT_CHARS // 3 :]
-    name = f"{source.client}:{first.id}" if first.id else f"{source.id}@{first.end}"
+        head, tail = redacted(text[:SCANNED_CHARS]), redacted(text[-SCANNED_CHARS:])
+        text = head[: PROMPT_CHARS * 2 // 3] + CUT + tail[-PROMPT_CHARS // 3 :]
+    has_id = first.id and first.id.isprintable() and " " not in first.id
+    name = f"{source.client}:{first.id}" if has_id else f"{source.id}@{first.end}"
     role = "user" if first.role == "user" else "assistant"
     return Packed(role, text, first.at, name[-ID_LIMIT:], first.end, turn[-1].end)  # type: ignore[arg-type]
 

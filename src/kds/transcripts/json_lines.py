@@ -13,7 +13,16 @@ from typing import Any, ClassVar, Final
 
 from kds.hooks.reply import NOT_TYPED
 from kds.hooks.transcript import NOT_SAID, text_of
-from kds.transcripts.formats import About, Event, Source, file_source, moment, text_in
+from kds.transcripts.formats import (
+    UNREADABLE,
+    About,
+    Event,
+    Source,
+    file_source,
+    moment,
+    own_file,
+    text_in,
+)
 
 LINE_LIMIT: Final = 32 * 2**20
 """Bytes of a line: a longer one is counted, and skipped."""
@@ -44,6 +53,8 @@ class JsonLines(ABC):
     def sources(self) -> Iterator[Source]:
         """The files of sessions, by name."""
         for path in sorted(self.home.glob(self.pattern)):
+            if not own_file(path):  # before it is opened: a pipe would be waited for
+                continue
             if (name := self.session_of(path)) and (found := file_source(self.client, path, name)):
                 yield found
 
@@ -63,7 +74,7 @@ class JsonLines(ABC):
         recognized = start > 0
         for end, entry in self._entries(source.path, start, about):
             recognized = recognized or str(entry.get("type", "")) in self.known
-            yield from self.parse(entry, end, about)
+            yield from self.events(entry, end, about)
         if not recognized and source.size and about.unknown.total() == before:
             about.unknown[f"not a session of {self.client} that KDS knows"] += 1
 
@@ -89,6 +100,14 @@ class JsonLines(ABC):
                     continue
                 if isinstance(entry, dict):
                     yield end, entry
+
+    def events(self, entry: Any, end: int, about: About) -> list[Event]:
+        """The events of one line; one that cannot be read is counted."""
+        try:
+            return list(self.parse(entry, end, about))
+        except UNREADABLE:
+            about.unknown["a line that KDS cannot read"] += 1
+            return []
 
     @abstractmethod
     def parse(self, entry: Mapping[str, Any], end: int, about: About) -> Iterator[Event]:
@@ -196,7 +215,7 @@ def _codex_output(output: Any) -> str:
             inner = json.loads(output)
             code = inner.get("metadata", {}).get("exit_code", 0)
             return f"{inner['output']}\nexit code: {code}" if code else str(inner["output"])
-        except (ValueError, KeyError, AttributeError):
+        except UNREADABLE:
             pass
     return text_in(output)
 
@@ -270,7 +289,7 @@ class Gemini(JsonLines):
             about.unknown["not a session of gemini that KDS knows"] += 1
             return
         for entry in messages:
-            yield from self.parse(entry, source.size, about)
+            yield from self.events(entry, source.size, about)
 
     def continues(self, source: Source, start: int) -> bool:
         """A whole JSON file is written anew each time, and read anew."""

@@ -91,10 +91,11 @@ def read_session(
 
     ``name`` is its id, or the beginning of the client's own. Raises StoreError.
     """
-    with memory.stores(memory.projects()) as opened:
+    begins = name.rpartition(":")[2]
+    with memory.stores(memory.projects() if begins else ()) as opened:
         for _, store in opened:
             for kept in store.kept():
-                if kept.session.id == name or kept.name.startswith(name.rpartition(":")[2]):
+                if kept.session.id == name or kept.name.startswith(begins):
                     said = store.messages(kept.session.id)
                     ids = [one.id for one in said]
                     at = ids.index(message) if message in ids else 0

@@ -82,7 +82,7 @@ def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Callable
     assert found is not None
     line = start_line(*found)
     assert line.count("Add the limit") == 1
-    assert "Open: the retry still needs a limit." in line
+    assert 'Open: "the retry still needs a limit."' in line
 
 
 def test_without_sessions_there_is_no_handoff(shop: Path, kds_call: Callable[..., Any]) -> None:
@@ -104,7 +104,7 @@ def test_a_line_says_where_a_branch_stopped_what_is_open_and_what_was_decided(
     assert line.startswith(
         'KDS: the last session here on main (claude, 2026-11-02) ended with "Fine'
     )
-    assert "Open: Shall I deploy it by hand?" in line
+    assert 'Open: "Shall I deploy it by hand?"' in line
     assert about_tokens(line) <= START_TOKENS
 
 
