@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from kds.brain.message import well_formed
 from kds.brain.secrets.code_block import summarise_code
-from kds.brain.secrets.value_tests import DATA, LOGINS, TESTS, may_be_strong
+from kds.brain.secrets.value_tests import DATA, LOGINS, TESTS, may_be_strong, stands_for_token
 
 KINDS: Final = frozenset(
     {"password", "token", "api key", "secret", *DATA["tokens"], *DATA["former_kinds"]}
@@ -242,6 +242,8 @@ class _Rule:
         groups = found.re.groupindex
         start, end = found.span("value" if "value" in groups else "text" if "text" in groups else 0)
         value = text[start:end]
+        if value.endswith("...."):
+            return None  # masked
         start += len(value) - len(value.lstrip())
         end = start + len(value.strip() if "text" in groups else value.strip().rstrip(_CLOSING))
         return (start, end) if end > start and self.accept(text[start:end]) else None
@@ -285,7 +287,9 @@ _BLANKED: Final = re.compile(
     r"\[secret: (?:" + "|".join(sorted(map(re.escape, KINDS), key=len, reverse=True)) + r")\]|"
     + "|".join(DATA["public"])
 )  # fmt: skip
-_BLANKED_SIGNS: Final = ("[secret: ", "arn:", "-----BEGIN", "data:", "ssh-", "ecdsa-", "sha")
+_BLANKED_SIGNS: Final = (
+    "[secret: ", "arn:", "-----BEGIN", "data:", "ssh-", "ecdsa-", "sha", "ublic", "UBLIC", "ublish", "UBLISH", "ite", "ITE"
+)  # fmt: skip
 """One of these is in whatever _BLANKED finds."""
 _PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
 """All of the body is the secret. A key without its end goes as far as its lines look like one."""
@@ -373,7 +377,7 @@ def _values_of_name(text: str, low: str, at: int, strong: _Strong) -> Iterator[S
         return
     kind, start, end = name
     follows = low[end : end + 1]
-    if follows != " " and (suffix := _SUFFIX.match(low, end)):
+    if suffix := _SUFFIX.match(low, end):
         end = suffix.end()
         follows = low[end : end + 1]
     if follows == "_" or (follows.isascii() and follows.isalnum()):
@@ -433,6 +437,8 @@ def _tokens(text: str) -> Iterator[Span]:
     kinds, at = tuple(DATA["tokens"]), 0
     while found := _token_pattern().search(text, at):
         at = _tail(text, found.end())
+        if stands_for_token(text[found.start() : at]):
+            continue
         yield Span(found.start(), at, kinds[int(str(found.lastgroup)[1:])])
 
 

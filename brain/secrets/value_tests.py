@@ -31,6 +31,7 @@ _FORM: Final = {
     name: re.compile(source, re.IGNORECASE | re.VERBOSE) for name, source in DATA["forms"].items()
 }
 _PLACEHOLDER: Final = re.compile(DATA["values"]["placeholder"].replace("\n", ""), re.IGNORECASE)
+_TOKEN_PLACEHOLDER: Final = re.compile(DATA["values"]["token_placeholder"], re.IGNORECASE)
 _ADDRESS: Final = re.compile(DATA["values"]["address"], re.IGNORECASE)
 _PREDICATE_ENDING: Final = re.compile(DATA["values"]["predicate_endings"])
 _SIGNS: Final = re.compile(r"[!@#$%^&*+=~?]")
@@ -85,9 +86,20 @@ def may_be_strong(word: str) -> bool:
     return bool(_LOUD.search(word)) or any(map(_is_odd, re.split(r"[^A-Za-z_.-]", word)))
 
 
+def stands_for_token(text: str) -> bool:
+    """Tell whether a text with the form of a token only shows the form.
+
+    >>> [stands_for_token(text) for text in ("ghp_XXXXXXXXXXXXXXXXXXXX", "xoxb-your-bot-token")]
+    [True, True]
+    """
+    return _TOKEN_PLACEHOLDER.search(text) is not None
+
+
 def is_alone(text: str) -> bool:
     """Tell whether the only word behind "password:" on its line is one."""
     word = text.rstrip(_CLOSING).lower()
+    if _FORM["label"].fullmatch(word):
+        return False
     return len(word) >= 4 and not text.isdigit() and _is_free(word) and is_bare(text)
 
 
