@@ -172,8 +172,7 @@ class ProjectStore(SqliteStore):
             self.draft(one.role, one.text, at=one.at, speaker=None, message_id=one.id)
             for one in messages
         ]
-        remote = plain_remote(about.remote)  # a URL may have a password
-        told = {"folder": about.folder, "branch": about.branch, "remote": remote}
+        told = {"folder": about.folder, "branch": about.branch}
         with self.database.write() as connection:
             known = _stored_ids(connection, [one.id for one in drafts])
             new = [one for one in drafts if one.id not in known]
@@ -281,36 +280,60 @@ class AssistantMemory:
             Project(num, name, folder, bool(wanted)) for num, name, folder, wanted in found
         )
 
-    def project_of(self, folder: str, remote: str = "", *, make: bool = False) -> Project | None:
-        """Return the project of a folder: worktrees and clones of a repository are one.
+    def project_of(self, folder: str, *, make: bool = False) -> Project | None:
+        """Return the project of a folder: the worktrees of a repository are one.
 
-        ``make``: add one where there is none.
+        Clones are one once the user has joined them (`join`). ``make``: add one if there is none.
         """
-        names = place_names(folder, remote)
-        found = self.rows(
-            f"SELECT name, project_num FROM place WHERE name IN ({marks(names)})", *names
-        )
-        number = next((num for name in names for place, num in found if place == name), None)
-        if make and (number is None or len(found) < len(names)):
-            number = self._add_project(names, folder, number)
+        name = place_name(folder)
+        row = self.rows("SELECT project_num FROM place WHERE name = ?", name)
+        if not row and not make:
+            return None
+        number = row[0][0] if row else self._add_project(name, folder)
         return next((one for one in self.projects() if one.num == number), None)
 
-    def _add_project(self, names: Sequence[str], folder: str, number: int | None) -> int:
+    def _add_project(self, name: str, folder: str) -> int:
+        root = git_folder(folder)
+        top = Path(root).parent if root else Path(folder)
         with self.catalogue.write() as connection:
-            if number is None:
-                root = git_folder(folder)
-                top = Path(root).parent if root else Path(folder)
-                label = top.name or "no folder"
-                row = connection.execute(
-                    "INSERT INTO project(name, folder) VALUES (?, ?) RETURNING num",
-                    (label, str(top)),
-                ).fetchone()
-                number = int(row[0])
-            connection.executemany(
-                "INSERT OR IGNORE INTO place(name, project_num) VALUES (?, ?)",
-                [(name, number) for name in names],
-            )
-        return number
+            row = connection.execute(
+                "INSERT INTO project(name, folder) VALUES (?, ?) RETURNING num",
+                (top.name or "no folder", str(top)),
+            ).fetchone()
+            connection.execute("INSERT INTO place(name, project_num) VALUES (?, ?)", (name, row[0]))
+        return int(row[0])
+
+    def clone_of(self, project: Project) -> Project | None:
+        """Return another project whose repository names the same ``origin``.
+
+        That proves nothing: a folder that was unpacked with its `.git` can name any.
+        """
+        origin = _origin_of(git_folder(project.folder))
+        return next(
+            (one for one in self.projects()
+             if origin and one != project and _origin_of(git_folder(one.folder)) == origin),
+            None,
+        )  # fmt: skip
+
+    def join(self, project: Project, other: Project) -> int:
+        """Make two projects one, under the name of the first; returns how many sessions moved."""
+        with self.open(project) as store, self.stores([other]) as opened:
+            moved = [(kept, old) for _, old in opened for kept in old.kept()]
+            for kept, old in moved:
+                about = About(
+                    kept.client, kept.name, kept.folder, kept.branch, title=kept.session.title
+                )
+                said = [Packed(one.role, one.content, one.at, one.id, 0, 0)
+                        for one in old.messages(kept.session.id)]  # fmt: skip
+                store.extend(about, said, old.position(kept.session.id)[0])
+        with self.catalogue.write() as connection:
+            connection.execute("UPDATE place SET project_num = ? WHERE project_num = ?",
+                               (project.num, other.num))  # fmt: skip
+            connection.execute("UPDATE project SET wanted = ? WHERE num = ?",
+                               (project.wanted or other.wanted, project.num))  # fmt: skip
+            connection.execute("DELETE FROM project WHERE num = ?", (other.num,))
+        self._remove(other)
+        return len(moved)
 
     def path_of(self, project: Project) -> Path:
         """The file of a project."""
@@ -377,8 +400,11 @@ class AssistantMemory:
             if left > 0:
                 store.forget([one.session for one in sessions])
         if left <= 0:
-            for file in (*all_files(self.path_of(project)), self.path_of(project)):
-                remove_private(file)
+            self._remove(project)
+
+    def _remove(self, project: Project) -> None:
+        for file in (*all_files(self.path_of(project)), self.path_of(project)):
+            remove_private(file)
 
     def purge(self) -> None:
         """Finish what a process that died while forgetting had begun."""
@@ -404,14 +430,10 @@ def forget_mark(session: str) -> str:
     return hashlib.sha256(session.encode()).hexdigest()
 
 
-def place_names(folder: str, remote: str = "") -> tuple[str, ...]:
-    """Return the names under which a folder's repository is known: its git folder, its remote."""
-    if not folder:
-        return ("folder:",)
-    root = git_folder(folder)
-    url = plain_remote(remote or (_remote_of(root) if root else ""))
-    first = f"git:{root}" if root else f"folder:{os.path.normpath(folder)}"
-    return (first, *([f"remote:{url}"] if url else []))
+def place_name(folder: str) -> str:
+    """Return the name under which a folder's repository is known."""
+    root = git_folder(folder) if folder else ""
+    return f"git:{root}" if root else f"folder:{os.path.normpath(folder) if folder else ''}"
 
 
 def git_folder(folder: str) -> str:
@@ -446,13 +468,13 @@ def _first_line(path: Path) -> str:
     return ""
 
 
-def _remote_of(root: str) -> str:
-    """The URL of ``origin``."""
+def _origin_of(root: str) -> str:
+    """The URL of ``origin`` that a git folder names, in one spelling; "" without one."""
     with suppress(OSError, ValueError):
         path = Path(root, "config")
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        text = path.read_text(encoding="utf-8") if root and path.is_file() else ""
         found = re.search(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE)
-        return found[1] if found else ""
+        return plain_remote(found[1]) if found else ""
     return ""
 
 

@@ -84,7 +84,6 @@ class About:
     session: str
     folder: str = ""
     branch: str = ""
-    remote: str = ""
     title: str = ""
     unfinished: bool = False
     """Something was held back that is still being written."""

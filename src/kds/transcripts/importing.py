@@ -123,13 +123,13 @@ class Work:
         self.memory, self.report, self.only, self.dry_run = memory, report, only, dry_run
         rows = memory.rows("SELECT id, folder, size, changed, done FROM source")
         self._known = {name: tuple(rest) for name, *rest in rows}
-        self._projects: dict[tuple[str, str], Project | None] = {}
+        self._projects: dict[str, Project | None] = {}
         self._store: tuple[int, ProjectStore] | None = None
 
     def take(self, reader: Reader, source: Source) -> None:
         """Import what is new of one session; what cannot be read is a line of the report."""
         folder, *stamp, done = self._known.get(source.id, ("", 0, 0, 0))
-        if stamp == [source.size, source.changed] and (done or not self._is_wanted(folder, "")):
+        if stamp == [source.size, source.changed] and (done or not self._is_wanted(folder)):
             if done:
                 self.report.unchanged += 1
             else:
@@ -164,13 +164,12 @@ class Work:
     def _read(self, reader: Reader, source: Source, about: About) -> bool:
         """Read one session; returns whether it is dealt with until it changes."""
         known = self._known.get(source.id)
-        project = self._project(known[0], "") if known and known[0] else None
+        project = self._project(known[0]) if known and known[0] else None
         start = 0
         if project is not None and self.memory.path_of(project).exists():
             store = self._open(project)
-            start, told_before = store.position(source.id)
-            for name, value in told_before.items():
-                setattr(about, name, value)
+            start, before = store.position(source.id)
+            about.folder, about.branch = before.get("folder", ""), before.get("branch", "")
             if start and not reader.continues(source, start):
                 start = 0
                 if not self.dry_run:
@@ -180,7 +179,7 @@ class Work:
         if first is None:
             return True
         about.folder = plain_folder(about.folder)
-        wanted = self._is_wanted(about.folder, about.remote) and not about.subagent
+        wanted = self._is_wanted(about.folder) and not about.subagent
         if not wanted:
             self.report.elsewhere += 1
             return about.subagent
@@ -190,7 +189,7 @@ class Work:
         if self.dry_run:
             new = sum(1 for _ in packed(said, source))
         else:
-            project = self._project(about.folder, about.remote, make=True)
+            project = self._project(about.folder, make=True)
             assert project is not None
             store = self._open(project)
             if source.client == "specstory" and _is_kept(store, source):
@@ -202,19 +201,18 @@ class Work:
             self.report.messages[source.client] += new
         return True
 
-    def _is_wanted(self, folder: str, remote: str) -> bool:
+    def _is_wanted(self, folder: str) -> bool:
         if folder and self.memory.is_excluded(folder):
             return False
         if self.only is None:
             return True
-        project = self._project(folder, remote)
+        project = self._project(folder)
         return project is not None and project.num in self.only
 
-    def _project(self, folder: str, remote: str, *, make: bool = False) -> Project | None:
-        key = (folder, remote)
-        if self._projects.get(key) is None:
-            self._projects[key] = self.memory.project_of(folder, remote, make=make)
-        return self._projects[key]
+    def _project(self, folder: str, *, make: bool = False) -> Project | None:
+        if self._projects.get(folder) is None:
+            self._projects[folder] = self.memory.project_of(folder, make=make)
+        return self._projects[folder]
 
     def _open(self, project: Project) -> ProjectStore:
         if self._store is None or self._store[0] != project.num:

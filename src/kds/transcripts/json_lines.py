@@ -193,7 +193,6 @@ class Codex(JsonLines):
             git = found if isinstance(found := payload.get("git"), dict) else {}
             about.folder = about.folder or str(payload.get("cwd") or "")
             about.branch = str(git.get("branch") or about.branch)
-            about.remote = str(git.get("repository_url") or about.remote)
             about.subagent = about.subagent or "subagent" in str(payload.get("source", ""))
             return
         kind, name = payload.get("type"), str(payload.get("call_id") or "")
@@ -241,7 +240,6 @@ class Copilot(JsonLines):
         if isinstance(context, dict):
             about.folder = str(context.get("cwd") or about.folder)
             about.branch = str(context.get("branch") or about.branch)
-            about.remote = str(context.get("repository") or about.remote)
         call = str(data.get("toolCallId") or "")
         if kind in ("user.message", "assistant.message"):
             role = "user" if kind == "user.message" else "assistant"

@@ -15,7 +15,7 @@ from kds.activation.discovery import discover
 from kds.brain.store.migrations import migrate
 from kds.transcripts.arriving import session_start
 from kds.transcripts.briefs import start_line
-from kds.transcripts.catalogue import SESSIONS, AssistantMemory, git_folder, place_names
+from kds.transcripts.catalogue import SESSIONS, AssistantMemory, git_folder, place_name
 from kds.transcripts.importing import import_sessions, project_folders, readers
 from kds.transcripts.recalling import latest, read_session
 
@@ -120,7 +120,7 @@ def test_a_pipe_in_a_project_holds_up_no_session(tmp_path: Path) -> None:
     config, linked = tmp_path / "a" / ".git" / "config", tmp_path / "b"
     config.parent.mkdir(parents=True)
     os.mkfifo(config)
-    assert place_names(str(tmp_path / "a")) == (f"git:{config.parent}",)
+    assert place_name(str(tmp_path / "a")) == f"git:{config.parent}"
     (linked / "x").mkdir(parents=True)
     (linked / ".git").write_text("gitdir: x\n")
     os.mkfifo(linked / "x" / "gitdir")
@@ -191,7 +191,6 @@ def test_a_token_in_the_url_of_a_remote_is_not_kept(memory: AssistantMemory, hom
     head["payload"]["git"] = {"repository_url": f"https://me:{TOKEN}@gitlab.com/me/shop.git"}
     path.write_text(f"{json.dumps(head)}\n{rest}")
     run(memory, home)
-    assert memory.project_of("/elsewhere", "git@gitlab.com:me/shop.git") is not None
     assert [one for one in memory.folder.iterdir() if TOKEN.encode() in one.read_bytes()] == []
 
 
@@ -238,3 +237,21 @@ def test_a_file_whose_making_was_killed_after_its_first_step_is_gone_on_with(
         migrate(connection, SESSIONS.migrations[:1])
     run(memory, home)
     assert "A sound question" in contents(memory)
+
+
+def test_an_unpacked_folder_that_names_the_origin_of_a_repository_is_told_nothing_of_it(
+    shop: Path, kds_call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = ("remote", "add", "origin", "git@github.com:me/shop.git")
+    subprocess.run(["git", "-C", str(shop), *origin], check=True)
+    kds_call("memory", "import")
+    unpacked = tmp_path / "unpacked"
+    subprocess.run(["git", "init", "-q", str(unpacked)], check=True)
+    subprocess.run(["git", "-C", str(unpacked), *origin], check=True)
+    assert session_start(str(shop), None)
+    assert session_start(str(unpacked), None) is None
+    monkeypatch.chdir(unpacked)
+    assert (
+        f"to make the two one project: kds memory join {shop}" in kds_call("memory", "import").out
+    )
+    assert session_start(str(unpacked), None) is None

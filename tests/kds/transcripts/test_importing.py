@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.transcripts.catalogue import AssistantMemory, place_names
+from kds.transcripts.catalogue import AssistantMemory, place_name
 from kds.transcripts.formats import Reader
 from kds.transcripts.importing import Report, import_sessions, readers
 
@@ -197,7 +197,7 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
 
 
-def test_worktrees_and_clones_of_a_repository_are_one_project(
+def test_worktrees_of_a_repository_are_one_project_and_clones_are_not(
     tmp_path: Path, memory: AssistantMemory
 ) -> None:
     main, clone, tree = tmp_path / "shop", tmp_path / "again", tmp_path / "tree"
@@ -212,8 +212,11 @@ def test_worktrees_and_clones_of_a_repository_are_one_project(
     first = memory.project_of(str(main / "src"), make=True)
     assert first is not None
     assert first.name == "shop"
-    for folder in (tree, clone):
-        assert memory.project_of(str(folder), make=True) == first
+    assert memory.project_of(str(tree), make=True) == first
+    second = memory.project_of(str(clone), make=True)
+    assert second is not None
+    assert second != first
+    assert memory.clone_of(second) == first
 
 
 def test_a_folder_cannot_pass_for_a_worktree_of_another_repository(tmp_path: Path) -> None:
@@ -221,7 +224,7 @@ def test_a_folder_cannot_pass_for_a_worktree_of_another_repository(tmp_path: Pat
     hostile = tmp_path / "hostile"
     hostile.mkdir()
     (hostile / ".git").write_text(f"gitdir: {tmp_path}/shop/.git/worktrees/x\n")
-    assert place_names(str(hostile)) != place_names(str(tmp_path / "shop"))
+    assert place_name(str(hostile)) != place_name(str(tmp_path / "shop"))
 
 
 def test_clients_keep_their_sessions_where_their_variables_say(

@@ -31,7 +31,7 @@ from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group, option
-from kds.cli.commands.recall import exclude, forget, import_, sources
+from kds.cli.commands.recall import exclude, forget, import_, join, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.options import (
     COUNT,
@@ -97,7 +97,7 @@ def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
 
 
-for one in (import_, sources, exclude, forget):
+for one in (import_, sources, join, exclude, forget):
     memory.add_command(one)
 
 

@@ -65,6 +65,8 @@ def chosen_projects(
     projects = tuple(
         one for one in memory.projects() if name == "all" or name == one.name or path == one.folder
     )
+    if not projects and os.sep in name and (inside := memory.project_of(path)):
+        return (inside,)
     if not projects:
         names = ", ".join(sorted({one.name for one in memory.projects()}))
         raise Refusal(f"unknown project '{name}'", f"all, or one of: {names}")
@@ -203,6 +205,7 @@ def import_assistants(
         for name in names:
             memory.change("INSERT OR REPLACE INTO chosen(client, everywhere) "
                           "VALUES (?, ?)", name, int(everywhere))  # fmt: skip
+    clone = memory.clone_of(project) if project else None
     waiting = 0
     if not dry_run and (embedder := search_embedder(None, workspace)):
         waiting = _embedded(memory, embedder, report.projects)
@@ -211,7 +214,15 @@ def import_assistants(
              "unchanged": report.unchanged, "other_projects": report.elsewhere,
              "forgotten": report.forgotten, "problems": report.problems,
              "waiting_for_vectors": waiting, "dry_run": dry_run}  # fmt: skip
-    say(value, lambda: _print_report(report, waiting, dry_run=dry_run, everywhere=everywhere))
+
+    def show() -> None:
+        _print_report(report, waiting, dry_run=dry_run, everywhere=everywhere)
+        if clone:
+            where = shlex.quote(clone.folder)
+            click.echo(f"{clone.folder} has the same origin; to make the two one project: "
+                       f"kds memory join {where}")  # fmt: skip
+
+    say(value, show)
 
 
 def _embedded(memory: AssistantMemory, embedder: Embedder, projects: Iterable[int]) -> int:
@@ -352,6 +363,32 @@ def _source_row(memory: AssistantMemory, one: Project, kept: Sequence[Kept]) -> 
     size = memory.path_of(one).stat().st_size
     return {"project": one.name, "folder": one.folder, "sessions": counts,
             "messages": messages, "size_bytes": size}  # fmt: skip
+
+
+@command("kds memory join ~/shop", "kds memory join ~/gone/worktree")
+@click.argument("other")
+@common_options
+def join(*, other: str, workspace: Workspace) -> None:
+    """Make the repository you are in and OTHER one project: its name, or its folder.
+
+    For clones, and for worktrees that were deleted before their sessions were imported. From then
+    on, what was said in either is recalled in both.
+    """
+    memory = AssistantMemory()
+    found = [one for one in chosen_projects(memory, "", other) if other != "all"]
+    if len(found) != 1:
+        folders = ", ".join(one.folder for one in found)
+        raise Refusal(f"'{other}' names {counted(len(found), 'project')}",
+                      f"give a folder: {folders}" if found else NOTHING)  # fmt: skip
+    here = memory.project_of(working_folder(workspace), make=True)
+    if here is None or here == found[0]:
+        raise Refusal(f"'{other}' is this project already", "name another clone of it")
+    with memory.alone(), slow("joining"):
+        moved = memory.join(here, found[0])
+    memory.close()
+    say({"project": here.name, "folder": here.folder, "joined": found[0].folder, "moved": moved},
+        f"{found[0].folder} is one project with {here.folder}; "
+        f"moved {counted(moved, 'session')}")  # fmt: skip
 
 
 @command("kds memory exclude ~/private", "kds memory exclude ~/private --undo")
