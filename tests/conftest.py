@@ -49,6 +49,10 @@ settings.load_profile("kds")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# The processes of a run have the cores already: threads of matrices beside them only wait for each
+# other, and a fit took four times the CPU. numpy reads this when it is loaded, in the workers.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 # A shell has what it runs in the background ignore interrupts, and so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
