@@ -122,7 +122,8 @@ def _load(folder: Path) -> Callable[[str], "Vector"]:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    options.enable_cpu_mem_arena = False  # which keeps what the longest text needed
+    # Both would keep the memory that the longest text needed, some 10 MB.
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     session = onnxruntime.InferenceSession(
         folder / MODEL, options, providers=["CPUExecutionProvider"]
     )

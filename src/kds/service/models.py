@@ -26,40 +26,19 @@ PATH_LIMIT: Final = 4_096
 VARIABLES_LIMIT: Final = 64
 """Variables of one request: there are some thirty."""
 
-MessageText = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=MESSAGE_LIMIT,
-        description="What the user said.",
-        examples=["Make it purple"],
-    ),
-]
+MessageText = Annotated[str, Field(min_length=1, max_length=MESSAGE_LIMIT)]
 ShortText = Annotated[str, Field(max_length=TEXT_LIMIT)]
 DocumentPath = Annotated[str, Field(max_length=PATH_LIMIT)]
-ConversationName = Annotated[
-    str | None,
-    Field(
-        min_length=1,
-        max_length=NAME_LIMIT,
-        description="Whose context counts, such as a client's session id. null: the context of "
-        "the workspace, which all its windows share.",
-    ),
-]
-ConversationQuery = Annotated[
-    str | None,
-    Query(
-        min_length=1,
-        max_length=NAME_LIMIT,
-        description="Whose context; without it, that of the workspace.",
-    ),
-]
+ConversationName = Annotated[str | None, Field(min_length=1, max_length=NAME_LIMIT)]
+ConversationQuery = Annotated[str | None, Query(min_length=1, max_length=NAME_LIMIT)]
 
 
 class RequestBody(BaseModel):
     """The body of a request: strict and frozen, with half a surrogate pair as U+FFFD."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -88,41 +67,20 @@ class RouteRequest(RequestBody):
 
     message: MessageText
     conversation: ConversationName = None
-    join: bool = Field(
-        default=False,
-        description="Let the workspace's context stand in while the conversation is empty, and "
-        "remember the message there too.",
-    )
-    origin: str | None = Field(
-        default=None,
-        pattern=rf"^{ORIGIN.pattern}$",
-        description="Where a message of the workspace's context was typed: it does not refer to "
-        "what another open terminal says.",
-        examples=["terminal:4711-88321"],
-    )
-    log: bool = Field(default=True, description="Remember the message.")
-    history: list[UtteranceRequest] = Field(
-        default=[],
-        max_length=HISTORY_LIMIT,
-        description="What was said before, oldest first, replies included.",
-    )
-    rewrite: bool | None = Field(
-        default=None,
-        description="Whether a model may rewrite the message; null: as the settings say.",
-    )
-    known: list[str] | None = Field(
-        default=None,
-        max_length=KNOWN_LIMIT,
-        description="What the conversation has referred to, oldest first; null: what the memory "
-        "of the workspace knows, if it is on.",
-    )
-    variables: dict[str, str] | None = Field(
-        default=None,
-        max_length=VARIABLES_LIMIT,
-        description="The caller's environment variables for settings. Where the service has "
-        "others, the reply is a 409.",
-        examples=[{"KDS_MEMORY": "on"}],
-    )
+    """Whose context counts, such as a client's session id; null: that of the workspace."""
+    join: bool = False
+    """Let the workspace's context stand in while the conversation is empty, and log there too."""
+    origin: str | None = Field(None, pattern=rf"^{ORIGIN.pattern}$")
+    """The terminal: a message does not refer to what another open terminal says."""
+    log: bool = True
+    history: list[UtteranceRequest] = Field([], max_length=HISTORY_LIMIT)
+    """What was said before, oldest first, replies included."""
+    rewrite: bool | None = None
+    """Whether a model may rewrite the message; null: as the settings say."""
+    known: list[str] | None = Field(None, max_length=KNOWN_LIMIT)
+    """What the conversation has referred to, oldest first; null: what the memory knows."""
+    variables: dict[str, str] | None = Field(None, max_length=VARIABLES_LIMIT)
+    """The caller's environment variables for settings: 409 where the service has others."""
 
 
 class Reply(BaseModel):

@@ -31,7 +31,7 @@ from kds.service.security import AsgiApp, TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
 from kds.service.team_auth import Figures, Passes, TeamAuth, Tell, tell_nobody
 from kds.service.worker import Attendance
-from kds.service.workspaces import Log, ServedWorkspace, Workspaces
+from kds.service.workspaces import Log, ServedWorkspace, Workspaces, give_memory_back
 
 TIDY_S: Final = 600.0
 """How often what has expired leaves the disk: lines of the context, and conversations that nobody
@@ -264,6 +264,8 @@ class Service:
         while True:
             await asyncio.sleep(LET_GO_LOOK_S)
             await self._workspaces.let_go()
+            if self._attendance.idle_s() < LET_GO_LOOK_S:  # there was a request meanwhile
+                await asyncio.to_thread(give_memory_back)
 
     async def _end_when_replaced(self) -> None:
         """Look at the installation's files now and again."""

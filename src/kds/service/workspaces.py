@@ -464,13 +464,15 @@ def _load(workspace: Workspace, log: Log) -> ServedWorkspace:
 
 
 def _warm(served: ServedWorkspace) -> None:
-    """Route what nobody said: rules, models and prompts are read when they are first needed.
-
-    What loading needed for a moment, some 10 MB, goes back to the system where glibc can do that.
-    """
+    """Route what nobody said: rules, models and prompts are read when they are first needed."""
     rehearsal = served.conversations.rehearse()
     for message in ("I want to add a button", "Make it purple", "why does it fail?"):
         rehearsal.route(message)
+    give_memory_back()
+
+
+def give_memory_back() -> None:
+    """Return what loading or long messages needed for a moment to the system (glibc only)."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 

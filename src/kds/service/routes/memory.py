@@ -39,35 +39,17 @@ STORED: Final = ("sessions", "messages", "tokens", "size_bytes")
 IN_DETAIL: Final = ("chunks", "summaries")
 HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
 
-HoursQuery = Annotated[
-    int, Query(ge=1, le=MOST_HOURS, description="How far to look back.", examples=[24])
-]
-QuestionQuery = Annotated[
-    str,
-    Query(
-        min_length=1,
-        max_length=MESSAGE_LIMIT,
-        description="A question, as it would be asked.",
-        examples=["And what happens if it falls on a weekend?"],
-    ),
-]
+HoursQuery = Annotated[int, Query(ge=1, le=MOST_HOURS)]
+QuestionQuery = Annotated[str, Query(min_length=1, max_length=MESSAGE_LIMIT)]
 ConversationIdQuery = Annotated[
-    str | None,
-    Query(
-        alias="conversationId",
-        min_length=1,
-        max_length=ID_LIMIT,
-        description="Id of a session, in whose light the question is read.",
-    ),
+    str | None, Query(alias="conversationId", min_length=1, max_length=ID_LIMIT)
 ]
 
 
 class GrantRequest(RequestBody):
     """Consent to a profile: for what it may be kept and used."""
 
-    purpose: str = Field(
-        min_length=1, max_length=PURPOSE_LIMIT, examples=["answers that suit my work"]
-    )
+    purpose: str = Field(min_length=1, max_length=PURPOSE_LIMIT)
 
 
 class ConsentReply(Reply):
@@ -105,9 +87,9 @@ async def retrieval(
     served: Served,
     q: QuestionQuery,
     conversation: ConversationIdQuery = None,
-    scope: Annotated[Scope, Query(description="Where to look, as for `POST /query`.")] = "all",
+    scope: Scope = "all",
     source_path: Annotated[str | None, Query(min_length=1, max_length=PATH_LIMIT)] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST_CHUNKS, description="Most hits.")] = DEFAULT_LIMIT,
+    limit: Annotated[int, Query(ge=1, le=MOST_CHUNKS)] = DEFAULT_LIMIT,
 ) -> Response:
     """Show how a question would be read, rewritten and searched for; nothing is stored."""
     question = Question(

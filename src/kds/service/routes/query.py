@@ -14,7 +14,7 @@ from kds.brain.memory.sessions import ID_LIMIT
 from kds.query.service import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.layers import Served
-from kds.service.models import MESSAGE_LIMIT, PATH_LIMIT, RequestBody
+from kds.service.models import MESSAGE_LIMIT, PATH_LIMIT, MessageText, RequestBody
 from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
 
@@ -32,41 +32,17 @@ class ContextMessage(RequestBody):
 class QueryRequest(RequestBody):
     """A question. Only ``query`` is needed."""
 
-    query: str = Field(
-        min_length=1,
-        max_length=MESSAGE_LIMIT,
-        description="The question, as the user wrote it.",
-        examples=["And what happens if it falls on a weekend?"],
-    )
-    conversation_context: list[ContextMessage] | None = Field(
-        default=None,
-        max_length=MOST_MESSAGES,
-        description="What was said before, oldest first. The last ten turns count, of each reply "
-        "its first 500 characters, of all of it 2,000 tokens.",
-    )
-    session_id: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=ID_LIMIT,
-        description="A stored session, begun when there is none: what was said in it stands in "
-        "for a context that is not sent, and the question is remembered there.",
-    )
-    source_path: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=PATH_LIMIT,
-        description="The document that the user looks at: its passages count 15 % more.",
-    )
-    scope: Scope = Field(
-        default="all",
-        description="`documents`: every document; `document`: that of `source_path` alone; "
-        "`memory`: remembered conversations; `conversation`: that of `session_id` alone; "
-        "`all`: documents, and conversations at the end of the list.",
-    )
-    limit: int = Field(default=DEFAULT_LIMIT, ge=1, le=MOST_CHUNKS, description="Most passages.")
-    answer: bool = Field(
-        default=True, description="Let a model answer from the passages, where one is configured."
-    )
+    query: MessageText
+    conversation_context: list[ContextMessage] | None = Field(None, max_length=MOST_MESSAGES)
+    """What was said before, oldest first: the last ten turns, of each reply 500 characters."""
+    session_id: str | None = Field(None, min_length=1, max_length=ID_LIMIT)
+    """A stored session: it stands in for a context that is not sent, and remembers the question."""
+    source_path: str | None = Field(None, min_length=1, max_length=PATH_LIMIT)
+    """The document that the user looks at: its passages count 15 % more."""
+    scope: Scope = "all"
+    limit: int = Field(DEFAULT_LIMIT, ge=1, le=MOST_CHUNKS)
+    answer: bool = True
+    """Let a model answer from the passages, where one is configured."""
 
     def query_value(self) -> Query:
         """The question as the service takes it."""

@@ -32,9 +32,9 @@ MOST: Final = 200
 """Sessions or messages of one page."""
 
 Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT)]
-SessionPath = Annotated[str, Path(max_length=ID_LIMIT, description="Id of a session.")]
-LimitQuery = Annotated[int, Query(ge=1, le=MOST, description="Most entries of a page.")]
-OffsetQuery = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]
+SessionPath = Annotated[str, Path(max_length=ID_LIMIT)]
+LimitQuery = Annotated[int, Query(ge=1, le=MOST)]
+OffsetQuery = Annotated[int, Query(ge=0, le=2**31)]
 
 
 def _said_by_now(at: datetime) -> datetime:
@@ -47,20 +47,12 @@ def _said_by_now(at: datetime) -> datetime:
 class SessionChange(RequestBody):
     """What is to change of a session; what is left out stays."""
 
-    title: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=TITLE_LIMIT,
-        description="Without one the beginning of the first question serves.",
-    )
-    document: DocumentPath | None = Field(
-        default=None, description="Path of the document that the session is about; null: none."
-    )
-    documents: list[DocumentPath] | None = Field(
-        default=None,
-        max_length=MOST_DOCUMENTS,
-        description="Paths of the documents that the session is about, in place of `document`.",
-    )
+    title: str | None = Field(None, min_length=1, max_length=TITLE_LIMIT)
+    """Without one the beginning of the first question serves."""
+    document: DocumentPath | None = None
+    """The document that the session is about; null: none."""
+    documents: list[DocumentPath] | None = Field(None, max_length=MOST_DOCUMENTS)
+    """The documents that the session is about, in place of `document`."""
 
     @property
     def tied(self) -> str | None:
@@ -71,11 +63,8 @@ class SessionChange(RequestBody):
 class NewSession(SessionChange):
     """A session to begin."""
 
-    id: Id | None = Field(
-        default=None,
-        description="Printable characters, no blanks at the ends, nor `/export` or `/messages`"
-        " at the end; null: a random one.",
-    )
+    id: Id | None = None
+    """Printable, not ending in `/export` or `/messages`; null: a random one."""
 
 
 class NewMessage(RequestBody):
@@ -83,16 +72,12 @@ class NewMessage(RequestBody):
 
     role: Role
     content: MessageText
-    speaker: ShortText | None = Field(
-        default=None, min_length=1, description="Who of several it was."
-    )
-    at: Annotated[AwareDatetime, AfterValidator(_said_by_now)] | None = Field(
-        default=None, strict=False, description="When it was said, since year 2; null: now."
-    )
-    id: Id | None = Field(
-        default=None,
-        description="With an id of yours a message that is sent twice is stored once.",
-    )
+    speaker: ShortText | None = Field(None, min_length=1)
+    """Who of several it was."""
+    at: Annotated[AwareDatetime, AfterValidator(_said_by_now)] | None = Field(None, strict=False)
+    """When it was said; null: now."""
+    id: Id | None = None
+    """With an id of yours a message that is sent twice is stored once."""
 
 
 class SessionReply(Reply):

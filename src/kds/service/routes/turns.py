@@ -39,18 +39,17 @@ class ContextRequest(RequestBody):
     """One message to remember as it stands."""
 
     message: MessageText
-    intent: ShortText = Field(min_length=1, description="One of an agent.", examples=["EXECUTE"])
-    context_ref: ShortText | None = Field(None, description="What the message refers to.")
-    session_id: ShortText | None = Field(None, description="The session it belongs to.")
+    intent: ShortText = Field(min_length=1)
+    context_ref: ShortText | None = None
+    session_id: ShortText | None = None
     conversation: ConversationName = None
 
 
 class WebRequest(RequestBody):
     """Where the page is to be."""
 
-    port: int | None = Field(
-        None, ge=1, le=65_535, description="null: where it is already, else 5370 or near it."
-    )
+    port: int | None = Field(None, ge=1, le=65_535)
+    """null: where it is already, else 5370 or near it."""
 
 
 class WebReply(Reply):
