@@ -27,9 +27,8 @@ def test_ask_answers_the_question_of_the_command_before(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-@pytest.mark.parametrize("yes", AGREED)
 def test_chat_answers_the_question_at_a_terminal(
-    yes: str, model: FakeProvider, fitted_workspace: Path
+    model: FakeProvider, fitted_workspace: Path
 ) -> None:
     model.play(Text(RAISE), Text("raised at last"))
     with Terminal("chat", folder=fitted_workspace) as terminal:
@@ -37,7 +36,7 @@ def test_chat_answers_the_question_at_a_terminal(
         terminal.type(f"{POD}\n")
         terminal.wait_for("512Mi?")
         terminal.wait_for("kds> ")
-        terminal.type(f"{yes}\n")
+        terminal.type("go ahead\n")
         terminal.wait_for("raised at last")
         terminal.wait_for("kds> ")
         terminal.type("/why\n")

@@ -175,14 +175,14 @@ def test_killing_an_import_loses_nothing_and_doubles_nothing(
 ) -> None:
     expected = [f"message {number} of it" for number in range(60)]
     claude("a", *expected)
-    for round_ in range(8):
+    for round_ in range(4):
         process = subprocess.Popen(
             [sys.executable, "-c", KILLED, str(home), str(memory.folder)], stdout=subprocess.PIPE
         )
         assert process.stdout is not None
         process.stdout.readline()
         try:
-            process.wait(0.03 * round_)
+            process.wait(0.06 * round_)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
         process.communicate()
