@@ -288,7 +288,8 @@ _BLANKED: Final = re.compile(
     + "|".join(DATA["public"])
 )  # fmt: skip
 _BLANKED_SIGNS: Final = (
-    "[secret: ", "arn:", "-----BEGIN", "data:", "ssh-", "ecdsa-", "sha", "ublic", "UBLIC", "ublish", "UBLISH", "ite", "ITE"
+    "[secret: ", "arn:", "-----BEGIN", "data:", "ssh-", "ecdsa-", "sha",
+    "ublic", "UBLIC", "ublish", "UBLISH", "ite", "ITE",
 )  # fmt: skip
 """One of these is in whatever _BLANKED finds."""
 _PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
