@@ -289,7 +289,7 @@ _BLANKED: Final = re.compile(
 )  # fmt: skip
 _BLANKED_SIGNS: Final = (
     "[secret: ", "arn:", "-----BEGIN", "data:", "ssh-", "ecdsa-", "sha",
-    "ublic", "UBLIC", "ublish", "UBLISH", "ite", "ITE",
+    "ublic", "UBLIC", "ublish", "UBLISH", "ite", "ITE", "_acme", "x-amz-id", "{{", "ENC[",
 )  # fmt: skip
 """One of these is in whatever _BLANKED finds."""
 _PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
@@ -566,6 +566,7 @@ def _word(
     if (
         row < len(lines)
         and (found := _LINES[form].fullmatch(lines[row]))
+        and not found["value"].endswith(":")
         and accept(found["value"])
     ):
         yield row, found.span("value"), kind

@@ -39,6 +39,10 @@ _LOUD: Final = re.compile(r"[\d!@#$%^&*+=~?]")
 _CLOSING: Final = ".,;:!?)"
 _PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WORDLIKE: Final = re.compile(r"(?i)(?!.*[bcdfghjklmnpqrstvwxz]{5})(?=.*[aeiouy]).{3,}")
+_PARAMETER: Final = re.compile(r"[a-z]+[_-](?:token|secret|password|credentials?|key)s?")
+"""How programs call a parameter: "refresh_token"."""
+_IDEOGRAPHIC: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
+_PLAIN_RUN: Final = re.compile(r"[!-~]{5}")
 _RANDOM_RUN: Final = re.compile(r"(?i)[a-z0-9]*(?:[a-z]\d|\d[a-z])[a-z0-9]*(?<=\w{8})")
 """Eight letters and digits without a break, both among them."""
 
@@ -56,7 +60,9 @@ def is_value(text: str) -> bool:
 def is_quoted(text: str) -> bool:
     """Tell whether a value in quotes counts: not the label of a form or a message."""
     label = " " in text or text.isalpha()
-    return is_value(text) and not (label and _FORM["label"].fullmatch(text))
+    if (label and _FORM["label"].fullmatch(text)) or _PARAMETER.fullmatch(text):
+        return False
+    return is_value(text)
 
 
 def is_bare(text: str) -> bool:
@@ -74,6 +80,8 @@ def is_strong(text: str) -> bool:
     text = text.strip().rstrip(_CLOSING)
     if len(text) < 5 or text.isdigit() or not any(char.isalpha() for char in text):
         return False
+    if _IDEOGRAPHIC.search(text) and not _PLAIN_RUN.search(text):
+        return False  # a sentence, written without blanks
     digits = any(char.isdigit() for char in text)
     if not digits and _SIGNS.search(text) is None and not _is_odd(text):
         return False
