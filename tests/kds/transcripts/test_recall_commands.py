@@ -86,6 +86,14 @@ def test_a_dry_run_and_wrong_options(shop: Path, kds_call: Callable[..., Any]) -
     assert kds_call("recall", " ").code == BAD_INPUT
 
 
+def test_what_cannot_be_found_is_told(shop: Path, kds_call: Callable[..., Any]) -> None:
+    kds_call("memory", "import", "--from", "codex")
+    refused(kds_call("memory", "forget", "--session", "zzz"), "no session 'zzz' is kept", "sources")
+    refused(kds_call("handoff", "--to", "nosuch"), "unknown client 'nosuch'", "one of claude")
+    assert "no such folder" in kds_call("memory", "exclude", str(shop / "nowhere")).out
+    refused(kds_call("skills", "forget", "nosuch"), "no use of 'nosuch' is known", "history")
+
+
 def test_only_what_was_said_lately(shop: Path, kds_call: Callable[..., Any], claude: Write) -> None:
     claude("old", "Which port has staging?", "It has 1234.", folder=str(shop))
     path = claude("new", "Which port has staging?", "It has 5678.", folder=str(shop))

@@ -131,6 +131,8 @@ def handoff(*, to: str | None, session: str | None, workspace: Workspace) -> Non
     Goal, decisions with reasons, files, commands that worked, what failed, what is open: by rule,
     at most 1,500 tokens.
     """
+    if to:
+        _check_clients([to])
     memory = AssistantMemory()
     projects = chosen_projects(memory, working_folder(workspace))
     found = latest(memory, projects[0], session=session or "") if projects else None
@@ -408,6 +410,8 @@ def exclude(*, path: Path, undo: bool, workspace: Workspace) -> None:
         gone = _forget(memory, found)
     memory.close()
     done = "may be imported again" if undo else f"is left out; forgot {counted(gone, 'session')}"
+    if not undo and not Path(folder).is_dir():
+        done += "; there is no such folder"
     say({"path": folder, "excluded": not undo, "forgotten": gone}, f"{folder} {done}")
 
 
@@ -448,6 +452,9 @@ def forget(
     found = [(one, [each for each in kept if goes(each)]) for one, kept in every
              if one.num in wanted]  # fmt: skip
     count = sum(len(kept) for _, kept in found)
+    if session and not count:
+        memory.close()
+        raise Refusal(f"no session '{session}' is kept", "kds memory sources; kds recall names ids")
     rows = [(each.client, one.name, shown(each.session.updated_at), each.session.title)
             for one, kept in found for each in kept]  # fmt: skip
     if yes:

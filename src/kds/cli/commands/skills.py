@@ -163,6 +163,8 @@ def forget(*, name: str | None, everything: bool, workspace: Workspace) -> None:
     if (name is None) is not everything:
         raise Refusal("of which entry?", "name it, or say --all; kds skills history lists them")
     count = Uses(workspace).forget(name)
+    if name is not None and not count:
+        raise Refusal(f"no use of '{name}' is known", "kds skills history lists what was learned")
     say({"forgotten": count}, f"forgotten: {count} use{'' if count == 1 else 's'}")
 
 
