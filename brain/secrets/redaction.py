@@ -75,9 +75,10 @@ def redact_secrets(text: str) -> str:
     if "PRIVATE" in text or "PuTTY" in text:
         text = _PRIVATE_KEY.sub("[secret: private key]", text)
     view = text.replace(BLANK, " ")
-    if any(sign in view for sign in _BLANKED_SIGNS):
-        view = _BLANKED.sub(lambda found: BLANK * len(found[0]), view)
     low = _lowered(view)
+    if any(sign in low for sign in _BLANKED_SIGNS):
+        view = _BLANKED.sub(lambda found: BLANK * len(found[0]), view)
+        low = _lowered(view)
     parts: list[str] = []
     at = 0
     for span in _joined((*_findings(view, low), *_line_findings(view, low))):
@@ -242,8 +243,6 @@ class _Rule:
         groups = found.re.groupindex
         start, end = found.span("value" if "value" in groups else "text" if "text" in groups else 0)
         value = text[start:end]
-        if value.endswith("...."):
-            return None  # masked
         start += len(value) - len(value.lstrip())
         end = start + len(value.strip() if "text" in groups else value.strip().rstrip(_CLOSING))
         return (start, end) if end > start and self.accept(text[start:end]) else None
@@ -288,10 +287,10 @@ _BLANKED: Final = re.compile(
     + "|".join(DATA["public"])
 )  # fmt: skip
 _BLANKED_SIGNS: Final = (
-    "[secret: ", "arn:", "-----BEGIN", "data:", "ssh-", "ecdsa-", "sha",
-    "ublic", "UBLIC", "ublish", "UBLISH", "ite", "ITE", "_acme", "x-amz-id", "{{", "ENC[",
+    "[secret: ", "arn:", "-----begin", "data:", "ssh-", "ecdsa-", "sha",
+    "public", "publish", "site", "_acme", "x-amz-id", "{{", "enc[",
 )  # fmt: skip
-"""One of these is in whatever _BLANKED finds."""
+"""One of these is, in lower case, in whatever _BLANKED finds."""
 _PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
 """All of the body is the secret. A key without its end goes as far as its lines look like one."""
 _REST: Final = re.compile(r"\n\s*(?P<rest>[\w+/=-]{6,})[\s\"',]*(?:\n|\Z)")

@@ -39,8 +39,6 @@ _LOUD: Final = re.compile(r"[\d!@#$%^&*+=~?]")
 _CLOSING: Final = ".,;:!?)"
 _PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WORDLIKE: Final = re.compile(r"(?i)(?!.*[bcdfghjklmnpqrstvwxz]{5})(?=.*[aeiouy]).{3,}")
-_PARAMETER: Final = re.compile(r"[a-z]+[_-](?:token|secret|password|credentials?|key)s?")
-"""How programs call a parameter: "refresh_token"."""
 _IDEOGRAPHIC: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _PLAIN_RUN: Final = re.compile(r"[!-~]{5}")
 _RANDOM_RUN: Final = re.compile(r"(?i)[a-z0-9]*(?:[a-z]\d|\d[a-z])[a-z0-9]*(?<=\w{8})")
@@ -60,7 +58,7 @@ def is_value(text: str) -> bool:
 def is_quoted(text: str) -> bool:
     """Tell whether a value in quotes counts: not the label of a form or a message."""
     label = " " in text or text.isalpha()
-    if (label and _FORM["label"].fullmatch(text)) or _PARAMETER.fullmatch(text):
+    if (label and _FORM["label"].fullmatch(text)) or _FORM["parameter"].fullmatch(text):
         return False
     return is_value(text)
 
@@ -106,7 +104,7 @@ def stands_for_token(text: str) -> bool:
 def is_alone(text: str) -> bool:
     """Tell whether the only word behind "password:" on its line is one."""
     word = text.rstrip(_CLOSING).lower()
-    if _FORM["label"].fullmatch(word):
+    if word.isalpha() and _FORM["label"].fullmatch(word):
         return False
     return len(word) >= 4 and not text.isdigit() and _is_free(word) and is_bare(text)
 
