@@ -331,8 +331,8 @@ class AssistantMemory:
                                (project.num, other.num))  # fmt: skip
             connection.execute("UPDATE project SET wanted = ? WHERE num = ?",
                                (project.wanted or other.wanted, project.num))  # fmt: skip
-            connection.execute("DELETE FROM project WHERE num = ?", (other.num,))
-        self._remove(other)
+        self._remove(other)  # first, so that what a kill leaves still belongs to a project
+        self.change("DELETE FROM project WHERE num = ?", other.num)
         return len(moved)
 
     def path_of(self, project: Project) -> Path:
