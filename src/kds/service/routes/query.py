@@ -40,6 +40,7 @@ class QueryRequest(RequestBody):
     source_path: str | None = Field(None, min_length=1, max_length=PATH_LIMIT)
     """The document that the user looks at: its passages count 15 % more."""
     scope: Scope = "all"
+    """Where to look; `document` is that of `source_path`, `conversation` that of `session_id`."""
     limit: int = Field(DEFAULT_LIMIT, ge=1, le=MOST_CHUNKS)
     answer: bool = True
     """Let a model answer from the passages, where one is configured."""
