@@ -98,6 +98,21 @@ embeddings_option = option(
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
 
 
+def _as_question(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str:
+    question = " ".join(words).strip()
+    if not question:
+        hint = f"say what to look for: {ctx.command_path} WORDS"
+        raise Refusal("the question is empty", hint)
+    return question
+
+
+def question_argument(metavar: str) -> Callable[[F], F]:
+    """What to look for, in one word or several; never empty."""
+    return click.argument(
+        metavar.lower(), metavar=metavar, nargs=-1, required=True, callback=_as_question
+    )
+
+
 def common_options(command: F) -> F:
     """`--json` and `--workspace`, which nearly every command takes."""
     return json_option(workspace_option(command))

@@ -4,7 +4,8 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -36,14 +37,46 @@ _WHOLE: Final = frozenset({"id", "time", "at", "changed", "intent", "session"})
 """Columns that are not wrapped on a narrow terminal: the others make room."""
 
 
-def say(value: object, shown: str | Callable[[], object]) -> None:
-    """Print ``value`` as JSON with `--json`; else a text, or call a function that prints."""
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table without lines; ``none`` is printed instead when there are no rows.
+
+    Cells are plain text: markup in them is not read.
+    """
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    none: str = ""
+
+
+Shown = str | tuple[str, str] | Table | Iterable[Any] | Callable[[], object] | None
+"""What people see: a text, a label with its text, a table, several of these, or nothing."""
+
+
+def say(value: object, *shown: Shown) -> None:
+    """Print ``value`` as JSON with `--json`, else what is ``shown``."""
     if asked_json():
         print_json(value)
-    elif isinstance(shown, str):
-        click.echo(shown)
     else:
-        shown()
+        show(*shown)
+
+
+def show(*parts: Shown) -> None:
+    """Print parts, one below the other."""
+    for part in parts:
+        match part:
+            case None:
+                pass
+            case str():
+                click.echo(part)
+            case Table():
+                _print_table(part)
+            case tuple():
+                print_line(*part)
+            case _ if callable(part):
+                part()
+            case _:
+                show(*part)
 
 
 def print_json(value: object) -> None:
@@ -53,64 +86,110 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=plain, indent=2, default=_plain))
 
 
-def print_turn(turn: Turn) -> None:
-    """Print what became of a message: a few labelled lines."""
-    places = [(one.start, one.end) for one in turn.references]
-    print_line("message", marked(turn.message, places))
-    if turn.notice:
-        print_line("note", toned(turn.notice, "note"))
-        return
-    if turn.expanded != turn.message:
-        print_line("expanded", _with_targets(turn))
-    print_line("intent", _intent(turn))
-    print_lines(_turn_lines(turn))
-
-
-def print_steps(turn: Turn) -> None:
-    """Print what every step recorded, with its CPU time."""
-    for record in turn.records:
-        print_line(record.step, f"{record.cpu_ms:.1f} ms")
-        print_lines(("", note) for note in record.notes)
-    if not turn.records:
-        print_line("why", "no step ran")
-
-
-def print_line(label: str, text: str, *, tone: Tone = "label") -> None:
+def print_line(label: str, text: str, tone: Tone = "label") -> None:
     """Print one labelled line; a terminal may wrap it, a pipe gets it whole."""
     click.echo(toned(f"{label:<{_LABEL}} ", tone) + text)
 
 
-def print_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """Print labelled lines, each a label and its text."""
-    for label, text in lines:
-        print_line(label, text)
-
-
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, none: str = "") -> None:
-    """Print a table without lines; ``none`` is printed instead when there are no rows.
-
-    Cells are plain text: markup in them is not read.
-    """
-    rows = list(rows)
-    if none and not rows:
-        click.echo(none)
+def _print_table(table: Table) -> None:
+    rows = list(table.rows)
+    if table.none and not rows:
+        click.echo(table.none)
         return
-    from rich.console import Console  # 50 ms of imports: only tables pay
-    from rich.table import Table
+    from rich import table as drawn  # 50 ms of imports: only tables pay
+    from rich.console import Console
     from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = _PIPED_WIDTH
     colours = coloured()
-    table = Table(box=None, pad_edge=False, header_style="bold" if colours else "")
-    for column in columns:
+    grid = drawn.Table(box=None, pad_edge=False, header_style="bold" if colours else "")
+    for column in table.columns:
         style = STYLES[COLUMNS[column]] if colours and column in COLUMNS else ""
         whole = console.is_terminal and column in _WHOLE
-        table.add_column(column, overflow="fold", no_wrap=whole, style=style)
+        grid.add_column(column, overflow="fold", no_wrap=whole, style=style)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+        grid.add_row(*map(Text, row))
+    console.print(grid)
+
+
+def turn_lines(turn: Turn) -> Iterator[Shown]:
+    """What became of a message: a few labelled lines."""
+    yield "message", marked(turn.message, [(one.start, one.end) for one in turn.references])
+    if turn.notice:
+        yield "note", toned(turn.notice, "note")
+        return
+    if turn.expanded != turn.message:
+        yield "expanded", _with_targets(turn)
+    sure: Tone = "sure" if turn.confidence >= ACT_MIN else "unsure"
+    also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
+    certainty = toned(f"{turn.confidence:.2f}", sure)
+    yield "intent", f"{toned(turn.intent, 'intent')} ({certainty}){also}"
+    if turn.context_switch:
+        yield "switch", "a new topic: the earlier context no longer counts"
+    elif turn.context_ref:
+        yield "refers to", toned(turn.context_ref, "resolved")
+    acts = turn.agent and turn.action == "route"
+    details = {
+        "session": turn.session_id,
+        "agent": f"{turn.agent} ({turn.prompt_file})" if acts else "",
+        "action": "" if acts else turn.action,
+        "question": turn.question,
+        "noted": turn.noted,
+    }
+    for label, text in details.items():
+        if text:
+            yield label, text
+
+
+def step_lines(turn: Turn) -> Iterator[Shown]:
+    """What every step recorded, with its CPU time."""
+    for record in turn.records:
+        yield record.step, f"{record.cpu_ms:.1f} ms"
+        yield [("", note) for note in record.notes]
+    if not turn.records:
+        yield "why", "no step ran"
+
+
+def hit_lines(
+    heading: str, body: Iterable[str], details: Iterable[tuple[str, str]]
+) -> Iterator[Shown]:
+    """One thing that was found: a heading, and below it the text and labelled lines."""
+    yield heading
+    yield [f"   {line}" for line in body]
+    yield [(f"   {label}", text) for label, text in details]
+    yield ""
+
+
+def entry_table(entries: Sequence[ContextEntry]) -> Table:
+    """The conversation context, oldest first."""
+    rows = [
+        (shown(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
+         entry.session_id or "", _whose(entry.origin))
+        for entry in entries
+    ]  # fmt: skip
+    columns = ("time", "intent", "message", "refers to", "session", "from")
+    return Table(columns, rows, "the conversation context is empty")
+
+
+def session_table(sessions: Iterable["Session"]) -> Table:
+    """Sessions of the memory."""
+    rows = [
+        (session.id[:SHOWN_ID], session.title or "(no title)", shown(session.updated_at),
+         f"{session.message_count:,}", f"{session.token_count:,}", ", ".join(session.documents))
+        for session in sessions
+    ]  # fmt: skip
+    columns = ("id", "title", "changed", "messages", "tokens", "document")
+    return Table(columns, rows, "nothing is remembered")
+
+
+def session_dict(session: "Session") -> dict[str, Any]:
+    """The JSON form of a session."""
+    from kds.brain.memory.records import EXPORTED  # late: needs the database's modules
+
+    told = fields(session, " ".join(one.name for one in EXPORTED))
+    return told | {"messages": session.message_count, "tokens": session.token_count}
 
 
 def counted(count: int, noun: str) -> str:
@@ -140,36 +219,6 @@ def fields(value: object, names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names.split()}
 
 
-def print_entries(entries: Sequence[ContextEntry]) -> None:
-    """Print the conversation context, oldest first."""
-    rows = [
-        (shown(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
-         entry.session_id or "", _whose(entry.origin))
-        for entry in entries
-    ]  # fmt: skip
-    columns = ("time", "intent", "message", "refers to", "session", "from")
-    print_table(columns, rows, none="the conversation context is empty")
-
-
-def session_dict(session: "Session") -> dict[str, Any]:
-    """The JSON form of a session."""
-    from kds.brain.memory.records import EXPORTED  # late: needs the database's modules
-
-    told = fields(session, " ".join(one.name for one in EXPORTED))
-    return told | {"messages": session.message_count, "tokens": session.token_count}
-
-
-def print_sessions(sessions: Iterable["Session"]) -> None:
-    """Print a table of sessions."""
-    rows = [
-        (session.id[:SHOWN_ID], session.title or "(no title)", shown(session.updated_at),
-         f"{session.message_count:,}", f"{session.token_count:,}", ", ".join(session.documents))
-        for session in sessions
-    ]  # fmt: skip
-    columns = ("id", "title", "changed", "messages", "tokens", "document")
-    print_table(columns, rows, none="nothing is remembered")
-
-
 def _plain(value: Any) -> object:
     """The JSON form of other values."""
     match value:
@@ -196,12 +245,6 @@ def _whose(origin: str | None) -> str:
     return where if kind == "terminal" else f"{where}, {kind}"
 
 
-def _intent(turn: Turn) -> str:
-    sure: Tone = "sure" if turn.confidence >= ACT_MIN else "unsure"
-    also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
-    return f"{toned(turn.intent, 'intent')} ({toned(f'{turn.confidence:.2f}', sure)}){also}"
-
-
 def _with_targets(turn: Turn) -> str:
     """The expanded message with the antecedents marked."""
     targets = sorted({one.target for one in turn.references} - {""}, key=len, reverse=True)
@@ -209,18 +252,31 @@ def _with_targets(turn: Turn) -> str:
     return marked(turn.expanded, [one.span() for one in found])
 
 
-def _turn_lines(turn: Turn) -> Iterable[tuple[str, str]]:
-    if turn.context_switch:
-        yield "switch", "a new topic: the earlier context no longer counts"
-    elif turn.context_ref:
-        yield "refers to", toned(turn.context_ref, "resolved")
-    if turn.session_id:
-        yield "session", turn.session_id
-    if turn.agent and turn.action == "route":
-        yield "agent", f"{turn.agent} ({turn.prompt_file})"
-    else:
-        yield "action", turn.action
-    if turn.question:
-        yield "question", turn.question
-    if turn.noted:
-        yield "noted", turn.noted
+def print_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """To be replaced by `show`."""
+    show(lines)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, none: str = "") -> None:
+    """To be replaced by `show`."""
+    show(Table(columns, rows, none))
+
+
+def print_entries(entries: Sequence[ContextEntry]) -> None:
+    """To be replaced by `show`."""
+    show(entry_table(entries))
+
+
+def print_sessions(sessions: Iterable["Session"]) -> None:
+    """To be replaced by `show`."""
+    show(session_table(sessions))
+
+
+def print_turn(turn: Turn) -> None:
+    """To be replaced by `show`."""
+    show(turn_lines(turn))
+
+
+def print_steps(turn: Turn) -> None:
+    """To be replaced by `show`."""
+    show(step_lines(turn))

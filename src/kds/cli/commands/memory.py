@@ -1,9 +1,8 @@
 """`kds memory`: the sessions that are remembered; how much there is, and its upkeep."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -15,15 +14,10 @@ from kds.brain.clock import utc_now
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import Holdings
 from kds.brain.files import replace_private
-from kds.brain.memory.export import (
-    archive,
-    checksum,
-    to_json,
-    to_markdown,
-)
+from kds.brain.memory.export import archive, checksum, to_json, to_markdown
 from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.metrics import log_recall
-from kds.brain.memory.records import Consent, ConsentEvent, Profile, Session, Stats
+from kds.brain.memory.records import Consent, Profile, Session, Stats
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.embedding_queue import EmbeddingQueue
 from kds.brain.passages.recall import Hit, recall, recall_settings
@@ -42,20 +36,21 @@ from kds.cli.options import (
     common_options,
     embeddings_option,
     looking,
+    question_argument,
     read_span,
     search_embedder,
 )
 from kds.cli.output import (
     SHOWN_ID,
+    Shown,
+    Table,
     counted,
     fields,
+    hit_lines,
     mebibytes,
-    print_line,
-    print_lines,
-    print_sessions,
-    print_table,
     say,
     session_dict,
+    session_table,
 )
 from kds.cli.progress import reported, slow, tracked
 from kds.cli.terminal import shown
@@ -68,8 +63,10 @@ SEARCHING: Final = "searched: kds memory search"
 """Use of the profile, in the audit log of the consent."""
 
 PURPOSE: Final = "answers that suit me"
-SHOWING: Final = "shown to its owner: kds memory profile show"
-EDITING: Final = "edited by its owner: kds memory profile set"
+USES: Final = {
+    "show": "shown to its owner: kds memory profile show",
+    "set": "edited by its owner: kds memory profile set",
+}
 """Uses of the profile, in the audit log."""
 
 NO_CONSENT: Final = "there is no consent: nothing is kept about you"
@@ -85,6 +82,15 @@ _PROFILE: Final = " ".join(one.name for one in dataclasses.fields(Profile))
 
 session_argument = click.argument("name", metavar="SESSION")
 yes_option = flag("--yes", "Do it; without this it is only shown.")
+
+
+@contextmanager
+def _found(workspace: Workspace, name: str) -> Iterator[tuple[MemoryStore, Session]]:
+    """The memory, and the session in it that ``name`` stands for."""
+    with looking(MemoryPlace.of(workspace)) as store:
+        session = find_session(store, name)
+        assert store is not None  # or find_session would have refused
+        yield store, session
 
 
 @group(
@@ -107,7 +113,7 @@ for one in (import_, sources, join, exclude, forget):
     "kds memory search 'retry policy' --budget 500",
     of=memory,
 )
-@click.argument("words", metavar="QUERY", nargs=-1, required=True)
+@question_argument("QUERY")
 @option("--session SESSION", "Search this one first, the others only when it has too little.",
         to="name")  # fmt: skip
 @option("--limit N", "Most hits.", default=10, type=click.IntRange(1, 200))
@@ -117,16 +123,13 @@ for one in (import_, sources, join, exclude, forget):
 @embeddings_option
 @common_options
 def search(
-    *, words: tuple[str, ...], name: str | None, limit: int, budget: int | None, explain: bool,
+    *, query: str, name: str | None, limit: int, budget: int | None, explain: bool,
     embeddings: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Search past conversations by words, identifiers and meaning.
 
     The service makes the vectors for that, and `kds memory check --backfill`.
     """
-    query = " ".join(words)
-    if not query.strip():
-        raise Refusal("the question is empty", "say what to look for: kds memory search WORDS")
     embedder = search_embedder(embeddings, workspace)
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
@@ -163,7 +166,7 @@ def search(
     if context is not None:
         counts = {"used": len(context.used), "left_out": len(context.left_out)}
         report["context"] = fields(context, "text tokens budget_tokens") | counts
-    say(report, lambda: _print_found(report, context, explain=explain))
+    say(report, _search_lines(report, context, explain=explain))
 
 
 def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
@@ -182,39 +185,36 @@ def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _print_found(report: Mapping[str, Any], context: Assembled | None, *, explain: bool) -> None:
-    print_lines(("profile", line) for line in report["profile"])
+def _search_lines(
+    report: Mapping[str, Any], context: Assembled | None, *, explain: bool
+) -> Iterator[Shown]:
+    yield [("profile", line) for line in report["profile"]]
     pass_on([*report["notes"], *(context.notes if context else ())])
     if context is None:
         for one in report["summaries"]:
-            click.echo(f"summary of messages {one['first_seq']}-{one['last_seq']}: {one['text']}\n")
+            yield f"summary of messages {one['first_seq']}-{one['last_seq']}: {one['text']}\n"
         for number, hit in enumerate(report["hits"], start=1):
-            _print_hit(number, hit, explain=explain)
+            yield _hit_lines(number, hit, explain=explain)
     if not report["hits"] or (context and not context.text):
-        click.echo("nothing was found")
+        yield "nothing was found"
     elif context is not None:
-        click.echo(context.text)
+        yield context.text
     if explain:
         if context is not None:
-            print_line("tokens", f"{context.tokens} of {context.budget_tokens}")
+            yield "tokens", f"{context.tokens} of {context.budget_tokens}"
         counts = ", ".join(f"{source} {count}" for source, count in report["counts"].items())
-        print_line("candidates", counts or "none")
-        times = report["timings_ms"].items()
-        print_line("ms", ", ".join(f"{stage} {ms:.1f}" for stage, ms in times))
+        yield "candidates", counts or "none"
+        yield "ms", ", ".join(f"{stage} {ms:.1f}" for stage, ms in report["timings_ms"].items())
 
 
-def _print_hit(number: int, hit: Mapping[str, Any], *, explain: bool) -> None:
+def _hit_lines(number: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[Shown]:
     title = f" '{hit['title']}'" if hit["title"] else ""
     elsewhere = ", another session" if hit["elsewhere"] else ""
     said = f"{hit['speaker'] or hit['role']}, {shown(hit['at'])}{elsewhere}"
-    click.echo(f"{number}. {hit['score']:.2f}  {hit['session'][:SHOWN_ID]}{title}, {said}")
-    for line in hit["text"].strip().splitlines():
-        click.echo(f"   {line}")
-    if explain:
-        print_lines(("   why", reason) for reason in hit["why"])
-        scores = (f"{key} {'-' if one is None else one}" for key, one in hit["scores"].items())
-        print_line("   scores", ", ".join(scores))
-    click.echo()
+    heading = f"{number}. {hit['score']:.2f}  {hit['session'][:SHOWN_ID]}{title}, {said}"
+    scores = (f"{key} {'-' if one is None else one}" for key, one in hit["scores"].items())
+    why = [*(("why", one) for one in hit["why"]), ("scores", ", ".join(scores))]
+    return hit_lines(heading, hit["text"].strip().splitlines(), why if explain else ())
 
 
 @command(
@@ -231,42 +231,39 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
 
     SESSION is an id or the beginning of one, a title or a part of it, or `last`.
     """
-    with looking(MemoryPlace.of(workspace)) as store:
-        if name is None:
-            sessions = store.sessions(limit=limit, offset=offset) if store else ()
-            say([session_dict(one) for one in sessions], lambda: print_sessions(sessions))
-            return
-        session = find_session(store, name)
-        assert store is not None  # or find_session would have refused
+    if name is None:
+        with looking(MemoryPlace.of(workspace)) as some:
+            sessions = some.sessions(limit=limit, offset=offset) if some else ()
+        say([session_dict(one) for one in sessions], session_table(sessions))
+        return
+    with _found(workspace, name) as (store, session):
         messages = store.messages(session.id)
         summaries = store.summaries(session.id)
         known = store.entities.load(session.id)
     terms = known.terms if known else ()
-
-    def show_session() -> None:
-        size = counted(session.message_count, "message")
-        print_lines((
-            ("session", session.id),
-            ("title", session.title or "(none yet)"),
-            *(("document", document) for document in session.documents),
-            ("begun", shown(session.created_at)),
-            ("changed", shown(session.updated_at)),
-            ("holds", f"{size}, about {counted(session.token_count, 'token')}"),
-            *(("term", f"{one.term}: {one.snippet}" if one.snippet else one.term) for one in terms),
-        ))  # fmt: skip
-        for summary in summaries:
-            click.echo(f"\nsummary of {summary.first_seq}-{summary.last_seq}: {summary.text}")
-        for message in messages:
-            speaker = f" ({message.speaker})" if message.speaker else ""
-            click.echo(f"\n{message.seq} {message.role}{speaker} {shown(message.at)}")
-            click.echo(message.content)
-
     report = session_dict(session) | {
         "messages": [fields(message, _MESSAGE) for message in messages],
         "summaries": [fields(summary, _SUMMARY) for summary in summaries],
         "terms": [fields(term, "term snippet turn") for term in terms],
     }
-    say(report, show_session)
+
+    def text() -> Iterator[Shown]:
+        size = counted(session.message_count, "message")
+        yield "session", session.id
+        yield "title", session.title or "(none yet)"
+        yield [("document", document) for document in session.documents]
+        yield "begun", shown(session.created_at)
+        yield "changed", shown(session.updated_at)
+        yield "holds", f"{size}, about {counted(session.token_count, 'token')}"
+        for one in terms:
+            yield "term", f"{one.term}: {one.snippet}" if one.snippet else one.term
+        for summary in summaries:
+            yield f"\nsummary of {summary.first_seq}-{summary.last_seq}: {summary.text}"
+        for message in messages:
+            speaker = f" ({message.speaker})" if message.speaker else ""
+            yield f"\n{message.seq} {message.role}{speaker} {shown(message.at)}\n{message.content}"
+
+    say(report, text())
 
 
 @command("kds memory rename last 'Dark mode'", of=memory)
@@ -277,9 +274,7 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
 @common_options
 def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Workspace) -> None:
     """Rename SESSION; later messages do not change its title."""
-    with looking(MemoryPlace.of(workspace)) as store:
-        session = find_session(store, name)
-        assert store is not None  # or find_session would have refused
+    with _found(workspace, name) as (store, session):
         renamed = store.rename(session.id, title)
         if documents:
             renamed = store.set_document(session.id, "\n".join(documents))
@@ -300,7 +295,7 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
         if yes and store is not None:
             for session in tracked(sessions, "deleting"):
                 store.delete_session(session.id)
-    _show_deleted(sessions, done=yes)
+    _say_deleted(sessions, done=yes)
 
 
 @command(
@@ -318,20 +313,16 @@ def cleanup(*, age: str, yes: bool, workspace: Workspace) -> None:
     span = read_span(age)
     with looking(MemoryPlace.of(workspace)) as store, slow("looking for old sessions"):
         sessions = store.cleanup(span, dry_run=not yes).sessions if store else ()
-    _show_deleted(sessions, done=yes)
+    _say_deleted(sessions, done=yes)
 
 
-def _show_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
+def _say_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     messages = sum(session.message_count for session in sessions)
     listed = [session_dict(session) for session in sessions]
     counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
-
-    def show_deleted() -> None:
-        print_sessions(sessions)
-        click.echo(f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it")
-
+    text = f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it"
     told = {"sessions": listed, "messages": messages, "dry_run": not done}
-    say(told, show_deleted if sessions else "no session is that old")
+    say(told, [session_table(sessions), text] if sessions else "no session is that old")
 
 
 @command(
@@ -394,8 +385,8 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     from kds.brain.memory.memory import ConversationMemory, Tools
     from kds.router.prompts.library import PromptLibrary
 
-    with looking(MemoryPlace.of(workspace)) as store:
-        session = find_session(store, name)
+    with _found(workspace, name) as (_, session):
+        pass
     settings = load_settings(workspace)
     library = PromptLibrary.load(workspace.prompts_dir)
     memory = ConversationMemory.open(
@@ -450,7 +441,7 @@ def check(
             held = documents.holdings() if documents else NO_DOCUMENTS
             paths = [one.path for one in documents.documents()] if documents else []
             models = documents.models() if documents else ()
-    report = {
+    report: dict[str, Any] = {
         "sound": not problems,
         "problems": problems,
         "path": str(place),
@@ -463,7 +454,7 @@ def check(
             "models": [fields(one, _MODEL) for one in models],
         },
     } | ({} if embedded is None else {"embedded": embedded})
-    say(report, lambda: _print_check(report, held))
+    say(report, problems, _check_lines(report))
     return TESTS_FAILED if problems else 0
 
 
@@ -477,33 +468,24 @@ def _backfilled(store: EmbeddingQueue, embedder: Any) -> int:
         return embed_waiting(store, embedder, tell=tell)
 
 
-def _print_check(report: Mapping[str, Any], held: Holdings) -> None:
-    for problem in report["problems"]:
-        click.echo(problem)
+def _check_lines(report: Mapping[str, Any]) -> Iterator[Shown]:
     if "embedded" in report:
         made = report["embedded"]
-        click.echo(f"{made:,} vectors made" if made else "there was nothing to do")
+        yield f"{made:,} vectors made" if made else "there was nothing to do"
     else:
-        _print_holdings(report, held)
+        held = report["documents"]
+        yield [f"the file of a document is gone: {path}" for path in held["gone"]]
+        yield "the memory is in order" if report["sound"] else None
+        names = ("sessions", "messages", "tokens", "chunks", "summaries")
+        yield [(name, f"{report[name]:,}") for name in names]
+        yield "documents", f"{held['documents']:,}"
+        yield "size", mebibytes(report["size_bytes"] + held["size_bytes"])
+        yield "profile", "kept, with consent" if report["profile_consent"] else "no consent"
+        yield "kept in", f"{report['path']} (schema {report['schema_version']})"
     for model in report["models"]:
         failed = f", {model['failed']:,} given up" if model["failed"] else ""
         made = f"{model['vectors']:,} made, {model['waiting']:,} waiting{failed}"
-        print_line("vectors", f"{model['name']}: {made}; {model['state']}")
-
-
-def _print_holdings(report: Mapping[str, Any], held: Holdings) -> None:
-    for path in report["documents"]["gone"]:
-        click.echo(f"the file of a document is gone: {path}")
-    if report["sound"]:
-        click.echo("the memory is in order")
-    names = ("sessions", "messages", "tokens", "chunks", "summaries")
-    print_lines((
-        *((name, f"{report[name]:,}") for name in names),
-        ("documents", f"{held.documents:,}"),
-        ("size", mebibytes(report["size_bytes"] + held.size_bytes)),
-        ("profile", "kept, with consent" if report["profile_consent"] else "no consent"),
-        ("kept in", f"{report['path']} (schema {report['schema_version']})"),
-    ))  # fmt: skip
+        yield "vectors", f"{model['name']}: {made}; {model['state']}"
 
 
 @command(
@@ -522,32 +504,24 @@ def consent(*, action: str, purpose: str, limit: int, workspace: Workspace) -> N
     `show` prints the audit log, too: every grant, change and use, never what the profile says.
     `revoke` wipes the profile and its vectors, down to their bytes on disk.
     """
-    events: Sequence[ConsentEvent] = ()
-    if action == "grant":
-        with changing(MemoryPlace.of(workspace)) as kept:
-            found = kept.profile.grant(purpose)
-    else:
-        with looking(MemoryPlace.of(workspace)) as store:
-            if store is None:
-                found = Consent(given=False)
-            elif action == "revoke":
-                found = store.profile.revoke()
-            else:
-                found, events = store.profile.consent(), store.profile.events()[-limit:]
-    log = [fields(event, "at action purpose") for event in events]
-    say(fields(found, "given since purpose") | {"events": log}, lambda: _print(found, events))
-
-
-def _print(found: Consent, events: Sequence[ConsentEvent]) -> None:
+    found, log = Consent(given=False), []
+    opened = changing if action == "grant" else looking
+    with opened(MemoryPlace.of(workspace)) as store:
+        if action == "grant" and store is not None:
+            found = store.profile.grant(purpose)
+        elif action == "revoke" and store is not None:
+            found = store.profile.revoke()
+        elif store is not None:
+            found, events = store.profile.consent(), store.profile.events()[-limit:]
+            log = [fields(event, "at action purpose") for event in events]
     since = shown(found.since) if found.since else None
     if found.given:
-        click.echo(f"consent stands since {since}, for: {found.purpose}")
+        told = f"consent stands since {since}, for: {found.purpose}"
     else:
-        click.echo(NO_CONSENT + (f"; revoked {since}" if since else ""))
-    if events:
-        click.echo()
-        rows = [(shown(event.at), event.action, event.purpose) for event in events]
-        print_table(("at", "what", "for"), rows)
+        told = NO_CONSENT + (f"; revoked {since}" if since else "")
+    rows = [(shown(one["at"]), one["action"], one["purpose"]) for one in log]
+    table = ["", Table(("at", "what", "for"), rows)] if rows else None
+    say(fields(found, "given since purpose") | {"events": log}, told, table)
 
 
 @command(
@@ -580,14 +554,14 @@ def profile(
                 store.profile.save(Profile())
             say({"cleared": granted}, "the profile is empty" if granted else NO_CONSENT)
             return
-        found = store.profile.use(SHOWING if action == "show" else EDITING) if store else None
+        found = store.profile.use(USES[action]) if store else None
         if action == "set":
             if store is None or found is None:
                 raise Refusal(NO_CONSENT, GRANT_HINT)
             found = store.profile.save(_changed(found, pairs))
             _embed(store, workspace)
     kept = None if found is None else fields(found, _PROFILE)
-    say({"consent": found is not None, "profile": kept}, lambda: _print_profile(kept))
+    say({"consent": found is not None, "profile": kept}, _profile_lines(kept))
 
 
 def _changed(before: Profile, pairs: Iterable[str]) -> Profile:
@@ -604,7 +578,7 @@ def _changed(before: Profile, pairs: Iterable[str]) -> Profile:
         else:
             preferences[key] = value
     kept = {key: value for key, value in preferences.items() if value}
-    return replace(before, **change, preferences=kept)
+    return dataclasses.replace(before, **change, preferences=kept)
 
 
 def _embed(store: MemoryStore, workspace: Workspace) -> None:
@@ -616,19 +590,14 @@ def _embed(store: MemoryStore, workspace: Workspace) -> None:
             complain(f"the profile is saved and found by its words only: {error}")
 
 
-def _print_profile(kept: Mapping[str, Any] | None) -> None:
+def _profile_lines(kept: Mapping[str, Any] | None) -> Iterator[Shown]:
     if kept is None:
-        click.echo(f"{NO_CONSENT}\n{GRANT_HINT}")
+        yield f"{NO_CONSENT}\n{GRANT_HINT}"
     elif not any(kept.values()):
-        click.echo("the profile is empty")
-    else:
-        pairs = (f"{key}={one}" for key, one in kept["preferences"].items())
-        texts = {**kept, "preferences": ", ".join(pairs)}
-        print_lines(
-            (
-                "prefers" if key == "preferences" else key,
-                one if isinstance(one, str) else ", ".join(one),
-            )
-            for key, one in texts.items()
-            if one
-        )
+        yield "the profile is empty"
+    for key, one in (kept or {}).items():
+        if key == "preferences":
+            one = [f"{name}={value}" for name, value in one.items()]
+        if one:
+            label = "prefers" if key == "preferences" else key
+            yield label, one if isinstance(one, str) else ", ".join(one)
