@@ -5,13 +5,14 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 import kds
+from kds.brain.clock import utc_now
 from kds.brain.context.origin import Kind, terminal_origin
 from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.errors import KdsError, WorkspaceError
@@ -141,6 +142,25 @@ def read_span(text: str) -> timedelta:
     if found is None:
         raise Refusal(f"invalid duration '{text}'", "write 90s, 30m, 36h, 30d or 2w")
     return timedelta(**{_UNITS[found[2].lower() or "s"]: float(found[1])})
+
+
+class _Span(click.ParamType):
+    """A duration; with ``ago`` the moment that long ago."""
+
+    name = "time"
+
+    def __init__(self, *, ago: bool = False) -> None:
+        self.ago = ago
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta | datetime:
+        span = read_span(value)
+        return utc_now() - span if self.ago else span
+
+
+SPAN: Final = _Span()
+AGO: Final = _Span(ago=True)
 
 
 def open_router(workspace: Workspace, *, log: bool) -> "kds.Router":

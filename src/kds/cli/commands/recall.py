@@ -2,7 +2,9 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
@@ -16,26 +18,33 @@ from kds.brain.clock import utc_now
 from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, checksum, stream_json
 from kds.brain.memory.memory_store import MemoryPlace
-from kds.brain.memory.records import Archive
 from kds.brain.passages.store import Embedder
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, option
 from kds.cli.guard import Refusal, pass_on
-from kds.cli.options import STDIN, changing, common_options, read_span, search_embedder
+from kds.cli.options import (
+    AGO,
+    STDIN,
+    changing,
+    common_options,
+    question_argument,
+    search_embedder,
+)
 from kds.cli.output import (
+    Shown,
+    Table,
     counted,
+    hit_lines,
     mebibytes,
-    print_line,
-    print_sessions,
-    print_table,
     say,
     session_dict,
+    session_table,
 )
 from kds.cli.progress import reported, slow, tracked
 from kds.cli.terminal import shown
 from kds.transcripts.briefs import brief
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
-from kds.transcripts.importing import CLIENTS, Report, import_sessions, project_folders, readers
+from kds.transcripts.importing import CLIENTS, import_sessions, project_folders, readers
 from kds.transcripts.recalling import Found, ask, latest
 
 NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
@@ -46,36 +55,41 @@ QUOTED: Final = 6
 """Lines of a passage that are shown."""
 
 
-def working_folder(workspace: Workspace) -> str:
-    """Return the folder whose repository is meant: the current one, or that of --workspace."""
+@contextmanager
+def _opened(workspace: Workspace) -> Iterator[tuple[AssistantMemory, str]]:
+    """The sessions of assistants, and the folder whose repository is meant.
+
+    That is the current one, or that of --workspace.
+    """
     here = Path.cwd()
-    return str(here if here.is_relative_to(workspace.root) else workspace.root)
+    with closing(AssistantMemory()) as memory:
+        yield memory, str(here if here.is_relative_to(workspace.root) else workspace.root)
 
 
-def chosen_projects(
-    memory: AssistantMemory, folder: str, name: str | None = None
-) -> tuple[Project, ...]:
-    """Return the projects that ``name`` stands for: this one, ``all``, or one of that name."""
+def _projects(memory: AssistantMemory, folder: str, name: str | None = None) -> tuple[Project, ...]:
+    """The projects that ``name`` stands for: this one, ``all``, or one of that name."""
     if not memory.exists:
         return ()
     if name is None:
-        found = memory.project_of(folder)
-        return (found,) if found and memory.path_of(found).exists() else ()
-    path = str(Path(name).expanduser().resolve())
-    projects = tuple(
-        one for one in memory.projects() if name == "all" or name == one.name or path == one.folder
-    )
-    if not projects and os.sep in name and (inside := memory.project_of(path)):
+        here = memory.project_of(folder)
+        return (here,) if here and memory.path_of(here).exists() else ()
+    path, known = str(Path(name).expanduser().resolve()), memory.projects()
+    found = tuple(one for one in known if name in ("all", one.name) or path == one.folder)
+    if not found and os.sep in name and (inside := memory.project_of(path)):
         return (inside,)
-    if not projects:
-        names = ", ".join(sorted({one.name for one in memory.projects()}))
+    if not found:
+        names = ", ".join(sorted({one.name for one in known}))
         raise Refusal(f"unknown project '{name}'", f"all, or one of: {names}")
-    return projects
+    return found
 
 
-def moment_before(span: str | None) -> datetime | None:
-    """Return the moment that long ago."""
-    return utc_now() - read_span(span) if span else None
+def _as_clients(
+    ctx: click.Context, param: click.Parameter, names: str | None
+) -> tuple[str, ...] | None:
+    found = None if names is None else tuple(names.split(","))
+    if unknown := set(found or ()) - set(CLIENTS):
+        raise Refusal(f"unknown client '{min(unknown)}'", f"one of {', '.join(CLIENTS)}")
+    return found
 
 
 @command(
@@ -83,65 +97,60 @@ def moment_before(span: str | None) -> datetime | None:
     "kds recall 'how did we mend the flaky login test' --since 90d",
     "kds recall \"ImportError: cannot import name 'frobnicate'\" --project all",
 )
-@click.argument("words", metavar="QUESTION", nargs=-1, required=True)
+@question_argument("QUESTION")
 @option("--project NAME", "Another project, or `all`.  [default: the repository you are in]")
-@option("--since TIME", "Only what was said since: 36h, 30d, 8w.")
+@option("--since TIME", "Only what was said since: 36h, 30d, 8w.", type=AGO)
 @option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 50))
 @common_options
 def recall(
-    *, words: tuple[str, ...], project: str | None, since: str | None, limit: int,
+    *, question: str, project: str | None, since: datetime | None, limit: int,
     workspace: Workspace,
 ) -> None:  # fmt: skip
     """Find what was said about QUESTION in past sessions of your assistants.
 
     Any client, this repository: each passage comes with the command that resumes its session.
     """
-    question = " ".join(words)
-    if not question.strip():
-        raise Refusal("the question is empty", "say what to look for: kds recall WORDS")
-    memory, after = AssistantMemory(), moment_before(since)
-    projects = chosen_projects(memory, working_folder(workspace), project)
-    with slow("searching past sessions"):
-        answer = ask(
-            memory, projects, question, limit=limit, since=after,
-            embedder=search_embedder(None, workspace), now=utc_now(),
-        )  # fmt: skip
-    memory.close()
-    notes = answer.notes if projects else (NOTHING,)
-    value = {"question": question, "sure": round(answer.sure, 3),
-             "hits": list(map(_hit_dict, answer.found)), "notes": list(notes)}  # fmt: skip
+    with _opened(workspace) as (memory, folder):
+        projects = _projects(memory, folder, project)
+        with slow("searching past sessions"):
+            answer = ask(
+                memory, projects, question, limit=limit, since=since,
+                embedder=search_embedder(None, workspace), now=utc_now(),
+            )  # fmt: skip
+    told = {
+        "question": question,
+        "sure": round(answer.sure, 3),
+        "hits": list(map(_hit_dict, answer.found)),
+        "notes": list(answer.notes if projects else (NOTHING,)),
+    }
 
-    def show() -> None:
+    def text() -> Iterator[Shown]:
         pass_on(answer.notes)
-        for number, one in enumerate(answer.found, 1):
-            _print_hit(number, one)
+        yield [_hit_lines(number, one) for number, one in enumerate(answer.found, 1)]
         if not answer.found:
-            click.echo("nothing was found" if projects else NOTHING)
+            yield "nothing was found" if projects else NOTHING
 
-    say(value, show)
+    say(told, text())
 
 
 @command("kds handoff", "kds handoff --to codex", "kds handoff --session 65b58793 > brief.md")
-@option("--to CLIENT", "The assistant that goes on: codex, claude, ...")
+@option("--to CLIENT", "The assistant that goes on: codex, claude, ...", callback=_as_clients)
 @option("--session ID", "Another session of this repository than the last.")
 @common_options
-def handoff(*, to: str | None, session: str | None, workspace: Workspace) -> None:
+def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Workspace) -> None:
     """Print a brief with which another assistant goes on where the last session stopped.
 
     Goal, decisions with reasons, files, commands that worked, what failed, what is open: by rule,
     at most 1,500 tokens.
     """
-    if to:
-        _check_clients([to])
-    memory = AssistantMemory()
-    projects = chosen_projects(memory, working_folder(workspace))
-    found = latest(memory, projects[0], session=session or "") if projects else None
-    memory.close()
+    with _opened(workspace) as (memory, folder):
+        projects = _projects(memory, folder)
+        found = latest(memory, projects[0], session=session or "") if projects else None
     if found is None:
         which = f"session '{session}'" if session else "session"
         raise Refusal(f"no {which} of this repository is kept",
                       "kds memory import, then kds handoff, in the session's folder")  # fmt: skip
-    text = brief(*found, to=to or "")
+    text = brief(*found, to=to[0] if to else "")
     say({"session": found[0].session.id, "brief": text}, text.rstrip())
 
 
@@ -152,22 +161,21 @@ def _hit_dict(one: Found) -> dict[str, Any]:
         "client": one.kept.client, "project": one.project.name, "branch": one.kept.branch,
         "at": passage.at, "role": passage.role, "message": passage.message_id,
         "text": passage.body, "words": list(one.words), "score": round(one.hit.score, 4),
-        "resume": resume_line(one.kept),
+        "resume": _resume_line(one.kept),
     }  # fmt: skip
 
 
-def _print_hit(number: int, one: Found) -> None:
+def _hit_lines(number: int, one: Found) -> Iterator[Shown]:
     kept, passage = one.kept, one.hit.passage
     place = " ".join(filter(None, (one.project.name, f"on {kept.branch}" if kept.branch else "")))
     said = f"{kept.client}, {shown(passage.at)}, {place}"
-    click.echo(f"{number}. '{kept.session.title}' ({said}), {passage.role}")
+    has = [("has", ", ".join(one.words))] if one.words else []
     lines = [line for line in passage.body.strip().splitlines() if line.strip()]
-    for line in _around(lines, one.words):
-        click.echo(f"   {line}")
-    if one.words:
-        print_line("   has", ", ".join(one.words))
-    print_line("   resume", resume_line(kept) or f"open it in {kept.client}")
-    click.echo()
+    return hit_lines(
+        f"{number}. '{kept.session.title}' ({said}), {passage.role}",
+        _around(lines, one.words),
+        [*has, ("resume", _resume_line(kept) or f"open it in {kept.client}")],
+    )
 
 
 def _around(lines: Sequence[str], words: Iterable[str]) -> Sequence[str]:
@@ -179,79 +187,11 @@ def _around(lines: Sequence[str], words: Iterable[str]) -> Sequence[str]:
     return lines[start : start + QUOTED]
 
 
-def resume_line(kept: Kept) -> str:
-    """Return the command that resumes a session, in the folder where it was."""
+def _resume_line(kept: Kept) -> str:
+    """The command that resumes a session, in the folder where it was."""
     if not kept.resume or not kept.folder or kept.folder == str(Path.cwd()):
         return kept.resume
     return f"cd {shlex.quote(kept.folder)} && {kept.resume}"
-
-
-def import_assistants(
-    workspace: Workspace, clients: str | None, since: str | None, *, everywhere: bool, dry_run: bool
-) -> None:
-    """Import what is new in the sessions of assistants, and say how much that was."""
-    names = tuple(clients.split(",")) if clients else CLIENTS
-    _check_clients(names)
-    memory, folder = AssistantMemory(), working_folder(workspace)
-    project = None if everywhere else memory.project_of(folder, make=True)
-    if project is not None and not dry_run:
-        memory.change("UPDATE project SET wanted = 1 WHERE num = ?", project.num)
-    known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
-    only = None if project is None else {project.num}
-    with reported("reading sessions") as tell:
-        report = import_sessions(
-            memory, {name: known[name] for name in names}, only=only,
-            since=moment_before(since), dry_run=dry_run, tell=tell,
-        )  # fmt: skip
-    if not dry_run:
-        for name in names:
-            memory.change("INSERT OR REPLACE INTO chosen(client, everywhere) "
-                          "VALUES (?, ?)", name, int(everywhere))  # fmt: skip
-    clone = memory.clone_of(project) if project else None
-    waiting = 0
-    if not dry_run and (embedder := search_embedder(None, workspace)):
-        waiting = _embedded(memory, embedder, report.projects)
-    memory.close()
-    value = {"sessions": dict(report.sessions), "messages": dict(report.messages),
-             "unchanged": report.unchanged, "other_projects": report.elsewhere,
-             "forgotten": report.forgotten, "problems": report.problems,
-             "waiting_for_vectors": waiting, "dry_run": dry_run}  # fmt: skip
-
-    def show() -> None:
-        _print_report(report, waiting, dry_run=dry_run, everywhere=everywhere)
-        if clone:
-            where = shlex.quote(clone.folder)
-            click.echo(f"{clone.folder} has the same origin; to make the two one project: "
-                       f"kds memory join {where}")  # fmt: skip
-
-    say(value, show)
-
-
-def _embedded(memory: AssistantMemory, embedder: Embedder, projects: Iterable[int]) -> int:
-    """Make vectors of what was imported, for a while; returns how many passages still wait."""
-    ends, waiting = monotonic() + EMBED_S, 0
-    wanted = [one for one in memory.projects() if one.num in set(projects)]
-    with memory.stores(wanted) as opened, reported("reading for meaning") as tell:
-        for _, store in opened:
-            embed_waiting(store, embedder, tell=tell, goes_on=lambda: monotonic() < ends)
-            waiting += sum(one.waiting for one in store.models())
-    return waiting
-
-
-def _print_report(report: Report, waiting: int, *, dry_run: bool, everywhere: bool) -> None:
-    for problem in report.problems:
-        click.echo(problem, err=True)
-    rows = [(client, f"{count:,}", f"{report.messages[client]:,}")
-            for client, count in report.sessions.items()]  # fmt: skip
-    print_table(("client", "sessions", "messages"), rows, none="nothing new")
-    done = "would be imported" if dry_run else "imported"
-    new, same = report.messages.total(), report.unchanged
-    click.echo(f"\n{counted(new, 'message')} {done}, {counted(same, 'session')} unchanged")
-    if report.elsewhere and not everywhere:
-        click.echo(f"{counted(report.elsewhere, 'session')} of other projects: --all-projects")
-    if waiting:
-        click.echo(f"{waiting:,} passages are found by their words alone so far; "
-                   "the next import goes on")  # fmt: skip
 
 
 @command(
@@ -263,14 +203,14 @@ def _print_report(report: Report, waiting: int, *, dry_run: bool, everywhere: bo
 )
 @click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
 @option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, opencode, "
-        "cursor, specstory.  [default: all]", to="clients")  # fmt: skip
-@option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.")
+        "cursor, specstory.  [default: all]", to="clients", callback=_as_clients)  # fmt: skip
+@option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=AGO)
 @flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
 @flag("--dry-run", "Only say how much there is.")
 @common_options
 def import_(
-    *, file: Path | None, clients: str | None, since: str | None, everywhere: bool, dry_run: bool,
-    workspace: Workspace,
+    *, file: Path | None, clients: tuple[str, ...] | None, since: datetime | None,
+    everywhere: bool, dry_run: bool, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Bring in the past sessions of your assistants; or with FILE, exported sessions of KDS.
 
@@ -279,24 +219,24 @@ def import_(
     anything is stored; a session whose id is here already is added beside it, with a new id.
     """
     if file is None:
-        import_assistants(workspace, clients, since, everywhere=everywhere, dry_run=dry_run)
+        names = clients or CLIENTS
+        _import_assistants(workspace, names, since, everywhere=everywhere, dry_run=dry_run)
         return
     if clients or since or everywhere or dry_run:
         raise Refusal("these options are for sessions of assistants", "leave FILE out")
     text, where = _read(file), "stdin" if str(file) == STDIN else str(file)
-    count = sum(1 for _ in _archives(text, where))
+    count = sum(1 for _ in stream_json(StringIO(text), where=where))
     with changing(MemoryPlace.of(workspace)) as store:
-        found = tracked(_archives(text, where), "importing", count=count)
-        restored = [store.restore(one) for one in found]
+        archives = stream_json(StringIO(text), where=where)
+        restored = [store.restore(one) for one in tracked(archives, "importing", count=count)]
         total = checksum(archive(store, session.id) for session in restored)
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
-
-    def show_restored() -> None:
-        print_sessions(restored)
-        click.echo(f"\nimported {counts}, checksum {total}")
-
-    say({"sessions": [session_dict(one) for one in restored], "checksum": total}, show_restored)
+    say(
+        {"sessions": [session_dict(one) for one in restored], "checksum": total},
+        session_table(restored),
+        f"\nimported {counts}, checksum {total}",
+    )
 
 
 def _read(file: Path) -> str:
@@ -310,61 +250,114 @@ def _read(file: Path) -> str:
         raise StoreError(reason, where=str(file), hint="check the file and its rights") from error
 
 
-def _archives(text: str, where: str) -> Iterable[Archive]:
-    """The sessions of an export, one at a time."""
-    return stream_json(StringIO(text), where=where)
+def _import_assistants(
+    workspace: Workspace, names: Sequence[str], since: datetime | None,
+    *, everywhere: bool, dry_run: bool,
+) -> None:  # fmt: skip
+    """Import what is new in the sessions of assistants, and say how much that was."""
+    waiting = 0
+    with _opened(workspace) as (memory, folder):
+        project = None if everywhere else memory.project_of(folder, make=True)
+        if project is not None and not dry_run:
+            memory.change("UPDATE project SET wanted = 1 WHERE num = ?", project.num)
+        known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
+        with reported("reading sessions") as tell:
+            report = import_sessions(
+                memory, {name: known[name] for name in names}, since=since, dry_run=dry_run,
+                only=None if project is None else {project.num}, tell=tell,
+            )  # fmt: skip
+        if not dry_run:
+            for name in names:
+                memory.change("INSERT OR REPLACE INTO chosen(client, everywhere) "
+                              "VALUES (?, ?)", name, int(everywhere))  # fmt: skip
+            if embedder := search_embedder(None, workspace):
+                waiting = _embedded(memory, embedder, report.projects)
+        clone = memory.clone_of(project) if project else None
+    told = {
+        "sessions": dict(report.sessions),
+        "messages": dict(report.messages),
+        "unchanged": report.unchanged,
+        "other_projects": report.elsewhere,
+        "forgotten": report.forgotten,
+        "problems": report.problems,
+        "waiting_for_vectors": waiting,
+        "dry_run": dry_run,
+    }
+
+    def text() -> Iterator[Shown]:
+        for problem in report.problems:
+            click.echo(problem, err=True)
+        rows = [(client, f"{count:,}", f"{report.messages[client]:,}")
+                for client, count in report.sessions.items()]  # fmt: skip
+        yield Table(("client", "sessions", "messages"), rows, "nothing new")
+        done = "would be imported" if dry_run else "imported"
+        new, same = report.messages.total(), report.unchanged
+        yield f"\n{counted(new, 'message')} {done}, {counted(same, 'session')} unchanged"
+        if report.elsewhere and not everywhere:
+            yield f"{counted(report.elsewhere, 'session')} of other projects: --all-projects"
+        if waiting:
+            yield (f"{waiting:,} passages are found by their words alone so far; "
+                   "the next import goes on")  # fmt: skip
+        if clone:
+            yield (f"{clone.folder} has the same origin; to make the two one project: "
+                   f"kds memory join {shlex.quote(clone.folder)}")  # fmt: skip
+
+    say(told, text())
+
+
+def _embedded(memory: AssistantMemory, embedder: Embedder, projects: Iterable[int]) -> int:
+    """Make vectors of what was imported, for a while; returns how many passages still wait."""
+    ends, waiting = monotonic() + EMBED_S, 0
+    wanted = [one for one in memory.projects() if one.num in set(projects)]
+    with memory.stores(wanted) as opened, reported("reading for meaning") as tell:
+        for _, store in opened:
+            embed_waiting(store, embedder, tell=tell, goes_on=lambda: monotonic() < ends)
+            waiting += sum(one.waiting for one in store.models())
+    return waiting
 
 
 @command("kds memory sources", "kds memory sources --json")
 @common_options
 def sources(*, workspace: Workspace) -> None:
     """List which assistants' sessions are kept, where, and what could not be read."""
-    memory = AssistantMemory()
     rows: list[dict[str, Any]] = []
     problems: list[str] = []
     excluded: list[str] = []
-    if memory.exists:
-        rows = [_source_row(memory, one, sessions) for one, sessions in _every(memory)]
-        told = memory.rows("SELECT id, problem FROM source WHERE problem <> '' ORDER BY id")
-        problems = [f"{name}: {problem}" for name, problem in told]
-        excluded = [path for (path,) in memory.rows("SELECT path FROM excluded ORDER BY path")]
-        memory.close()
-
-    def show() -> None:
-        table = [
-            (
-                one["project"],
-                ", ".join(f"{name} {count}" for name, count in one["sessions"].items()),
-                f"{one['messages']:,}",
-                mebibytes(one["size_bytes"]),
-            )
-            for one in rows
-        ]
-        print_table(("project", "sessions", "messages", "size"), table, none=NOTHING)
-        for path in excluded:
-            print_line("excluded", path)
-        for problem in problems:
-            print_line("not read", problem)
-        print_line("\nkept in", str(memory.folder))
-
-    say({"projects": rows, "excluded": excluded, "problems": problems,
-         "path": str(memory.folder)}, show)  # fmt: skip
+    with _opened(workspace) as (memory, _):
+        if memory.exists:
+            rows = [_source_row(memory, one, sessions) for one, sessions in _every(memory)]
+            told = memory.rows("SELECT id, problem FROM source WHERE problem <> '' ORDER BY id")
+            problems = [f"{name}: {problem}" for name, problem in told]
+            excluded = [path for (path,) in memory.rows("SELECT path FROM excluded ORDER BY path")]
+    table = [
+        (one["project"], ", ".join(f"{name} {count}" for name, count in one["sessions"].items()),
+         f"{one['messages']:,}", mebibytes(one["size_bytes"]))
+        for one in rows
+    ]  # fmt: skip
+    say(
+        {"projects": rows, "excluded": excluded, "problems": problems, "path": str(memory.folder)},
+        Table(("project", "sessions", "messages", "size"), table, NOTHING),
+        [("excluded", path) for path in excluded],
+        [("not read", problem) for problem in problems],
+        ("\nkept in", str(memory.folder)),
+    )
 
 
 def _every(memory: AssistantMemory) -> list[tuple[Project, tuple[Kept, ...]]]:
+    if not memory.exists:
+        return []
     with memory.stores(memory.projects()) as opened:
         return [(project, store.kept()) for project, store in opened]
 
 
 def _source_row(memory: AssistantMemory, one: Project, kept: Sequence[Kept]) -> dict[str, Any]:
-    clients = sorted({each.client for each in kept})
-    counts: Mapping[str, int] = {
-        name: sum(each.client == name for each in kept) for name in clients
+    return {
+        "project": one.name,
+        "folder": one.folder,
+        "sessions": dict(sorted(Counter(each.client for each in kept).items())),
+        "messages": sum(each.session.message_count for each in kept),
+        "size_bytes": memory.path_of(one).stat().st_size,
     }
-    messages = sum(each.session.message_count for each in kept)
-    size = memory.path_of(one).stat().st_size
-    return {"project": one.name, "folder": one.folder, "sessions": counts,
-            "messages": messages, "size_bytes": size}  # fmt: skip
 
 
 @command("kds memory join ~/shop", "kds memory join ~/gone/worktree")
@@ -376,21 +369,22 @@ def join(*, other: str, workspace: Workspace) -> None:
     For clones, and for worktrees that were deleted before their sessions were imported. From then
     on, what was said in either is recalled in both.
     """
-    memory = AssistantMemory()
-    found = [one for one in chosen_projects(memory, "", other) if other != "all"]
-    if len(found) != 1:
-        folders = ", ".join(one.folder for one in found)
-        raise Refusal(f"'{other}' names {counted(len(found), 'project')}",
-                      f"give a folder: {folders}" if found else NOTHING)  # fmt: skip
-    here = memory.project_of(working_folder(workspace), make=True)
-    if here is None or here == found[0]:
-        raise Refusal(f"'{other}' is this project already", "name another clone of it")
-    with memory.alone(), slow("joining"):
-        moved = memory.join(here, found[0])
-    memory.close()
-    say({"project": here.name, "folder": here.folder, "joined": found[0].folder, "moved": moved},
-        f"{found[0].folder} is one project with {here.folder}; "
-        f"moved {counted(moved, 'session')}")  # fmt: skip
+    with _opened(workspace) as (memory, folder):
+        found = [one for one in _projects(memory, "", other) if other != "all"]
+        if len(found) != 1:
+            folders = ", ".join(one.folder for one in found)
+            raise Refusal(f"'{other}' names {counted(len(found), 'project')}",
+                          f"give a folder: {folders}" if found else NOTHING)  # fmt: skip
+        here = memory.project_of(folder, make=True)
+        if here is None or here == found[0]:
+            raise Refusal(f"'{other}' is this project already", "name another clone of it")
+        with memory.alone(), slow("joining"):
+            moved = memory.join(here, found[0])
+    there = found[0].folder
+    say(
+        {"project": here.name, "folder": here.folder, "joined": there, "moved": moved},
+        f"{there} is one project with {here.folder}; moved {counted(moved, 'session')}",
+    )
 
 
 @command("kds memory exclude ~/private", "kds memory exclude ~/private --undo")
@@ -399,16 +393,15 @@ def join(*, other: str, workspace: Workspace) -> None:
 @common_options
 def exclude(*, path: Path, undo: bool, workspace: Workspace) -> None:
     """Keep nothing of sessions in PATH, and forget those that are kept."""
-    memory, folder = AssistantMemory(), str(path.expanduser().resolve())
-    if undo:
-        memory.change("DELETE FROM excluded WHERE path = ?", folder)
-        gone = 0
-    else:
-        memory.change("INSERT OR IGNORE INTO excluded(path) VALUES (?)", folder)
-        found = [(one, [each for each in kept if memory.is_excluded(each.folder)])
-                 for one, kept in _every(memory)]  # fmt: skip
-        gone = _forget(memory, found)
-    memory.close()
+    folder, gone = str(path.expanduser().resolve()), 0
+    with _opened(workspace) as (memory, _):
+        if undo:
+            memory.change("DELETE FROM excluded WHERE path = ?", folder)
+        else:
+            memory.change("INSERT OR IGNORE INTO excluded(path) VALUES (?)", folder)
+            found = [(one, [each for each in kept if memory.is_excluded(each.folder)])
+                     for one, kept in _every(memory)]  # fmt: skip
+            gone = _forget(memory, found)
     done = "may be imported again" if undo else f"is left out; forgot {counted(gone, 'session')}"
     if not undo and not Path(folder).is_dir():
         done += "; there is no such folder"
@@ -419,15 +412,15 @@ def exclude(*, path: Path, undo: bool, workspace: Workspace) -> None:
     "kds memory forget --project .", "kds memory forget --client cursor --before 180d --yes",
     "kds memory forget --session 65b58793 --yes",
 )  # fmt: skip
-@option("--client NAME", "Only sessions of this assistant.")
+@option("--client NAME", "Only sessions of this assistant.", callback=_as_clients)
 @option("--project NAME", "Only those of a project: its name, its folder, `.` or `all`.")
-@option("--before TIME", "Only those unused for this long: 36h, 30d, 8w.")
+@option("--before TIME", "Only those unused for this long: 36h, 30d, 8w.", type=AGO)
 @option("--session ID", "Only this one: its id, or the beginning of it.")
 @flag("--yes", "Do it; without this it is only shown.")
 @common_options
 def forget(
-    *, client: str | None, project: str | None, before: str | None, session: str | None,
-    yes: bool, workspace: Workspace,
+    *, client: tuple[str, ...] | None, project: str | None, before: datetime | None,
+    session: str | None, yes: bool, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Delete sessions of assistants, down to their bytes; no import brings them back.
 
@@ -435,45 +428,33 @@ def forget(
     """
     if not (client or project or before or session):
         raise Refusal("say which sessions to forget", "--project, --client, --before or --session")
-    if client:
-        _check_clients([client])
-    memory, until = AssistantMemory(), moment_before(before)
-    here = None if project == "." else project or "all"
-    wanted = {one.num for one in chosen_projects(memory, working_folder(workspace), here)}
 
     def goes(kept: Kept) -> bool:
         return (
-            (client is None or kept.client == client)
-            and (until is None or kept.session.updated_at < until)
+            (client is None or kept.client in client)
+            and (before is None or kept.session.updated_at < before)
             and (session is None or kept.name.startswith(session.rpartition(":")[2]))
         )
 
-    every = _every(memory) if memory.exists else []
-    found = [(one, [each for each in kept if goes(each)]) for one, kept in every
-             if one.num in wanted]  # fmt: skip
-    count = sum(len(kept) for _, kept in found)
-    if session and not count:
-        memory.close()
-        raise Refusal(f"no session '{session}' is kept", "kds memory sources; kds recall names ids")
+    with _opened(workspace) as (memory, folder):
+        wanted = set(_projects(memory, folder, None if project == "." else project or "all"))
+        found = [(one, [each for each in kept if goes(each)]) for one, kept in _every(memory)
+                 if one in wanted]  # fmt: skip
+        count = sum(len(kept) for _, kept in found)
+        if session and not count:
+            hint = "kds memory sources; kds recall names ids"
+            raise Refusal(f"no session '{session}' is kept", hint)
+        if yes:
+            _forget(memory, found)
     rows = [(each.client, one.name, shown(each.session.updated_at), each.session.title)
             for one, kept in found for each in kept]  # fmt: skip
-    if yes:
-        _forget(memory, found)
-    memory.close()
-
-    def show() -> None:
-        print_table(("client", "project", "last", "title"), rows, none="no such session")
-        if count:
-            told = counted(count, "session")
-            click.echo(f"\nforgot {told}" if yes else f"\nwould forget {told}; --yes does it")
-
-    ids = [each.session.id for _, kept in found for each in kept]
-    say({"sessions": ids, "dry_run": not yes}, show)
-
-
-def _check_clients(names: Iterable[str]) -> None:
-    if unknown := [one for one in names if one not in CLIENTS]:
-        raise Refusal(f"unknown client '{unknown[0]}'", f"one of {', '.join(CLIENTS)}")
+    told = counted(count, "session")
+    end = f"\nforgot {told}" if yes else f"\nwould forget {told}; --yes does it"
+    say(
+        {"sessions": [each.session.id for _, kept in found for each in kept], "dry_run": not yes},
+        Table(("client", "project", "last", "title"), rows, "no such session"),
+        end if count else None,
+    )
 
 
 def _forget(memory: AssistantMemory, found: Sequence[tuple[Project, Sequence[Kept]]]) -> int:
