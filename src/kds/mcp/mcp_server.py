@@ -209,8 +209,8 @@ def serve_http(server: KdsServer, host: str, port: int, *, announce: Callable[[s
     """
     import uvicorn
 
-    from kds.service.layers import BODY_LIMIT
     from kds.service.listening import HttpAddress, bind_http
+    from kds.service.requests import BODY_LIMIT
     from kds.service.security import TokenAuth, open_token
     from kds.service.service_client import ServiceAddress
 

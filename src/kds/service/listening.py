@@ -9,11 +9,11 @@ from typing import Any, Final, Protocol
 
 import uvicorn
 from starlette.datastructures import State
+from starlette.types import ASGIApp
 
 from kds.service.errors import ConflictError, ServiceError, describe_fault
-from kds.service.layers import LastResort
 from kds.service.lifecycle import BACKLOG
-from kds.service.security import AsgiApp, is_loopback
+from kds.service.security import is_loopback
 from kds.service.service_client import LOOPBACK
 
 GRACE_S: Final = 10
@@ -85,7 +85,7 @@ class _Server(uvicorn.Server):
     event ends it, so that an idle service sleeps, and several listeners stop together.
     """
 
-    def __init__(self, app: AsgiApp, closing: asyncio.Event, grace_s: int) -> None:
+    def __init__(self, app: ASGIApp, closing: asyncio.Event, grace_s: int) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -125,9 +125,9 @@ class Listeners:
         self._tasks: list[asyncio.Task[None]] = []
         asyncio.get_running_loop().set_exception_handler(self._tell)
 
-    def add(self, listener: socket.socket, app: AsgiApp) -> None:
+    def add(self, listener: socket.socket, app: ASGIApp) -> None:
         """Have ``app`` answer at a bound socket."""
-        server = _Server(LastResort(app, self._log), self._closing, self._grace_s)
+        server = _Server(app, self._closing, self._grace_s)
         self._tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
 
     async def close(self) -> None:
@@ -145,7 +145,7 @@ class Site(Protocol):
     """The web page. It belongs to a room above this one (`kds.web`)."""
 
     @property
-    def app(self) -> AsgiApp:
+    def app(self) -> ASGIApp:
         """What answers at the listener."""
         ...
 
@@ -178,7 +178,7 @@ class SiteHost:
         self,
         make: MakeSite | None,
         state: State,
-        listen: Callable[[socket.socket, AsgiApp], None],
+        listen: Callable[[socket.socket, ASGIApp], None],
     ) -> None:
         self._make = make
         self._state = state

@@ -12,29 +12,17 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kds.brain.errors import StoreError
+from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import read_private, replace_private
-from kds.service.errors import error_response
-
-Scope = MutableMapping[str, Any]
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-WORKSPACE: Final = "kds.workspace"
-"""Key of the ASGI scope: root of the request's workspace, where a layer in front knows it."""
-
-PERSON: Final = "kds.person"
-"""Key of the ASGI scope: whose token a request to a shared service has."""
+from kds.service.errors import ForbiddenError, UnauthorizedError, error_response
 
 TOKEN_BYTES: Final = 32
 """256 bits, the default of `secrets` and beyond any guessing."""
@@ -42,22 +30,10 @@ TOKEN_BYTES: Final = 32
 _TOKEN_LENGTH: Final = 43
 """Characters of TOKEN_BYTES in URL-safe base64 without padding."""
 
-
 _ROOT: Final = 0
 
 _TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if sys.platform == "linux" else ()
 """Every TCP socket of this machine with its user: proc_net_tcp of the kernel's documents."""
-
-
-def at_start(send: Send, does: Callable[[Event], object]) -> Send:
-    """Return ``send``, with something done to the event that begins an answer."""
-
-    async def watched(event: Event) -> None:
-        if event["type"] == "http.response.start":
-            does(event)
-        await send(event)
-
-    return watched
 
 
 def is_loopback(host: str) -> bool:
@@ -118,27 +94,20 @@ def _as_in_table(host: str, port: int) -> str:
 class TokenAuth:
     """ASGI layer of loopback TCP: `Host`, `Origin`, then the user's token."""
 
-    def __init__(self, app: AsgiApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._token = token.encode()
+        self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass the request on."""
-        headers = Headers(scope=scope)
-        fault = origin_fault(headers)
-        if fault is not None:
-            await _forbidden(*fault)(scope, receive, send)
-        elif hmac.compare_digest(bearer(headers).encode("utf-8", "replace"), self._token):
-            await self._app(scope, receive, send)
+        try:
+            headers = Headers(scope=scope)
+            check_origin(headers)
+            check_token(headers, self._token)
+        except KdsError as error:
+            await error_response(error)(scope, receive, send)
         else:
-            refusal = error_response(
-                401,
-                "no valid token",
-                where="Authorization",
-                hint="send `Authorization: Bearer TOKEN`: it is in ~/.config/kds/service.token",
-                headers={"WWW-Authenticate": "Bearer", "Connection": "close"},
-            )
-            await refusal(scope, receive, send)
+            await self._app(scope, receive, send)
 
 
 def bearer(headers: Headers) -> str:
@@ -147,22 +116,26 @@ def bearer(headers: Headers) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def origin_fault(headers: Headers) -> tuple[str, str] | None:
-    """What is wrong with where a request was sent and comes from: the header, and the way out."""
+def check_token(headers: Headers, token: str) -> None:
+    """Raise UnauthorizedError when a request does not have the token."""
+    if not hmac.compare_digest(bearer(headers).encode("utf-8", "replace"), token.encode()):
+        raise UnauthorizedError(
+            "no valid token",
+            where="Authorization",
+            hint="send `Authorization: Bearer TOKEN`: it is in ~/.config/kds/service.token",
+        )
+
+
+def check_origin(headers: Headers) -> None:
+    """Raise ForbiddenError when a request was sent elsewhere, or comes from another page."""
     hosts = headers.getlist("host")
     if len(hosts) != 1 or not is_loopback(_host_name(hosts[0])):
-        return "Host", "use http://127.0.0.1, http://[::1] or http://localhost"
-    origins = headers.getlist("origin")
-    if any(origin.lower() != f"http://{hosts[0]}".lower() for origin in origins):
-        return "Origin", "a web page from elsewhere may not ask this service"
-    return None
-
-
-def _forbidden(where: str, hint: str) -> Response:
-    return error_response(
-        403, f"refused: {where} is not this machine", where=where, hint=hint,
-        headers={"Connection": "close"},
-    )  # fmt: skip
+        where, hint = "Host", "use http://127.0.0.1, http://[::1] or http://localhost"
+    elif any(one.lower() != f"http://{hosts[0]}".lower() for one in headers.getlist("origin")):
+        where, hint = "Origin", "a web page from elsewhere may not ask this service"
+    else:
+        return
+    raise ForbiddenError(f"refused: {where} is not this machine", where=where, hint=hint)
 
 
 def _host_name(host: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from kds.api.records import tidy_conversations
 from kds.brain.clock import moment
@@ -22,15 +23,13 @@ from kds.brain.workspace import Workspace, shared_database
 from kds.service.errors import describe_fault
 from kds.service.freshness import Installation
 from kds.service.jobs import catch_up, embed_when_idle, reload_on_change
-from kds.service.layers import BodyLimit, CurrentInstallation, OpenWorkspace
 from kds.service.lifecycle import Instance, expire_later
 from kds.service.listening import HttpAddress, Listeners, MakeSite, SiteHost, bind_http
 from kds.service.routes import make_app
 from kds.service.routes.health import Vitals
-from kds.service.security import AsgiApp, TokenAuth, open_token
+from kds.service.security import TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
-from kds.service.team_auth import Figures, Passes, TeamAuth, Tell, tell_nobody
-from kds.service.worker import Attendance
+from kds.service.team_auth import TeamAuth, Tell
 from kds.service.workspaces import Log, ServedWorkspace, Workspaces, give_memory_back
 
 TIDY_S: Final = 600.0
@@ -55,7 +54,7 @@ ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP")
 
 _Result = TypeVar("_Result")
 
-Entrance = tuple[socket.socket, AsgiApp]
+Entrance = tuple[socket.socket, ASGIApp]
 """A socket that listens, and what answers there."""
 
 
@@ -68,7 +67,7 @@ class ServiceOptions:
     idle_s: float | None = None
     team: HttpAddress | None = None
     """Where people with tokens of their own are answered; None: nowhere."""
-    tell: Tell = tell_nobody
+    tell: Tell = lambda _: None
     """Is told of each of their requests."""
     drain_s: float = 0.0
     """How long they are answered on after SIGTERM, so that a balancer can take note first."""
@@ -102,7 +101,6 @@ class Service:
         self._make_site = site
         self._address = address or ServiceAddress()
         self._vitals = Vitals()
-        self._attendance = Attendance()
         self._installation = Installation()
         self._workspaces = Workspaces(self._jobs, log=log)
         self._reason: str | None = None
@@ -131,11 +129,10 @@ class Service:
             stack.callback(self._workspaces.close)
             for workspace in self._kept:
                 self._workspaces.keep(workspace)
-            app = make_app(self._workspaces, self._vitals)
-            app.state.attendance = self._attendance
-            opened = OpenWorkspace(app, self._workspaces, self._attendance)
-            inner = CurrentInstallation(BodyLimit(opened), self._installation, self._end_replaced)
-            entrances = self._listen(stack, instance, inner)
+            app = make_app(
+                self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log
+            )
+            entrances = self._listen(stack, instance, app)
             asyncio.run(self._serve(app, entrances, instance))
         self._log(f"stopped: {self._reason}")
 
@@ -155,7 +152,7 @@ class Service:
                 self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, self._stopping.set)
 
     def _jobs(self, served: ServedWorkspace) -> tuple[Coroutine[Any, Any, None], ...]:
-        return reload_on_change(served), embed_when_idle(served, self._attendance.idle_s)
+        return reload_on_change(served), embed_when_idle(served, self._workspaces.attendance.idle_s)
 
     def _claim(self, stack: ExitStack) -> Instance | None:
         """Become the user's service.
@@ -170,7 +167,7 @@ class Service:
         instance.announce(self._state(None, listening=False))
         return instance
 
-    def _listen(self, stack: ExitStack, instance: Instance | None, app: AsgiApp) -> list[Entrance]:
+    def _listen(self, stack: ExitStack, instance: Instance | None, app: ASGIApp) -> list[Entrance]:
         """Bind the sockets that are wanted, and write down where they are."""
         entrances: list[Entrance] = []
         http = None
@@ -191,7 +188,7 @@ class Service:
             instance.announce(self._state(http, listening=True))
         return entrances
 
-    def _team_entrance(self, stack: ExitStack, address: HttpAddress, app: AsgiApp) -> Entrance:
+    def _team_entrance(self, stack: ExitStack, address: HttpAddress, app: ASGIApp) -> Entrance:
         """Listen for people with tokens; everybody uses the first workspace's rules and prompts.
 
         Raises StoreError when there is no server, ConfigError when its settings are wrong.
@@ -212,8 +209,8 @@ class Service:
             self._log(f"not ready yet: {' '.join(str(error).split())}")
         listener, bound = bind_http(address)
         stack.callback(listener.close)
-        figures = Figures(self._vitals.uptime_s)
-        self._team = TeamAuth(app, Passes(server), str(workspace.root), figures, self._options.tell)
+        root, uptime_s = str(workspace.root), self._vitals.uptime_s
+        self._team = TeamAuth(app, server, root, uptime_s, self._options.tell)
         self.places.append(bound.url)
         return listener, self._team
 
@@ -231,7 +228,7 @@ class Service:
         self._workspaces.begin()
         chores = [self._tidy(), self._let_go(), self._end_when_replaced()]
         if self._team is not None:
-            chores.append(catch_up(self._workspaces, self._team.reachable))
+            chores.append(catch_up(self._workspaces, self._team.passes.reachable))
         if self._options.idle_s is not None:
             chores.append(self._end_when_idle(self._options.idle_s))
         tasks = [asyncio.create_task(chore) for chore in chores]
@@ -257,14 +254,16 @@ class Service:
                     loop.add_signal_handler(number, self.stop, name)
 
     async def _end_when_idle(self, limit_s: float) -> None:
-        await self._attendance.wait_idle(limit_s)
+        await self._workspaces.attendance.wait_idle(limit_s)
         self.stop(f"no request for {limit_s:g} s")
 
     async def _let_go(self) -> None:
         while True:
             await asyncio.sleep(LET_GO_LOOK_S)
             await self._workspaces.let_go()
-            if self._attendance.idle_s() < LET_GO_LOOK_S:  # there was a request meanwhile
+            if (
+                self._workspaces.attendance.idle_s() < LET_GO_LOOK_S
+            ):  # there was a request meanwhile
                 await asyncio.to_thread(give_memory_back)
 
     async def _end_when_replaced(self) -> None:
@@ -272,6 +271,12 @@ class Service:
         while not await asyncio.to_thread(self._installation.is_changed):
             await asyncio.sleep(LOOK_S)
         self._end_replaced()
+
+    def _is_replaced(self) -> bool:
+        """Whether the installation was replaced; if so, the service ends."""
+        if self._installation.is_replaced():
+            self._end_replaced()
+        return self.replaced
 
     def _end_replaced(self) -> None:
         self.replaced = True

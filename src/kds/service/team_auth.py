@@ -10,29 +10,26 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kds.brain.errors import KdsError, OutageError
 from kds.brain.installation import load_extra
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import require
 from kds.brain.store.team import Person, person_of
-from kds.service.errors import error_response
-from kds.service.security import (
+from kds.service.errors import (
     PERSON,
-    WORKSPACE,
-    AsgiApp,
-    Event,
-    Receive,
-    Scope,
-    Send,
-    at_start,
-    bearer,
+    ForbiddenError,
+    NotServedError,
+    UnauthorizedError,
+    error_response,
 )
+from kds.service.requests import WORKSPACE
+from kds.service.security import bearer
 
 BELIEVED_S: Final = 10.0
 """Seconds for which a token that was looked up is believed: revoking one takes as long. While the
@@ -56,32 +53,6 @@ BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 Tell = Callable[[Mapping[str, object]], None]
 
 
-def tell_nobody(_: Mapping[str, object]) -> None:
-    """Requests are told of to nobody."""
-
-
-class Figures:
-    """Counts and times of the requests to a shared service, for Prometheus."""
-
-    def __init__(self, uptime_s: Callable[[], float]) -> None:
-        """Raises KdsError when the library is not installed."""
-        library: Any = load_extra("prometheus_client", extra="postgres", purpose="count requests")
-        registry = library.CollectorRegistry()
-        about = "Time from a request to the end of its answer."
-        self._requests = library.Histogram(
-            "kds_request_seconds", about, ("operation", "status"), buckets=BUCKETS,
-            registry=registry,
-        )  # fmt: skip
-        uptime = library.Gauge("kds_uptime_seconds", "Since the service began.", registry=registry)
-        uptime.set_function(uptime_s)
-        self.text: Callable[[], bytes] = partial(library.generate_latest, registry)
-        self.media_type: str = library.CONTENT_TYPE_LATEST
-
-    def note(self, operation: str, status: int, seconds: float) -> None:
-        """Count an answer."""
-        self._requests.labels(operation, str(status)).observe(seconds)
-
-
 class Passes:
     """Tells whose a token is, and asks the database as seldom as can be."""
 
@@ -93,15 +64,15 @@ class Passes:
         """Return whose token it is; None: nobody's. Raises OutageError when nobody can tell."""
         if not 0 < len(token) <= LONGEST:
             return None
-        known = self._known.get(token)
-        if known is not None and time.monotonic() < known[1]:
-            return known[0]
+        person, until = self._known.get(token, (None, 0.0))
+        if time.monotonic() < until:
+            return person
         try:
             person = await asyncio.to_thread(person_of, self._server, token)
         except OutageError:
-            if known is None or known[0] is None:
+            if person is None:
                 raise
-            return known[0]
+            return person
         self._known[token] = person, time.monotonic() + BELIEVED_S
         self._known.move_to_end(token)
         if len(self._known) > KNOWN:
@@ -121,38 +92,56 @@ class TeamAuth:
     """ASGI layer of a shared listener: a person's token, then what there is for others."""
 
     def __init__(
-        self, app: AsgiApp, passes: Passes, root: str, figures: Figures, tell: Tell = tell_nobody
+        self, app: ASGIApp, server: Server, root: str, uptime_s: Callable[[], float], tell: Tell
     ) -> None:
         """``root`` is the workspace whose rules and prompts everybody uses.
 
         ``tell`` is told of every request: its kind, how it ended, whose it was. Never a text.
+        Raises KdsError when Prometheus' library is not installed.
         """
-        self._app = app
-        self._passes = passes
-        self._root = root
-        self._figures = figures
-        self._tell = tell
+        self.passes = Passes(server)
         self.draining = False
         """Whether the service is about to end: the balancer shall send nothing more."""
+        self._app = app
+        self._root = root
+        self._tell = tell
+        self._prometheus: Any = load_extra(
+            "prometheus_client", extra="postgres", purpose="count requests"
+        )
+        self._registry = self._prometheus.CollectorRegistry()
+        self._seconds = self._prometheus.Histogram(
+            "kds_request_seconds", "Time from a request to the end of its answer.",
+            ("operation", "status"), buckets=BUCKETS, registry=self._registry,
+        )  # fmt: skip
+        self._prometheus.Gauge(
+            "kds_uptime_seconds", "Since the service began.", registry=self._registry
+        ).set_function(uptime_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or note the person and pass the request on."""
-        begun = time.perf_counter()
-        status, last = 500, self.draining
+        begun, status, last = time.perf_counter(), 500, self.draining
 
-        def note(answer: Event) -> None:
+        async def noted(event: Message) -> None:
             nonlocal status
-            status = answer["status"]
-            if last:
-                answer["headers"] = [*answer.get("headers", ()), (b"connection", b"close")]
+            if event["type"] == "http.response.start":
+                status = event["status"]
+                if last:
+                    event["headers"] = [*event.get("headers", ()), (b"connection", b"close")]
+            await send(event)
 
-        answers = await self._reply(scope) or self._app
-        await answers(scope, receive, at_start(send, note))
-        known = OPEN.fullmatch(scope["path"]) is not None
-        operation = scope["path"].split("/")[1] if known else "other"
-        seconds = time.perf_counter() - begun
-        self._figures.note(operation, status, seconds)
-        person: Person | None = scope.get(PERSON)
+        try:
+            answer = await self._reply(scope)
+        except KdsError as error:
+            answer = error_response(error, owner=False)
+        try:
+            await (answer or self._app)(scope, receive, noted)
+        finally:
+            self._count(scope, status, time.perf_counter() - begun)
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        path, person = scope["path"], scope.get(PERSON)
+        operation = path.split("/")[1] if OPEN.fullmatch(path) else "other"
+        self._seconds.labels(operation, str(status)).observe(seconds)
         self._tell(
             {
                 "operation": operation,
@@ -164,38 +153,27 @@ class TeamAuth:
             }
         )
 
-    async def reachable(self) -> bool:
-        """Tell whether there is a database that services can work with."""
-        return await self._passes.reachable()
-
     async def _reply(self, scope: Scope) -> Response | None:
-        """What is answered here; None: the request goes on to the app."""
+        """What is answered here; None: the request goes on to the app. Raises KdsError."""
         path = scope["path"]
         if path == "/livez":
             return PlainTextResponse("ok\n")
         if path == "/readyz":
-            ready = not self.draining and await self.reachable()
+            ready = not self.draining and await self.passes.reachable()
             return PlainTextResponse("ok\n" if ready else "not ready\n", 200 if ready else 503)
-        try:
-            person = await self._passes.find(bearer(Headers(scope=scope)))
-        except OutageError as error:
-            return error_response(
-                503, error.message, hint="try again", headers={"Retry-After": "1"}
-            )
+        person = await self.passes.find(bearer(Headers(scope=scope)))
         if person is None:
-            return error_response(
-                401, "no valid token", where="Authorization",
+            raise UnauthorizedError(
+                "no valid token",
+                where="Authorization",
                 hint="send `Authorization: Bearer TOKEN`; `kds team add` makes one",
-                headers={"WWW-Authenticate": "Bearer"},
-            )  # fmt: skip
+            )
         if path == "/metrics":
-            return self._metrics(person)
+            if person.role != "admin":
+                raise ForbiddenError("only an admin may see the figures", where=path)
+            text = self._prometheus.generate_latest(self._registry)
+            return Response(text, media_type=self._prometheus.CONTENT_TYPE_LATEST)
         if not OPEN.fullmatch(path):
-            return error_response(404, "a shared service does not have this", where=path)
+            raise NotServedError("a shared service does not have this", where=path)
         scope[PERSON], scope[WORKSPACE] = person, self._root
         return None
-
-    def _metrics(self, person: Person) -> Response:
-        if person.role != "admin":
-            return error_response(403, "only an admin may see the figures", where="/metrics")
-        return Response(self._figures.text(), media_type=self._figures.media_type)

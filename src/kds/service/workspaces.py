@@ -354,6 +354,8 @@ class Workspaces:
         self._opening: dict[str, asyncio.Task[ServedWorkspace]] = {}
         self._jobs: dict[str, list[asyncio.Task[None]]] = {}
         self._kept: set[str] = set()
+        self.attendance = Attendance()
+        """Of all requests."""
         self.default: str | None = None
         """The workspace of requests that name none."""
         self.left: dict[str, Workspace] = {}

@@ -21,18 +21,11 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kds.service.security import (
-    WORKSPACE,
-    AsgiApp,
-    Event,
-    Receive,
-    Scope,
-    Send,
-    at_start,
-    neighbour_is_trusted,
-    origin_fault,
-)
+from kds.service.errors import ForbiddenError
+from kds.service.requests import WORKSPACE
+from kds.service.security import check_origin, neighbour_is_trusted
 from kds.web.rendering import PREFIX, Trouble
 
 LINK_S: Final = 300.0
@@ -138,7 +131,7 @@ HEADERS: Final = {
 class AuthMiddleware:
     """ASGI layer: lets in who may, and gives every answer the headers that keep it safe."""
 
-    def __init__(self, app: AsgiApp, static: AsgiApp, visitors: Visitors, port: int,
+    def __init__(self, app: ASGIApp, static: ASGIApp, visitors: Visitors, port: int,
                  trouble: Trouble) -> None:  # fmt: skip
         self._app = app
         self._static = static
@@ -148,7 +141,15 @@ class AuthMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, log in, or pass the request on with its visitor."""
-        await self._chosen(scope)(scope, receive, at_start(send, _guard))
+
+        async def guarded(event: Message) -> None:
+            if event["type"] == "http.response.start":
+                headers = MutableHeaders(raw=event["headers"])
+                headers.update(HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(event)
+
+        await self._chosen(scope)(scope, receive, guarded)
 
     def leave(self, cookies: dict[str, str]) -> Response:
         """Log a browser out."""
@@ -157,13 +158,13 @@ class AuthMiddleware:
         response.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict")
         return response
 
-    def _chosen(self, scope: Scope) -> AsgiApp:
+    def _chosen(self, scope: Scope) -> ASGIApp:
         headers = Headers(scope=scope)
-        if (fault := origin_fault(headers)) is not None:
-            where, hint = fault
-            return self._trouble.page(
-                403, f"Refused: {where} is not this machine.", where=where, hint=hint
-            )
+        try:
+            check_origin(headers)
+        except ForbiddenError as error:
+            text = f"R{error.message[1:]}."
+            return self._trouble.page(403, text, where=error.where, hint=error.hint)
         if not neighbour_is_trusted(scope["client"], scope["server"]):
             return self._trouble.page(403, "Refused: another user of this machine asks.")
         if _is_embedded(headers):
@@ -200,10 +201,3 @@ def _is_embedded(headers: Headers) -> bool:
     """
     elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
     return elsewhere and headers.get("sec-fetch-dest") != "document"
-
-
-def _guard(begun: Event) -> None:
-    headers = MutableHeaders(raw=begun["headers"])
-    for name, value in HEADERS.items():
-        headers[name] = value
-    headers.setdefault("Cache-Control", "no-store")

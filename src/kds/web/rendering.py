@@ -17,12 +17,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from kds.brain.clock import minute
 from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
-from kds.service.errors import status_of
-from kds.service.security import AsgiApp
+from kds.service.errors import describe_fault, internal_error, status_of
 
 STATIC: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/static/"
@@ -47,7 +47,7 @@ class Assets(StaticFiles):
         """Where a file is, for templates."""
         return f"{self._place}/{name}"
 
-    def squeezed(self) -> AsgiApp:
+    def squeezed(self) -> ASGIApp:
         """What answers with a file, and with 404 to everything else."""
         gzip = Middleware(GZipMiddleware, minimum_size=0)
         return Starlette(routes=[Mount(self._place, self)], middleware=[gzip])
@@ -136,13 +136,10 @@ class Trouble:
         known = KdsError("There is no such page.", where=request.url.path, hint="go to /chat")
         return self._told(request, status, known)
 
-    def fault(self, request: Request, error: Exception) -> Response:
-        """A fault of ours; the log gets its place (`LastResort`), the page only its kind."""
-        told = KdsError(
-            f"internal error: {type(error).__name__}",
-            hint="report it with the line in `kds service logs`",
-        )
-        return self._told(request, 500, told)
+    async def fault(self, request: Request, error: Exception) -> Response:
+        """A fault of ours; the log gets its place, the page only its kind."""
+        request.app.state.log(f"internal error in {request.url.path}: {describe_fault(error)}")
+        return self._told(request, 500, internal_error(error))
 
     def _told(self, request: Request, status: int, error: KdsError) -> Response:
         """A page of its own; with htmx a message for the page that is open."""

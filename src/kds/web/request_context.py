@@ -10,9 +10,10 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from kds.service.errors import ForgedError
-from kds.service.layers import served_workspace
+from kds.service.errors import ForbiddenError
+from kds.service.requests import opened
 from kds.service.workspaces import ServedWorkspace
 from kds.web.auth import VISITOR, Note, Visitor
 from kds.web.rendering import HTMX, Renderer
@@ -32,6 +33,8 @@ class RequestContext:
     """One request of a browser that is logged in."""
 
     request: Request
+    served: ServedWorkspace
+    """The workspace that it is logged in to."""
     form: FormData
     """What a form sent; empty for a page that is only looked at."""
 
@@ -40,11 +43,6 @@ class RequestContext:
         """The browser that asks."""
         found: Visitor = self.request.scope[VISITOR]
         return found
-
-    @property
-    def served(self) -> ServedWorkspace:
-        """The workspace that it is logged in to."""
-        return served_workspace(self.request)
 
     @property
     def partial(self) -> bool:
@@ -119,32 +117,42 @@ def download(text: str, name: str, media_type: str) -> Response:
 View = Callable[[RequestContext], Awaitable[Response]]
 
 
+class _Page:
+    """Answers with a view; the workspace stays open until all is sent."""
+
+    def __init__(self, view: View, *, form: bool) -> None:
+        self._view = view
+        self._form = form
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Open the workspace; a form has to prove that it is one of ours."""
+        request = Request(scope, receive)
+        async with opened(request) as served:
+            if not self._form:
+                response = await self._view(RequestContext(request, served, FormData()))
+            else:
+                async with request.form(max_files=100, max_part_size=2**24) as form:
+                    context = RequestContext(request, served, form)
+                    _check_ours(context)
+                    response = await self._view(context)
+            await response(scope, receive, send)
+
+
 def get(path: str, view: View) -> Route:
     """A page that changes nothing."""
-
-    async def answer(request: Request) -> Response:
-        return await view(RequestContext(request, FormData()))
-
-    return Route(path, answer, methods=["GET"], name=f"GET {path}")
+    return Route(path, _Page(view, form=False), methods=["GET"], name=f"GET {path}")
 
 
 def post(path: str, view: View) -> Route:
-    """What a form does. The form has to prove that it is one of ours."""
-
-    async def answer(request: Request) -> Response:
-        async with request.form(max_files=100, max_part_size=2**24) as form:
-            context = RequestContext(request, form)
-            _check_ours(context)
-            return await view(context)
-
-    return Route(path, answer, methods=["POST"], name=f"POST {path}")
+    """What a form does."""
+    return Route(path, _Page(view, form=True), methods=["POST"], name=f"POST {path}")
 
 
 def _check_ours(context: RequestContext) -> None:
     given = context.request.headers.get(CSRF_HEADER) or context.form.get(CSRF_FIELD)
     text = given if isinstance(given, str) else ""
     if not hmac.compare_digest(text.encode(), context.visitor.csrf.encode()):
-        raise ForgedError(
+        raise ForbiddenError(
             "this form is not of the page that you are logged in to",
             hint="open the page anew, and send it from there",
         )

@@ -11,10 +11,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from kds.brain.errors import KdsError
-from kds.service.layers import DRAIN_LIMIT, BodyLimit, OpenWorkspace
-from kds.service.security import AsgiApp
+from kds.service.requests import DRAIN_LIMIT, BodyLimit
 from kds.web import (
     analytics_page,
     chat_page,
@@ -57,7 +57,7 @@ class WebSite:
     """The pages of one service. Make it with `open_site`."""
 
     def __init__(self, app: AuthMiddleware, visitors: Visitors, talks: Talks) -> None:
-        self.app: AsgiApp = app
+        self.app: ASGIApp = app
         self._visitors = visitors
         self._talks = talks
 
@@ -77,7 +77,10 @@ def open_site(state: State, port: int) -> WebSite:
     trouble, visitors = Trouble(renderer), Visitors()
     app = Starlette(
         routes=[*_common(), *(route for page in PAGES for route in page.routes)],
-        middleware=[Middleware(GZipMiddleware, minimum_size=SQUEEZED, compresslevel=4)],
+        middleware=[
+            Middleware(BodyLimit, limit=DRAIN_LIMIT),
+            Middleware(GZipMiddleware, minimum_size=SQUEEZED, compresslevel=4),
+        ],
         exception_handlers={
             KdsError: trouble.tell, HTTPException: trouble.missing, Exception: trouble.fault,
         },
@@ -85,9 +88,7 @@ def open_site(state: State, port: int) -> WebSite:
     talks = Talks()
     own = {"talks": talks, "bin": Bin()}
     app.state = State({**state._state, "renderer": renderer, **own})
-    opened = OpenWorkspace(app, state.workspaces, state.attendance, trouble.tell)
-    inner = BodyLimit(opened, limit=DRAIN_LIMIT)
-    auth = AuthMiddleware(inner, assets.squeezed(), visitors, port, trouble)
+    auth = AuthMiddleware(app, assets.squeezed(), visitors, port, trouble)
     app.state.auth = auth
     return WebSite(auth, visitors, talks)
 

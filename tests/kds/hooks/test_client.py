@@ -23,7 +23,7 @@ from kds.brain.files import replace_private
 from kds.hooks import client as hook
 from kds.hooks import start as hook_start
 from kds.hooks.log import LOG_LIMIT, LOG_NAME, note, read_hook_log
-from kds.service.layers import BODY_LIMIT
+from kds.service.requests import BODY_LIMIT
 from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S

@@ -1,25 +1,30 @@
 """How a client is told what went wrong, and what the log says of it."""
 
-from typing import Any
+from collections.abc import Iterator
 
-import httpx
 import pytest
+from starlette.responses import StreamingResponse
 from starlette.testclient import TestClient
 
-from kds.brain.errors import DispatchError, KdsError, MessageError, StoreError
-from kds.service.errors import (
-    BusyError,
-    NotServedError,
-    TooLargeError,
-    describe_fault,
-    status_of,
-)
-from kds.service.layers import LastResort
-from kds.service.security import AsgiApp
+from kds.brain.errors import DispatchError, KdsError, MessageError, OutageError, StoreError
+from kds.service.errors import BusyError, NotServedError, TooLargeError, describe_fault
+from kds.service.routes import make_app
+from kds.service.workspaces import Workspaces
 
 
-def answer(app: AsgiApp, log: list[str]) -> httpx.Response:
-    return TestClient(LastResort(app, log.append)).get("/route")
+def answer(error: Exception, log: list[str], *, replaced: bool = False) -> tuple[int, str, str]:
+    """Status, message and place that a client is told when an operation raises an error."""
+    state = [False]
+    app = make_app(Workspaces(), log=log.append, is_replaced=lambda: state[0])
+
+    @app.get("/fails")
+    async def fails() -> None:
+        state[0] = replaced
+        raise error
+
+    reply = TestClient(app, raise_server_exceptions=False).get("/fails")
+    told = reply.json()["error"]
+    return reply.status_code, told["message"], told["where"]
 
 
 @pytest.mark.parametrize(
@@ -32,43 +37,50 @@ def answer(app: AsgiApp, log: list[str]) -> httpx.Response:
         (StoreError("x"), 500),
         (KdsError("x"), 500),
         (BusyError("x"), 503),
+        (OutageError("x"), 503),
     ],
 )
 def test_every_error_has_its_status(error: KdsError, status: int) -> None:
-    assert status_of(error) == status
+    assert answer(error, []) == (status, "x", None)
 
 
 def test_a_fault_becomes_a_500_and_a_line_without_its_text() -> None:
-    async def app(*_: Any) -> None:
-        raise RuntimeError("the user said zebra")
-
     log: list[str] = []
-    reply = answer(app, log)
-    assert reply.status_code == 500
-    assert reply.json()["error"]["message"] == "internal error: RuntimeError"
+    told = answer(RuntimeError("the user said zebra"), log)
+    assert told == (500, "internal error: RuntimeError", None)
     (line,) = log
-    assert line.startswith("internal error in /route: RuntimeError at ")
-    assert "zebra" not in line + reply.text
+    assert line.startswith("internal error in /fails: RuntimeError at ")
+    assert "zebra" not in line
+
+
+@pytest.mark.parametrize("error", [RuntimeError(), KdsError("x"), BusyError("x")])
+def test_no_fault_is_told_of_an_installation_that_was_replaced(error: Exception) -> None:
+    log: list[str] = []
+    assert answer(error, log, replaced=True)[::2] == (503, "installation")
+    assert log == []
 
 
 def test_a_fault_after_the_reply_began_adds_nothing_to_it() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
+    log: list[str] = []
+    app = make_app(Workspaces(), log=log.append)
+
+    def half() -> Iterator[str]:
+        yield "half"
         raise RuntimeError
 
-    log: list[str] = []
-    reply = answer(app, log)
-    assert (reply.status_code, reply.content) == (200, b"")
+    @app.get("/fails")
+    async def fails() -> StreamingResponse:
+        return StreamingResponse(half())
+
+    reply = TestClient(app, raise_server_exceptions=False).get("/fails")
+    assert (reply.status_code, reply.text) == (200, "half")
     assert len(log) == 1
 
 
 def test_a_fault_is_described_by_where_it_arose() -> None:
-    def inner() -> None:
-        raise ValueError("secret")
-
     try:
-        inner()
+        raise ValueError("secret")
     except ValueError as error:
         described = describe_fault(error)
     assert described.startswith("ValueError at ")
-    assert described.endswith(" in inner")
+    assert described.endswith(" in test_a_fault_is_described_by_where_it_arose")

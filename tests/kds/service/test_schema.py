@@ -10,12 +10,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
 from kds.brain.workspace import Workspace
-from kds.service.layers import OpenWorkspace
 from kds.service.routes import make_app
-from kds.service.security import AsgiApp
-from kds.service.worker import Attendance, Worker
+from kds.service.worker import Worker
 from kds.service.workspaces import Workspaces
 
 
@@ -29,12 +28,12 @@ def workspaces(new_workspace: Callable[[], Path]) -> Iterator[Workspaces]:
 
 
 @pytest.fixture(scope="module")
-def app(workspaces: Workspaces) -> AsgiApp:
-    return OpenWorkspace(make_app(workspaces), workspaces, Attendance())
+def app(workspaces: Workspaces) -> ASGIApp:
+    return make_app(workspaces)
 
 
 @pytest.fixture(scope="module")
-def api(app: AsgiApp) -> Any:
+def api(app: ASGIApp) -> Any:
     config = schemathesis.Config.from_dict(
         {
             "checks": {
@@ -105,7 +104,7 @@ def test_the_service_keeps_to_its_schema(
 
 
 def test_a_full_queue_says_when_to_come_back(
-    app: AsgiApp, workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
+    app: ASGIApp, workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = Worker(limit=0)
     monkeypatch.setattr(next(iter(workspaces)), "worker", worker)

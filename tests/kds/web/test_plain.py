@@ -122,7 +122,7 @@ def test_a_long_session_comes_a_page_at_a_time(visitor: Visitor) -> None:
 
 
 def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor) -> None:
-    attendance, url = site.service._attendance, site.url
+    attendance, url = site.service._workspaces.attendance, site.url
 
     def grow_idle() -> None:
         wait_until(lambda: attendance._present == 0)

@@ -4,16 +4,17 @@ There is no /docs: the page would load its scripts from a content network, and K
 nobody. Routing runs on threads; the event loop only reads and writes.
 """
 
+from collections.abc import Callable
 from typing import Final
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from kds.brain.installation import kds_version
 from kds.service.errors import add_error_handlers
 from kds.service.models import ERRORS
+from kds.service.requests import BodyLimit, current
 from kds.service.routes import health, hook, memory, query, sessions, turns
-from kds.service.routes.health import Vitals
-from kds.service.workspaces import Workspaces
+from kds.service.workspaces import Log, Workspaces
 
 DESCRIPTION: Final = """\
 Routes developer chat of one machine's user: resolves what a message refers to, finds its intent,
@@ -23,8 +24,17 @@ is asked for; over loopback TCP every request needs `Authorization: Bearer`.
 """
 
 
-def make_app(workspaces: Workspaces, vitals: Vitals | None = None) -> FastAPI:
-    """Build the application over workspaces, which the caller closes."""
+def make_app(
+    workspaces: Workspaces,
+    vitals: health.Vitals | None = None,
+    *,
+    is_replaced: Callable[[], bool] = lambda: False,
+    log: Log = lambda line: None,
+) -> FastAPI:
+    """Build the application over workspaces, which the caller closes.
+
+    ``is_replaced`` tells whether the installation that this code is of was replaced.
+    """
     app = FastAPI(
         title="KDS service",
         version=kds_version(),
@@ -32,13 +42,15 @@ def make_app(workspaces: Workspaces, vitals: Vitals | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         responses=ERRORS,
+        dependencies=[Depends(current)],
     )
-    app.state.workspaces = workspaces
-    app.state.vitals = vitals or Vitals()
-    app.state.doubles = hook.Doubles()
-    app.state.suggestions = hook.Suggestions()
+    app.state.workspaces, app.state.log = workspaces, log
+    app.state.vitals = vitals or health.Vitals()
+    app.state.is_replaced = is_replaced
+    app.state.doubles, app.state.suggestions = hook.Doubles(), hook.Suggestions()
     app.state.site = None
     add_error_handlers(app)
+    app.add_middleware(BodyLimit)
     for room in (health, turns, hook, query, sessions, memory):
         app.include_router(room.router)
     return app

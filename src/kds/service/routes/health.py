@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request
 
 from kds.brain.clock import utc_now
 from kds.brain.installation import kds_version
-from kds.service.layers import Served, named_root
 from kds.service.models import Reply
+from kds.service.requests import Served, named_root
 from kds.service.workspaces import Reload, ServedWorkspace, Workspaces, is_same
 
 _MEMORY: Final = Path("/proc/self/statm")

@@ -27,8 +27,8 @@ from kds.hooks.reply import (
 )
 from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
-from kds.service.layers import Served
 from kds.service.models import MESSAGE_LIMIT
+from kds.service.requests import Served
 from kds.service.service_client import ServiceAddress
 from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.arriving import keep_current, points_back, prompt_line, session_start

@@ -22,8 +22,8 @@ from kds.brain.store.health import index_sizes
 from kds.query.service import QueryService, rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
-from kds.service.layers import Served
 from kds.service.models import PATH_LIMIT, Reply, RequestBody
+from kds.service.requests import Served
 from kds.service.workspaces import ServedWorkspace
 from kds.testing.metrics_report import read_report
 

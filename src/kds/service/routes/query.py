@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.query.service import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
-from kds.service.layers import Served
 from kds.service.models import MESSAGE_LIMIT, PATH_LIMIT, MessageText, RequestBody
+from kds.service.requests import Served
 from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
 

@@ -21,8 +21,8 @@ from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
 from kds.query.session import checked_id, checked_session
 from kds.service.errors import ConflictError, NotServedError
-from kds.service.layers import Served
 from kds.service.models import DocumentPath, MessageText, Reply, RequestBody, ShortText
+from kds.service.requests import Served
 from kds.service.workspaces import ServedWorkspace
 
 MOST_DOCUMENTS: Final = 50

@@ -18,7 +18,6 @@ from kds.brain.errors import DispatchError, KdsError, MessageError
 from kds.brain.turn import Turn, Utterance, entry_to_wire, to_wire
 from kds.router.rewriting.writer import CheckedRewriter
 from kds.service.errors import ConflictError, NotServedError
-from kds.service.layers import Served
 from kds.service.listening import SiteHost
 from kds.service.models import (
     TEXT_LIMIT,
@@ -31,6 +30,7 @@ from kds.service.models import (
     RouteRequest,
     ShortText,
 )
+from kds.service.requests import Served
 from kds.service.service_client import SWITCHED_OFF
 from kds.service.workspaces import ServedWorkspace
 
