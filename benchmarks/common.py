@@ -20,7 +20,7 @@ from typing import Final
 from kds.api.measures import percentile
 from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
-from kds.service.background import health
+from kds.service.lifecycle import health
 
 START_S: Final = 120.0
 """How long a service may take to load."""

@@ -98,11 +98,11 @@ def _preload(folder: Path) -> bool:
 
     import kds
     from kds.brain.clock import utc_now
-    from kds.service import background
+    from kds.service import lifecycle
 
     for module in pkgutil.walk_packages(kds.__path__, "kds."):
         importlib.import_module(module.name)
-    background.COMMAND = (str(folder / "kds"),)  # a service is a fork, too
+    lifecycle.COMMAND = (str(folder / "kds"),)  # a service is a fork, too
     with tempfile.TemporaryDirectory() as name:
         rehearsal = kds.Router.open(name).rehearse(utc_now)
         for message in ("I want to add a FAB button", "Make it purple"):

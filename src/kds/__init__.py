@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from kds.brain.workspace import Workspace as Workspace
     from kds.learning.corrections import LearningLog as LearningLog
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
-    from kds.service.background import spawn_service as spawn_service
+    from kds.service.lifecycle import spawn_service as spawn_service
     from kds.service.router_client import RouterClient as RouterClient
     from kds.session.exchange import Answer as Answer
     from kds.session.session import Session as Session
@@ -83,7 +83,7 @@ _HOMES = {
     "kds.testing.playing": "PlayedDialogue Score describe play score",
     "kds.router.prompts.library": "PromptLibrary",
     "kds.api.routing": "Router",
-    "kds.service.background": "spawn_service",
+    "kds.service.lifecycle": "spawn_service",
     "kds.session.session": "Session",
     "kds.api.turn_log": "TurnLog",
 }

@@ -16,7 +16,7 @@ from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.cli import main
 from kds.router.intents.model import IntentModel
-from kds.service import background
+from kds.service import lifecycle
 
 from ..agents.openai_server import FakeProvider, serving
 from ..effort import PATIENCE_S
@@ -117,9 +117,9 @@ def served_place(
     fitted_workspace: Path, launchers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Workspace]:
     """A fresh workspace; its service, when a test starts one, is forked as well, and is ended."""
-    monkeypatch.setattr(background, "COMMAND", (str(launchers / "kds"),))
+    monkeypatch.setattr(lifecycle, "COMMAND", (str(launchers / "kds"),))
     yield Workspace.find(fitted_workspace)
-    background.stop(force=True)
+    lifecycle.stop(force=True)
 
 
 @pytest.fixture

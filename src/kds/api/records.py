@@ -7,7 +7,6 @@ conversation a message belongs to gets a context of its own, in a file of its ow
 import hashlib
 import os
 import re
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
@@ -99,10 +98,6 @@ class Records:
         count = self.journal(conversation).clear()
         self.turns.forget(conversation)
         return count
-
-    def tidy(self) -> int:
-        """Remove the files of conversations idle for MAX_AGE; returns how many."""
-        return tidy_conversations(self.workspace.conversations_dir, now=time.time)
 
     def _noted(self, turn: Turn, conversation: str | None) -> Turn:
         """Tell the memory of a turn that stands in the context by now, and the learning.

@@ -1,4 +1,4 @@
-"""What the service does beside an open workspace: reload changed files, embed.
+"""What the service does beside its requests: reload changed files, embed, expire, catch up.
 
 Files are looked at twice a second, which takes 0.2 ms and works on network file systems too, which
 send no events. A change is decided by a fingerprint, so KDS's own writes beside them and an
@@ -10,17 +10,24 @@ of this process keeps the interpreter busy and a hook must not wait for it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
 from kds.api.embeddings import embed_waiting
+from kds.api.records import tidy_conversations
+from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import MAX_AGE
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.passages.embedding_queue import EmbeddingQueue
+from kds.brain.workspace import Workspace
 from kds.service.errors import BusyError, describe_fault
 from kds.service.freshness import fingerprint
-from kds.service.workspaces import ServedWorkspace
+from kds.service.workspaces import Log, ServedWorkspace, Workspaces
 
 RELOAD_LOOK_S: Final = 0.5
 """Seconds between two looks. A change counts when the next one finds the files as they are: an
@@ -41,6 +48,19 @@ BACK_OFF_MOST_S: Final = 3600.0
 
 CATCH_UP_S: Final = 2.0
 """Between two looks, which cost nothing while nothing waits."""
+
+TIDY_S: Final = 600.0
+"""How often what has expired leaves the disk: lines of the context, and conversations that nobody
+speaks in any more. Both expire after two hours."""
+
+_TIDY_LATER: Final = """\
+until=$1; shift
+while [ -s "$0" ] && left=$((until - $(date +%s))) && [ "$left" -gt 0 ]; do
+  sleep "$((left < 60 ? left : 60))"
+done
+[ -s "$0" ] && exec "$@"
+"""
+"""$0 is the file of the context: where it is gone or empty, nothing is left to do."""
 
 
 async def reload_on_change(served: ServedWorkspace) -> None:
@@ -94,24 +114,23 @@ async def embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float]) 
 
 def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
     """Embed what waits until a request comes; returns how many chunks got a vector."""
-
-    def goes_on() -> bool:
-        return not served.closing and idle_s() >= PAUSE_S
-
     embedder = served.queries.embedder.load()
     if embedder is None:
         return 0
     done = 0
-    for store in _stores(served):
-        if _waits(store, embedder.name):
-            done += embed_waiting(store, embedder, batch=BATCH, goes_on=goes_on)
+    memory = served.memory_if_any()
+    for store in filter(None, (memory, served.queries.library.store)):
+        summaries = isinstance(store, MemoryStore) and store.summaries_without(embedder.name)
+        if summaries or store.awaits(embedder.name):
+            done += embed_waiting(
+                store, embedder, batch=BATCH,
+                goes_on=lambda: not served.closing and idle_s() >= PAUSE_S,
+            )  # fmt: skip
     served.embedding.embedded += done
     return done
 
 
-async def catch_up(
-    served: Iterable[ServedWorkspace], reachable: Callable[[], Awaitable[bool]]
-) -> None:
+async def catch_up(workspaces: Workspaces, reachable: Callable[[], Awaitable[bool]]) -> None:
     """Store what a shared service heard during an outage once the database is back.
 
     The next message of a conversation may come to another service, which should know. Runs until
@@ -119,22 +138,48 @@ async def catch_up(
     """
     while True:
         await asyncio.sleep(CATCH_UP_S)
-        late = [(each, one) for each in served for one in each.contexts if one.late]
+        late = [(each, one) for each in workspaces for one in each.contexts if one.late]
         if late and await reachable():
             for each, one in late:
                 with suppress(KdsError):  # away again, or busy: next time
                     await each.worker.run(one.catch_up, patient=True)
 
 
-def _stores(served: ServedWorkspace) -> Iterator[EmbeddingQueue]:
-    if (memory := served.memory_if_any()) is not None:
-        yield memory
-    if (documents := served.queries.library.store) is not None:
-        yield documents
+async def tidy(workspaces: Workspaces, log: Log) -> None:
+    """Have what has expired leave the disk, of workspaces that were let go as well."""
+    while True:
+        for workspace in workspaces.remembering:
+            try:
+                if not await asyncio.to_thread(_entries, workspace):
+                    workspaces.left.discard(workspace)
+            except (KdsError, OSError) as error:
+                log(f"cannot tidy up {workspace.root}: {describe_fault(error)}")
+        await asyncio.sleep(TIDY_S)
 
 
-def _waits(store: EmbeddingQueue, name: str) -> bool:
-    """Whether anything waits that is still tried, or the store has not heard of the model."""
-    if store.awaits(name):
-        return True
-    return isinstance(store, MemoryStore) and bool(store.summaries_without(name))
+def _entries(workspace: Workspace) -> int:
+    """How many lines of context a workspace has; those that have expired leave the disk."""
+    tidy_conversations(workspace.conversations_dir, now=time.time)
+    return len(Contexts(workspace).journal().load().entries)
+
+
+def expire_later(workspace: Workspace, *, age_s: float = MAX_AGE.total_seconds()) -> None:
+    """Have the lines of a context leave the disk once all are older than ``age_s`` seconds.
+
+    Nothing happens where there are no lines, or the system has no shell.
+    """
+    shell = shutil.which("sh")
+    with suppress(KdsError):
+        if shell is None or not Contexts(workspace).journal().load().entries:
+            return
+        context, until = workspace.context_path, time.time() + age_s + 1
+        tidy = (sys.executable, "-P", "-m", "kds", "context", "load", "--workspace", workspace.root)
+        process = subprocess.Popen(
+            [shell, "-c", _TIDY_LATER, context, f"{until:.0f}", *tidy],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        process.returncode = 0  # nobody waits for it, and Python need not warn of that

@@ -1,54 +1,66 @@
-"""One service a user: its lock, socket and state file, and what it leaves to expire.
+"""One service a user: its lock, socket and state file; starting, stopping and looking at it.
 
-The lock is held for the life of the process and the system lets go of it however that ends,
-so its holder may remove what a dead service left behind.
+The lock is held for the life of the process, and the system lets go of it however that ends: its
+holder may remove what a dead service left behind, and a service is alive as long as it is held.
 """
 
 import json
-import shutil
+import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, Literal
 
 from filelock import FileLock, Timeout
 
-from kds.brain.context.conversations import Contexts
-from kds.brain.context.journal import MAX_AGE
-from kds.brain.errors import KdsError
-from kds.brain.files import PRIVATE, failure, remove_private, replace_private
+from kds.brain.errors import KdsError, StoreError, WorkspaceError
+from kds.brain.files import PRIVATE, failure, read_private, remove_private, replace_private
+from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
-from kds.service.background import noted
 from kds.service.errors import AlreadyServedError, ServiceError
-from kds.service.service_client import ServiceAddress
+from kds.service.service_client import ServiceAddress, ServiceUnavailableError, reach
+
+START_S: Final = 60.0
+"""Seconds until a start has failed. It takes 3 s on a quiet machine."""
+
+STOP_S: Final = 15.0
+"""Seconds before a stop has failed; the service itself gives requests in flight ten."""
+
+COMING_S: Final = 10.0
+"""Seconds that a new process has to take its lock. It takes one, with other work going on."""
+
+POLL_S: Final = 0.05
 
 BACKLOG: Final = 256
 """Connections that may wait to be accepted; a burst of windows, not the internet."""
 
+COMMAND: tuple[str, ...] = (sys.executable, "-P", "-m", "kds")
+"""Runs `kds`; -P: a `kds` folder in the user's project must not be taken for ours."""
+
+LOG_LIMIT: Final = 1_000_000
+"""Bytes of service.log beyond which a start begins a new one; the old one keeps one name."""
+
 _PROBE_S: Final = 0.5
-"""Seconds until a held lock counts as held: a look whether there is a service
-(`kds.service.background.is_running`) holds it for less than a millisecond."""
+"""Seconds until a held lock counts as held: `is_running` holds it for less than a millisecond."""
 
-
-_TIDY_LATER: Final = """\
-until=$1; shift
-while [ -s "$0" ] && left=$((until - $(date +%s))) && [ "$left" -gt 0 ]; do
-  sleep "$((left < 60 ? left : 60))"
-done
-[ -s "$0" ] && exec "$@"
-"""
-"""$0 is the file of the context: where it is gone or empty, nothing is left to do."""
+Stopped = Literal["stopped", "killed", "not running"]
+State = Literal["running", "starting", "not answering", "not running"]
 
 
 class Instance:
     """The right to serve. Get it with `Instance.claim`, give it back with `release`."""
 
-    def __init__(self, address: ServiceAddress, lock: FileLock) -> None:
+    def __init__(self, address: ServiceAddress) -> None:
         self.address = address
-        self._lock = lock
+        self._lock = FileLock(
+            address.lock_path, mode=PRIVATE, thread_local=False, poll_interval=_PROBE_S / 10
+        )
 
     @classmethod
     def claim(cls, address: ServiceAddress) -> "Instance":
@@ -58,19 +70,23 @@ class Instance:
         used.
         """
         address.ensure()
-        path = address.lock_path
-        lock = FileLock(path, mode=PRIVATE, thread_local=False, poll_interval=_PROBE_S / 10)
+        instance = cls(address)
         try:
-            lock.acquire(timeout=_PROBE_S)
+            instance._lock.acquire(timeout=_PROBE_S)
         except Timeout as error:
-            raise _already(address) from error
+            pid = noted(address).get("pid")  # none: it is starting, or stopping
+            raise AlreadyServedError(
+                f"{f'process {pid}' if pid else 'another process'} serves this user already",
+                where=str(address.folder),
+                hint="use that one, see `kds service status`; to serve in another way, end it "
+                "first with `kds service stop`",
+            ) from error
         except OSError as error:
-            raise failure("lock", path, error) from error
-        instance = cls(address, lock)
+            raise failure("lock", address.lock_path, error) from error
         try:
             instance.withdraw()
         except BaseException:
-            lock.release()
+            instance.release()
             raise
         return instance
 
@@ -93,8 +109,7 @@ class Instance:
 
     def announce(self, state: Mapping[str, object]) -> None:
         """Write down how to reach the service. Raises StoreError."""
-        content = json.dumps(state, indent=2).encode()
-        replace_private(self.address.state_path, content + b"\n")
+        replace_private(self.address.state_path, json.dumps(state, indent=2).encode() + b"\n")
 
     def hide(self) -> None:
         """Remove the socket: no new requests. The state file still names the process."""
@@ -111,34 +126,193 @@ class Instance:
         self._lock.release()
 
 
-def _already(address: ServiceAddress) -> AlreadyServedError:
-    pid = noted(address).get("pid")  # none: it is starting, or stopping
-    who = f"process {pid}" if pid else "another process"
-    return AlreadyServedError(
-        f"{who} serves this user already",
-        where=str(address.folder),
-        hint="use that one, see `kds service status`; to serve in another way, end it first with "
-        "`kds service stop`",
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What can be said of the service: ``health`` is its own word when it answers."""
+
+    state: State
+    pid: int | None = None
+    health: Mapping[str, Any] | None = None
+    socket: str | None = None
+    http: str | None = None
+
+
+def standing_of(workspace: Workspace) -> Standing:
+    """Look at the service. Raises WorkspaceError when that may not be done."""
+    answer = health(workspace)
+    written = noted(ServiceAddress())
+    http = (written.get("http") or {}).get("url")
+    if answer is not None:
+        return Standing("running", answer["pid"], answer, written.get("socket"), http)
+    if is_running():
+        listens = written.get("socket") or http
+        return Standing("not answering" if listens else "starting", written.get("pid"))
+    pid = coming()
+    return Standing("not running" if pid is None else "starting", pid)
+
+
+def health(workspace: Workspace) -> Mapping[str, Any] | None:
+    """What the service says of itself, and of ``workspace`` if it is open; None: no answer."""
+    client = reach(workspace, timeout_s=STOP_S)
+    with suppress(ServiceUnavailableError):
+        return None if client is None else client.health()
+    return None
+
+
+def is_running() -> bool:
+    """Tell whether a process holds the lock of the service."""
+    path = ServiceAddress().lock_path
+    try:
+        if path.exists():
+            FileLock(path, timeout=0).acquire().lock.release()
+    except Timeout:
+        return True
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot look at the service: {error.strerror}", where=str(path), hint="check its mode"
+        ) from error
+    return False
+
+
+def coming() -> int | None:
+    """The process that was just started and has not taken its lock yet."""
+    path = ServiceAddress().starting_path
+    with suppress(StoreError, ValueError, OSError):
+        if abs(time.time() - path.lstat().st_mtime) < COMING_S:
+            pid = int(read_private(path) or b"")
+            if sys.platform != "win32":  # signal 0 would end it there
+                os.kill(pid, 0)
+            return pid
+    return None
+
+
+def noted(address: ServiceAddress) -> Mapping[str, Any]:
+    """The content of service.json; empty when there is none, or it is damaged."""
+    with suppress(StoreError, ValueError):
+        state = json.loads(read_private(address.state_path) or b"{}")
+        if isinstance(state, dict):
+            return state
+    return {}
+
+
+def spawn_service(*, idle_minutes: float) -> int:
+    """Start a service that outlives this process; return its pid without waiting for it.
+
+    When one is running already, the new one ends by itself. Raises StoreError when its folder
+    cannot be used.
+    """
+    process = _spawned(idle_minutes)
+    process.returncode = 0  # it is meant to outlive us: Popen need not warn of that
+    return process.pid
+
+
+def _spawned(idle_minutes: float) -> subprocess.Popen[bytes]:
+    address = ServiceAddress()
+    address.ensure()
+    idle = ["--idle-timeout", f"{idle_minutes:g}m"] if idle_minutes else []
+    with _open_log(address.log_path) as log:
+        process = subprocess.Popen(
+            [*COMMAND, "serve", "--background", *idle],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            cwd=address.folder, start_new_session=True, close_fds=True,
+        )  # fmt: skip
+    with suppress(OSError):  # it is a second until the process holds its lock; it starts without
+        address.starting_path.write_text(f"{process.pid}\n")
+    return process
+
+
+def start(
+    workspace: Workspace, *, idle_minutes: float, timeout_s: float = START_S
+) -> Mapping[str, Any]:
+    """Start the service unless it runs or is coming, and have it open ``workspace``.
+
+    Returns its health. Raises KdsError with the last line of its log when it does not come up, and
+    as `Conversations.open` does when the workspace does not load.
+    """
+    settle(workspace, timeout_s=timeout_s)
+    if health(workspace) is None:
+        process = _spawned(idle_minutes)
+
+        def up() -> bool:
+            ended = process.poll() is not None and not is_running()
+            return ended or health(workspace) is not None
+
+        Deadline(timeout_s).until(up, pause_s=POLL_S)
+        process.returncode = 0  # as above
+    if (client := reach(workspace, timeout_s=timeout_s)) is None:
+        path = ServiceAddress().log_path
+        raise KdsError(
+            f"the service did not start: {_last_line(path)}",
+            where=str(path),
+            hint="run `kds serve` in a terminal to see why",
+        )
+    return client.open()
+
+
+def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
+    """Wait until the service that is starting or holds the lock answers, or has ended."""
+    _wait_for_one_coming()
+    Deadline(timeout_s).until(
+        lambda: not is_running() or health(workspace) is not None, pause_s=POLL_S
     )
 
 
-def expire_later(workspace: Workspace, *, age_s: float = MAX_AGE.total_seconds()) -> None:
-    """Have the lines of a context leave the disk once all are older than ``age_s`` seconds.
+def stop(*, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
+    """End the service: requests in flight are answered first.
 
-    Nothing happens where there are no lines, or the system has no shell.
+    One that was just started is ended as soon as it holds its lock. With ``force`` a process that
+    does not end within ``timeout_s`` is killed; without it this raises KdsError.
     """
-    shell = shutil.which("sh")
-    with suppress(KdsError):
-        if shell is None or not Contexts(workspace).journal().load().entries:
-            return
-        context, until = workspace.context_path, time.time() + age_s + 1
-        tidy = (sys.executable, "-P", "-m", "kds", "context", "load", "--workspace", workspace.root)
-        process = subprocess.Popen(
-            [shell, "-c", _TIDY_LATER, context, f"{until:.0f}", *tidy],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+    _wait_for_one_coming()
+    if not is_running():
+        return "not running"
+    address = ServiceAddress()
+    pid = noted(address).get("pid")
+    if not isinstance(pid, int) or pid <= 1:
+        raise KdsError(
+            "a service is running, but its state file does not name its process",
+            where=str(address.state_path),
+            hint="it may be starting: try again; else end the process `kds serve` yourself",
         )
-        process.returncode = 0  # nobody waits for it, and Python need not warn of that
+    address.starting_path.unlink(missing_ok=True)  # the hook may start it again at once
+    if _ended_by(pid, signal.SIGTERM, timeout_s):
+        return "stopped"
+    if not force:
+        raise KdsError(
+            f"the service (pid {pid}) did not end within {timeout_s:g} s",
+            hint="kds service stop --force",
+        )
+    _ended_by(pid, getattr(signal, "SIGKILL", signal.SIGTERM), STOP_S)
+    return "killed"
+
+
+def _ended_by(pid: int, number: signal.Signals, timeout_s: float) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+    return Deadline(timeout_s).until(lambda: not is_running(), pause_s=POLL_S)
+
+
+def _wait_for_one_coming() -> None:
+    """Wait until the process that was just started has said who it is, or is gone."""
+    state = ServiceAddress().state_path
+    Deadline(COMING_S).until(
+        lambda: coming() is None or (is_running() and state.exists()), pause_s=POLL_S
+    )
+
+
+def _open_log(path: Path) -> IO[bytes]:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        if path.exists() and path.stat().st_size > LOG_LIMIT:
+            path.replace(path.with_suffix(".log.1"))
+        return os.fdopen(os.open(path, flags, 0o600), "ab")
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot write the log: {error.strerror}", where=str(path), hint="check its mode"
+        ) from error
+
+
+def _last_line(path: Path) -> str:
+    lines = path.read_text(errors="replace").split("\n") if path.exists() else []
+    said = [line.strip() for line in lines if line.strip() and not line.startswith("  ")]
+    return said[-1] if said else "it left no log"

@@ -1,21 +1,41 @@
-"""What every request passes: the size of its body, the installation, and its workspace."""
+"""What every request passes: the size of its body, the installation, its workspace, its errors.
+
+A failure is `{"error": {"message", "where", "hint"}}` with a status that fits.
+"""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from urllib.parse import unquote_to_bytes
 
-from fastapi import Depends, Request
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kds.brain.errors import (
+    DispatchError,
+    ExposedError,
+    KdsError,
+    MessageError,
+    OutageError,
+    RemovedError,
+    StoreError,
+    UnknownNameError,
+)
+from kds.brain.message import well_formed
 from kds.hooks.call import WORKSPACE_HEADER
-from kds.service.errors import PERSON, ReplacedError, ServiceError
+from kds.hooks.reply import HookInputError
+from kds.service.errors import ReplacedError, ServiceError, describe_fault
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
 WORKSPACE: Final = "kds.workspace"
 """Key of the ASGI scope: root of the request's workspace, where the way in decides it."""
+
+PERSON: Final = "kds.person"
+"""Key of the ASGI scope: whose token a request to a shared service has."""
 
 BODY_LIMIT: Final = 1_000_000
 """Bytes. A message at MESSAGE_LIMIT takes 600 kB when every character is escaped (`\\uXXXX`)."""
@@ -23,6 +43,41 @@ BODY_LIMIT: Final = 1_000_000
 DRAIN_LIMIT: Final = 16 * BODY_LIMIT
 """Bytes of a body too large that are read and thrown away, so that a client that writes first
 and reads afterwards sees the 413 instead of a broken connection."""
+
+SHOWN: Final = 5
+"""Faults of one request that are listed."""
+
+_HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+"""A full queue drains in about a second."""
+
+_TEXT: Final = "send one JSON object with the header `Content-Type: application/json`"
+_FAULTS: Final[Mapping[str, tuple[str, str]]] = {
+    "json_invalid": ("invalid JSON", "send one JSON object"),
+    **dict.fromkeys(
+        # a body that is text to pydantic: without the header, FastAPI reads no JSON
+        ("model_attributes_type", "model_type", "dict_type"),
+        ("is not a JSON object", _TEXT),
+    ),
+    "missing": ("is missing", "send it"),
+    "extra_forbidden": ("is not known here", "leave it out"),
+    "string_too_short": ("must not be empty", "write something, or leave it out"),
+    "string_too_long": (
+        "is longer than {max_length:,} characters",
+        "shorten it: send a request without the files it is about",
+    ),
+}
+"""Names of pydantic's faults: what to say, and how to fix it."""
+
+_STATUS: Final[Mapping[type[KdsError], int]] = {
+    OutageError: 503,
+    RemovedError: 401,
+    ExposedError: 503,
+    MessageError: 400,
+    UnknownNameError: 404,
+    DispatchError: 400,
+    HookInputError: 400,
+}
+"""Of errors from below; every other is the service's own fault: 500."""
 
 
 class BodyLimit:
@@ -99,3 +154,77 @@ async def _served(request: Request) -> AsyncIterator[ServedWorkspace]:
 
 Served = Annotated[ServedWorkspace, Depends(_served)]
 """The workspace that a request is about, as a parameter of an operation."""
+
+
+def status_of(error: KdsError) -> int:
+    """The HTTP status for ``error``."""
+    if isinstance(error, ServiceError):
+        return error.status
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+
+
+def error_response(
+    error: KdsError,
+    *,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+    owner: bool = True,
+) -> JSONResponse:
+    """The reply that tells of an error; only the owner is told where a database is."""
+    status = status or status_of(error)
+    where, hint = error.where, error.hint
+    if isinstance(error, StoreError) and not owner:
+        where, hint = None, "try again" if status == 503 else "tell the admin of the service"
+    texts = {"message": error.message, "where": where, "hint": hint}
+    body = {name: None if text is None else well_formed(text) for name, text in texts.items()}
+    return JSONResponse({"error": body}, status, headers or _HEADERS.get(status))
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Give every error the one form.
+
+    A service whose installation was replaced (`state.is_replaced`) says that, not its faults.
+    """
+
+    @app.exception_handler(KdsError)
+    async def _(request: Request, error: KdsError) -> JSONResponse:
+        if status_of(error) >= 500 and app.state.is_replaced():
+            return error_response(ReplacedError())
+        return error_response(error, owner=PERSON not in request.scope)
+
+    @app.exception_handler(HTTPException)
+    async def _(_: Request, error: HTTPException) -> JSONResponse:
+        told = KdsError(str(error.detail), hint="see /openapi.json")
+        return error_response(told, status=error.status_code, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def _(request: Request, error: Exception) -> JSONResponse:
+        if app.state.is_replaced():
+            return error_response(ReplacedError())
+        app.state.log(f"internal error in {request.url.path}: {describe_fault(error)}")
+        return error_response(internal_error(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def _(_: Request, error: RequestValidationError) -> JSONResponse:
+        first, *others = error.errors()
+        hint = _FAULTS.get(first["type"], ("", "correct it"))[1]
+        texts = (_fault(first), *(f"{_place(one)} {_fault(one)}" for one in others[: SHOWN - 1]))
+        told = KdsError("; ".join(texts), where=_place(first), hint=f"{hint}; see /openapi.json")
+        return error_response(told, status=400 if first["type"] == "json_invalid" else 422)
+
+
+def internal_error(error: Exception) -> KdsError:
+    """What a client is told of a fault in KDS itself."""
+    return KdsError(
+        f"internal error: {type(error).__name__}",
+        hint="report it with the line in `kds service logs`",
+    )
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    known = _FAULTS.get(fault["type"])
+    return known[0].format(**fault.get("ctx", {})) if known else str(fault["msg"]).lower()
+
+
+def _place(fault: Mapping[str, Any]) -> str:
+    return ".".join(map(str, fault["loc"]))

@@ -22,7 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import read_private, replace_private
-from kds.service.errors import ForbiddenError, UnauthorizedError, error_response
+from kds.service.errors import ForbiddenError, UnauthorizedError
+from kds.service.requests import error_response
 
 TOKEN_BYTES: Final = 32
 """256 bits, the default of `secrets` and beyond any guessing."""

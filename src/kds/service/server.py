@@ -1,46 +1,39 @@
 """The running service: takes the user's lock, listens, and leaves nothing behind."""
 
 import asyncio
-import os
+import faulthandler
 import signal
 import socket
 import threading
-import time
-from collections.abc import Awaitable, Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from kds.api.records import tidy_conversations
 from kds.brain.clock import moment
-from kds.brain.context.conversations import Contexts
 from kds.brain.errors import KdsError, OutageError, StoreError
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
-from kds.service.errors import describe_fault
 from kds.service.freshness import Installation
-from kds.service.jobs import catch_up, embed_when_idle, reload_on_change
-from kds.service.lifecycle import Instance, expire_later
-from kds.service.listening import HttpAddress, Listeners, MakeSite, SiteHost, bind_http
+from kds.service.jobs import catch_up, embed_when_idle, expire_later, reload_on_change, tidy
+from kds.service.lifecycle import Instance
+from kds.service.listening import (
+    GRACE_S,
+    HttpAddress,
+    Listeners,
+    MakeSite,
+    SiteHost,
+    bind_http,
+)
 from kds.service.routes import make_app
 from kds.service.routes.health import Vitals
 from kds.service.security import TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
 from kds.service.team_auth import TeamAuth, Tell
 from kds.service.workspaces import Log, ServedWorkspace, Workspaces, give_memory_back
-
-TIDY_S: Final = 600.0
-"""How often what has expired leaves the disk: lines of the context, and conversations that nobody
-speaks in any more. Both expire after two hours."""
-
-GRACE_S: Final = 10.0
-"""Seconds that a request in flight has to end after a stop: the slowest measured took 1.3 s."""
-
-STUCK: Final = 70
-"""Exit code when it did not (EX_SOFTWARE of sysexits)."""
 
 LOOK_S: Final = 5.0
 """How often all files of the installation are looked at, which takes 5 ms of CPU. Each request
@@ -51,11 +44,6 @@ LET_GO_LOOK_S: Final = 30.0
 
 ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that end the service, unless it was started with them ignored (nohup)."""
-
-_Result = TypeVar("_Result")
-
-Entrance = tuple[socket.socket, ASGIApp]
-"""A socket that listens, and what answers there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +94,12 @@ class Service:
         self._reason: str | None = None
         self.places: list[str] = []
         """Where it answers: addresses and paths, once it is ready."""
+        self._entrances: list[tuple[socket.socket, ASGIApp]] = []
+        self._instance: Instance | None = None
         self._team: TeamAuth | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._owns_process = False
-        self._watchdog: threading.Timer | None = None
         self.replaced = False
         """Whether it ended because its installation was replaced: it is to be started again."""
         self.ready = threading.Event()
@@ -123,30 +112,32 @@ class Service:
         workspace that is to stay open does not load, or an address cannot be used.
         """
         with ExitStack() as stack:
-            stack.callback(self._call_off)
             self._owns_process = threading.current_thread() is threading.main_thread()
-            instance = self._claim(stack)
+            stack.callback(faulthandler.cancel_dump_traceback_later)
+            self._claim(stack)
             stack.callback(self._workspaces.close)
             for workspace in self._kept:
                 self._workspaces.keep(workspace)
             app = make_app(
                 self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log
             )
-            entrances = self._listen(stack, instance, app)
-            asyncio.run(self._serve(app, entrances, instance))
+            self._listen(stack, app)
+            asyncio.run(self._serve(app))
         self._log(f"stopped: {self._reason}")
 
     def stop(self, reason: str = "asked to") -> None:
-        """Finish the requests in flight and end; from any thread."""
-        self._reason = self._reason or reason
+        """Finish the requests in flight and end; from any thread.
+
+        A process in which a request does not end is ended with a trace of where it stands: the
+        lock must not be held for ever.
+        """
+        drain_s = 0.0
         if self._team is not None:
             self._team.draining = True
-        draining = self._team is not None and reason == "SIGTERM"
-        drain_s = self._options.drain_s if draining else 0.0
-        if self._owns_process and self._watchdog is None:
-            self._watchdog = threading.Timer(drain_s + GRACE_S, self._leave_at_once)
-            self._watchdog.daemon = True
-            self._watchdog.start()
+            drain_s = self._options.drain_s if reason == "SIGTERM" else 0.0
+        if self._reason is None and self._owns_process:
+            faulthandler.dump_traceback_later(drain_s + GRACE_S, exit=True)
+        self._reason = self._reason or reason
         if self._loop is not None:
             with suppress(RuntimeError):  # it has come to its end meanwhile
                 self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, self._stopping.set)
@@ -154,42 +145,41 @@ class Service:
     def _jobs(self, served: ServedWorkspace) -> tuple[Coroutine[Any, Any, None], ...]:
         return reload_on_change(served), embed_when_idle(served, self._workspaces.attendance.idle_s)
 
-    def _claim(self, stack: ExitStack) -> Instance | None:
+    def _claim(self, stack: ExitStack) -> None:
         """Become the user's service.
 
         Not when it only answers people, all of whose things are on a server: there may be several.
         """
-        if not self._options.unix_socket and self._options.http is None:
-            return None
-        instance = Instance.claim(self._address)
-        stack.callback(instance.release)
-        stack.callback(instance.withdraw)
-        instance.announce(self._state(None, listening=False))
-        return instance
+        if self._options.unix_socket or self._options.http is not None:
+            self._instance = Instance.claim(self._address)
+            stack.callback(self._instance.release)
+            stack.callback(self._instance.withdraw)
+            self._announce(None, None)
 
-    def _listen(self, stack: ExitStack, instance: Instance | None, app: ASGIApp) -> list[Entrance]:
+    def _listen(self, stack: ExitStack, app: FastAPI) -> None:
         """Bind the sockets that are wanted, and write down where they are."""
-        entrances: list[Entrance] = []
-        http = None
+        http = unix = None
         if self._options.http is not None:
             token = open_token(self._address.token_path)
-            listener, http = bind_http(self._options.http)
-            stack.callback(listener.close)
-            entrances.append((listener, TokenAuth(app, token)))
-            self.places.append(http.url)
+            http = self._bind(stack, self._options.http, TokenAuth(app, token))
         if self._options.team is not None:
-            entrances.append(self._team_entrance(stack, self._options.team, app))
-        if instance is not None:
-            if self._options.unix_socket:
-                listener = instance.bind()
-                stack.callback(listener.close)
-                entrances.append((listener, app))
-                self.places.append(str(self._address.socket_path))
-            instance.announce(self._state(http, listening=True))
-        return entrances
+            self._team = self._team_auth(stack, app)
+            self._bind(stack, self._options.team, self._team)
+        if self._options.unix_socket and self._instance is not None:
+            listener = stack.enter_context(self._instance.bind())
+            self._entrances.append((listener, app))
+            self.places.append(unix := str(self._address.socket_path))
+        self._announce(http, unix)
 
-    def _team_entrance(self, stack: ExitStack, address: HttpAddress, app: ASGIApp) -> Entrance:
-        """Listen for people with tokens; everybody uses the first workspace's rules and prompts.
+    def _bind(self, stack: ExitStack, wanted: HttpAddress, app: ASGIApp) -> HttpAddress:
+        listener, address = bind_http(wanted)
+        stack.enter_context(listener)
+        self._entrances.append((listener, app))
+        self.places.append(address.url)
+        return address
+
+    def _team_auth(self, stack: ExitStack, app: FastAPI) -> TeamAuth:
+        """The way in of people with tokens; all use the first workspace's rules and prompts.
 
         Raises StoreError when there is no server, ConfigError when its settings are wrong.
         """
@@ -207,26 +197,21 @@ class Service:
             require(server)
         except OutageError as error:  # people are told, and the balancer, until it is back
             self._log(f"not ready yet: {' '.join(str(error).split())}")
-        listener, bound = bind_http(address)
-        stack.callback(listener.close)
         root, uptime_s = str(workspace.root), self._vitals.uptime_s
-        self._team = TeamAuth(app, server, root, uptime_s, self._options.tell)
-        self.places.append(bound.url)
-        return listener, self._team
+        return TeamAuth(app, server, root, uptime_s, self._options.tell)
 
-    async def _serve(
-        self, app: FastAPI, entrances: Iterable[Entrance], instance: Instance | None
-    ) -> None:
+    async def _serve(self, app: FastAPI) -> None:
         self._loop = asyncio.get_running_loop()
         self._heed_signals(self._loop)
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
         listeners = Listeners(self._log)
-        for listener, inner in entrances:
+        for listener, inner in self._entrances:
             listeners.add(listener, inner)
-        site = app.state.site = SiteHost(self._make_site, app.state, listeners.add)
+        if self._make_site is not None:
+            app.state.site = SiteHost(self._make_site, app.state, listeners)
         self._workspaces.begin()
-        chores = [self._tidy(), self._let_go(), self._end_when_replaced()]
+        chores = [tidy(self._workspaces, self._log), self._let_go(), self._end_when_replaced()]
         if self._team is not None:
             chores.append(catch_up(self._workspaces, self._team.passes.reachable))
         if self._options.idle_s is not None:
@@ -236,11 +221,11 @@ class Service:
         self._log(f"started: {who}; at {', '.join(self.places)}")
         self.ready.set()
         await self._stopping.wait()
-        if instance is not None:
-            self._hide(instance)
+        self._hide()
         for one in self._workspaces:
             one.queries.stop()
-        site.stop()
+        if app.state.site is not None:
+            app.state.site.stop()
         for task in tasks:
             task.cancel()
         self._workspaces.end()
@@ -254,16 +239,16 @@ class Service:
                     loop.add_signal_handler(number, self.stop, name)
 
     async def _end_when_idle(self, limit_s: float) -> None:
-        await self._workspaces.attendance.wait_idle(limit_s)
+        while (left_s := limit_s - self._workspaces.attendance.idle_s()) > 0:
+            await asyncio.sleep(left_s)
         self.stop(f"no request for {limit_s:g} s")
 
     async def _let_go(self) -> None:
         while True:
             await asyncio.sleep(LET_GO_LOOK_S)
             await self._workspaces.let_go()
-            if (
-                self._workspaces.attendance.idle_s() < LET_GO_LOOK_S
-            ):  # there was a request meanwhile
+            asked = self._workspaces.attendance.idle_s() < LET_GO_LOOK_S
+            if asked:  # memory was needed meanwhile
                 await asyncio.to_thread(give_memory_back)
 
     async def _end_when_replaced(self) -> None:
@@ -285,57 +270,25 @@ class Service:
                 self._address.starting_path.unlink()
         self.stop("the installation was replaced")
 
-    async def _tidy(self) -> None:
-        """Have what has expired leave the disk, of workspaces that were let go as well."""
-        while True:
-            for one in self._workspaces:
-                await self._try(one.workspace, one.worker.run(one.conversations.tidy))
-                await self._try(one.workspace, one.worker.run(one.conversations.journal().load))
-            for key, workspace in list(self._workspaces.left.items()):
-                left = await self._try(workspace, asyncio.to_thread(_entries, workspace))
-                if not left:
-                    self._workspaces.left.pop(key, None)
-            await asyncio.sleep(TIDY_S)
-
-    async def _try(self, workspace: Workspace, chore: Awaitable[_Result]) -> _Result | None:
+    def _hide(self) -> None:
+        if self._instance is None:
+            return
         try:
-            return await chore
-        except (KdsError, OSError) as error:
-            self._log(f"cannot tidy up {workspace.root}: {describe_fault(error)}")
-            return None
-
-    def _hide(self, instance: Instance) -> None:
-        try:
-            instance.hide()
+            self._instance.hide()
         except KdsError as error:
             self._log(f"cannot clean up: {' '.join(str(error).split())}")
         for workspace in self._workspaces.remembering:
             expire_later(workspace)
 
-    def _call_off(self) -> None:
-        """However the service has ended: a late stop must not end the process any more."""
-        self._owns_process = False
-        if self._watchdog is not None:
-            self._watchdog.cancel()
-
-    def _leave_at_once(self) -> None:
-        """End the process although a request still runs: the lock must not be held for ever."""
-        self._log(f"stopped: a request had not ended {GRACE_S:g} s after {self._reason}")
-        os._exit(STUCK)
-
-    def _state(self, http: HttpAddress | None, *, listening: bool) -> Mapping[str, object]:
-        """The content of service.json. Before it listens, only the process is known."""
-        unix = listening and self._options.unix_socket
-        return {
-            "pid": self._vitals.pid,
-            "version": self._vitals.version,
-            "started_at": moment(self._vitals.started_at, "auto"),
-            "http": http and {"host": http.host, "port": http.port, "url": http.url},
-            "socket": str(self._address.socket_path) if unix else None,
-        }
-
-
-def _entries(workspace: Workspace) -> int:
-    """How many lines of context a workspace has; those that have expired leave the disk."""
-    tidy_conversations(workspace.conversations_dir, now=time.time)
-    return len(Contexts(workspace).journal().load().entries)
+    def _announce(self, http: HttpAddress | None, unix: str | None) -> None:
+        """Write service.json. Before it listens, only the process is known."""
+        if self._instance is not None:
+            self._instance.announce(
+                {
+                    "pid": self._vitals.pid,
+                    "version": self._vitals.version,
+                    "started_at": moment(self._vitals.started_at, "auto"),
+                    "http": http and {"host": http.host, "port": http.port, "url": http.url},
+                    "socket": unix,
+                }
+            )

@@ -21,14 +21,8 @@ from kds.brain.installation import load_extra
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import require
 from kds.brain.store.team import Person, person_of
-from kds.service.errors import (
-    PERSON,
-    ForbiddenError,
-    NotServedError,
-    UnauthorizedError,
-    error_response,
-)
-from kds.service.requests import WORKSPACE
+from kds.service.errors import ForbiddenError, NotServedError, UnauthorizedError
+from kds.service.requests import PERSON, WORKSPACE, error_response
 from kds.service.security import bearer
 
 BELIEVED_S: Final = 10.0

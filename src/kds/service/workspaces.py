@@ -358,7 +358,7 @@ class Workspaces:
         """Of all requests."""
         self.default: str | None = None
         """The workspace of requests that name none."""
-        self.left: dict[str, Workspace] = {}
+        self.left: set[Workspace] = set()
         """Those that were let go: what they remember has yet to expire."""
 
     def __iter__(self) -> Iterator[ServedWorkspace]:
@@ -396,7 +396,7 @@ class Workspaces:
         for key, served in list(self._open.items()):
             if key not in self._kept and served.attendance.idle_s() >= idle_s:
                 del self._open[key]
-                self.left[key] = served.workspace
+                self.left.add(served.workspace)
                 self._end(key)
                 await asyncio.to_thread(served.close)
 
@@ -414,7 +414,7 @@ class Workspaces:
     @property
     def remembering(self) -> tuple[Workspace, ...]:
         """All whose contexts may hold what is to expire."""
-        return (*(one.workspace for one in self), *self.left.values())
+        return (*(one.workspace for one in self), *self.left)
 
     async def _opened(self, root: str) -> ServedWorkspace:
         if len(self._open) >= MOST_OPEN:
@@ -432,7 +432,7 @@ class Workspaces:
     def _added(self, served: ServedWorkspace) -> ServedWorkspace:
         key = _key(served.root)
         self._open[key] = served
-        self.left.pop(key, None)
+        self.left.discard(served.workspace)
         served.worker.submit(lambda: _warm(served), patient=True)
         return served
 

@@ -22,7 +22,8 @@ from starlette.types import ASGIApp
 from kds.brain.clock import minute
 from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
-from kds.service.errors import describe_fault, internal_error, status_of
+from kds.service.errors import describe_fault
+from kds.service.requests import internal_error, status_of
 
 STATIC: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/static/"

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from kds.brain.workspace import Workspace
-from kds.service import background
+from kds.service import lifecycle
 from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
 from ..conftest import Run, data
 
-REALLY = background.COMMAND
+REALLY = lifecycle.COMMAND
 DEGRADED = 1
 NOT_RUNNING = 3
 
@@ -51,7 +51,7 @@ def test_errors_of_the_service_look_like_errors_of_the_command(
 ) -> None:
     wrong = "#file:KDS/prompts/internal/conversation-context-manager.md fly"
     alone = kds_call("route", wrong)
-    background.start(place, idle_minutes=5)
+    lifecycle.start(place, idle_minutes=5)
     served = kds_call("route", wrong)
     assert (served.code, served.err) == (alone.code, alone.err)
     assert served.code != 0
@@ -81,8 +81,8 @@ def test_the_first_use_starts_one_for_the_next(
     made = mark.stat().st_ino
     kds_call("ask", "Make it purple")
     assert mark.stat().st_ino == made, "within a minute it is not tried again"
-    background.start(place, idle_minutes=5)
-    assert background.is_running()
+    lifecycle.start(place, idle_minutes=5)
+    assert lifecycle.is_running()
 
 
 def test_a_look_makes_no_workspace_and_starts_nothing_there(
@@ -111,7 +111,7 @@ def test_one_that_cannot_be_started_costs_a_line(
 def test_a_service_on_its_way_is_starting_and_not_started_twice(
     place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "COMMAND", REALLY)  # a fork has another number
+    monkeypatch.setattr(lifecycle, "COMMAND", REALLY)  # a fork has another number
     first = data(kds_call("service", "start", "--no-wait", "--json"))
     again = data(kds_call("service", "start", "--no-wait", "--json"))
     assert again == first
@@ -130,7 +130,7 @@ def test_a_service_on_its_way_is_starting_and_not_started_twice(
 def test_the_status_names_the_address_and_a_failed_reload_once(
     place: Workspace, kds_call: Run
 ) -> None:
-    background.start(place, idle_minutes=5)
+    lifecycle.start(place, idle_minutes=5)
     socket = str(ServiceAddress().socket_path)
     assert data(kds_call("service", "status", "--json"))["socket"] == socket
     assert f"address    {socket}" in kds_call("service", "status").out

@@ -12,7 +12,7 @@ import pytest
 
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.service import background
+from kds.service import lifecycle
 from kds.service.service_client import ServiceAddress, ServiceClient, reach
 
 
@@ -22,15 +22,15 @@ def place(served_place: Workspace) -> Workspace:
 
 
 def test_without_a_service_there_is_nothing_to_see_or_stop(place: Workspace) -> None:
-    assert not background.is_running()
-    assert background.health(place) is None
-    assert background.stop() == "not running"
+    assert not lifecycle.is_running()
+    assert lifecycle.health(place) is None
+    assert lifecycle.stop() == "not running"
     assert reach(place) is None
 
 
 def test_a_service_is_started_once_asked_and_stopped(place: Workspace) -> None:
-    first = background.start(place, idle_minutes=5)
-    again = background.start(place, idle_minutes=5)
+    first = lifecycle.start(place, idle_minutes=5)
+    again = lifecycle.start(place, idle_minutes=5)
     assert again["pid"] == first["pid"] != os.getpid()
     client = ServiceClient(place)
     client.route("I want to add a FAB button")
@@ -42,24 +42,24 @@ def test_a_service_is_started_once_asked_and_stopped(place: Workspace) -> None:
     log = ServiceAddress().log_path
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     assert "purple" not in log.read_text()
-    assert background.stop() == "stopped"
+    assert lifecycle.stop() == "stopped"
     assert not ServiceAddress().socket_path.exists()
 
 
 def test_a_service_that_is_on_its_way_is_stopped_as_well(place: Workspace) -> None:
-    background.spawn_service(idle_minutes=5)
-    assert background.stop() == "stopped"
-    assert not background.is_running()
-    assert background.coming() is None
+    lifecycle.spawn_service(idle_minutes=5)
+    assert lifecycle.stop() == "stopped"
+    assert not lifecycle.is_running()
+    assert lifecycle.coming() is None
 
 
 def test_a_service_that_hangs_is_killed_only_when_that_is_wanted(place: Workspace) -> None:
-    pid = background.start(place, idle_minutes=5)["pid"]
+    pid = lifecycle.start(place, idle_minutes=5)["pid"]
     os.kill(pid, signal.SIGSTOP)
     with pytest.raises(KdsError, match=f"pid {pid}.*did not end"):
-        background.stop(timeout_s=0.2)
-    assert background.stop(timeout_s=0.2, force=True) == "killed"
-    assert not background.is_running()
+        lifecycle.stop(timeout_s=0.2)
+    assert lifecycle.stop(timeout_s=0.2, force=True) == "killed"
+    assert not lifecycle.is_running()
 
 
 def test_a_start_that_fails_says_why(
@@ -68,9 +68,9 @@ def test_a_start_that_fails_says_why(
     program = tmp_path / "kds"
     program.write_text("#!/bin/sh\necho no room >&2\nexit 1\n")
     program.chmod(0o755)
-    monkeypatch.setattr(background, "COMMAND", (str(program),))
+    monkeypatch.setattr(lifecycle, "COMMAND", (str(program),))
     with pytest.raises(KdsError, match="did not start: no room") as caught:
-        background.start(place, idle_minutes=5)
+        lifecycle.start(place, idle_minutes=5)
     assert "kds serve" in str(caught.value)
 
 
@@ -81,7 +81,7 @@ def test_a_process_is_never_signalled_by_a_stale_file() -> None:
         ServiceAddress().ensure()
         ServiceAddress().state_path.write_text(json.dumps(state))
         ServiceAddress().lock_path.touch()
-        assert background.stop(force=True) == "not running"
+        assert lifecycle.stop(force=True) == "not running"
         assert bystander.poll() is None
     finally:
         bystander.kill()

@@ -19,7 +19,7 @@ from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.mcp.workplace import Workplace
-from kds.service import background, router_client
+from kds.service import lifecycle, router_client
 from kds.service.freshness import Installation
 from kds.service.router_client import RouterClient
 from kds.service.service_client import ServiceAddress
@@ -79,8 +79,8 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
 ) -> None:
     distribution("pip")  # a virtual environment without it cannot run this
     install(python, wheel(tmp_path, "0.0.1"))
-    monkeypatch.setattr(background, "COMMAND", (str(python), "-P", "-m", "kds"))
-    first = background.start(place, idle_minutes=5, timeout_s=SLOW_S)
+    monkeypatch.setattr(lifecycle, "COMMAND", (str(python), "-P", "-m", "kds"))
+    first = lifecycle.start(place, idle_minutes=5, timeout_s=SLOW_S)
     done = threading.Event()
     turns: dict[str, list[Turn]] = {"commands": [], "ask": [], "MCP": []}
     told: list[str] = []
@@ -114,22 +114,22 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
         for one in talks:
             one.start()
         install(python, wheel(tmp_path, "0.0.2"))
-        assert Deadline(SLOW_S).until(lambda: not background.is_running(), pause_s=0.05)
+        assert Deadline(SLOW_S).until(lambda: not lifecycle.is_running(), pause_s=0.05)
     finally:
         done.set()
         for one in talks:
             one.join()
         session.close()
-        background.stop(force=True)
+        lifecycle.stop(force=True)
     assert faults == []
     assert told == [], "the user hears nothing of it"
     for heard in turns.values():
         assert [turn.expanded for turn in heard] == [
             f"Make the FAB button {number + 1} pixels wide" for number in range(len(heard))
         ]
-    again = background.start(place, idle_minutes=5, timeout_s=SLOW_S)
+    again = lifecycle.start(place, idle_minutes=5, timeout_s=SLOW_S)
     assert (first["version"], again["version"]) == ("0.0.1", "0.0.2")
-    assert background.stop() == "stopped"
+    assert lifecycle.stop() == "stopped"
     log = ServiceAddress().log_path.read_text()
     assert "stopped: the installation was replaced" in log
     assert said_in(place.root) == []
@@ -149,7 +149,7 @@ def test_a_program_that_outlives_an_update_asks_the_new_service_or_says_what_to_
     with pytest.raises(KdsError, match="KDS was updated while this program was running") as caught:
         workplace.route("I want to add a FAB button", conversation="c", log=True)
     assert "start it again" in str(caught.value.hint)
-    background.start(served_place, idle_minutes=5)
+    lifecycle.start(served_place, idle_minutes=5)
     assert workplace.route("I want to add a FAB button", conversation="c", log=True).session_id
     with kds.Session.open(served_place, context="c") as session:
         assert session.ask("Make it purple").turn.expanded == "Make the FAB button purple"

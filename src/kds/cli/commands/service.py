@@ -32,8 +32,8 @@ from kds.cli.output import counted, print_lines, say
 from kds.cli.progress import slow
 from kds.cli.terminal import shown
 from kds.hooks.log import LOG_NAME
-from kds.service import background
-from kds.service.background import standing_of
+from kds.service import lifecycle
+from kds.service.lifecycle import standing_of
 from kds.service.service_client import (
     ServiceAddress,
     host_and_port,
@@ -86,11 +86,11 @@ def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: W
         return
     if not (no_wait or auto):
         with slow("waiting for the service to load"):
-            health = background.start(workspace, idle_minutes=idle)
+            health = lifecycle.start(workspace, idle_minutes=idle)
         _show(health)
         return
     if auto:  # nobody waits for this process: a service that is ending may do so first
-        background.settle(workspace)
+        lifecycle.settle(workspace)
     _show(_started(workspace, idle))
 
 
@@ -100,7 +100,7 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     if now.health is not None:
         return now.health
     there = now.pid if now.state != "not running" else None
-    pid = there or background.spawn_service(idle_minutes=idle_minutes)
+    pid = there or lifecycle.spawn_service(idle_minutes=idle_minutes)
     return {"status": "starting" if there is None else now.state, "pid": pid}
 
 
@@ -110,7 +110,7 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
 def stop(*, force: bool, workspace: Workspace) -> None:  # the same for every workspace
     """End the service; requests in flight are answered first."""
     with slow("waiting for the service to end"):
-        outcome = background.stop(force=force)
+        outcome = lifecycle.stop(force=force)
     say({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
@@ -199,7 +199,7 @@ def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
     machine only; from elsewhere forward the port (`ssh -L`).
     """
     with slow("waiting for the service to load"):
-        background.start(workspace, idle_minutes=_settings(workspace).idle_minutes)
+        lifecycle.start(workspace, idle_minutes=_settings(workspace).idle_minutes)
     client = reach(workspace)
     if client is None:
         raise KdsError("the service went away", hint="try again, or see `kds service status`")

@@ -39,7 +39,7 @@ from kds.clients.doctor import Finding, findings_of, is_well, leave_out, make_pr
 from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
 from kds.router.prompts.library import PromptLibrary
-from kds.service.background import standing_of
+from kds.service.lifecycle import standing_of
 from kds.testing.metrics_report import MetricsReport, read_report
 from kds.testing.metrics_tables import metrics_tables
 

@@ -10,9 +10,8 @@ from typing import Final
 from fastapi import Depends, FastAPI
 
 from kds.brain.installation import kds_version
-from kds.service.errors import add_error_handlers
 from kds.service.models import ERRORS
-from kds.service.requests import BodyLimit, current
+from kds.service.requests import BodyLimit, add_error_handlers, current
 from kds.service.routes import health, hook, memory, query, sessions, turns
 from kds.service.workspaces import Log, Workspaces
 
