@@ -235,9 +235,11 @@ def _requests(model: IntentModel, text: str, situation: Situation) -> Sequence[_
     parts = split_message(text)
     if len(parts) < 2:
         return ()
-    scored = [_Request(part, model.score(part, part, situation)) for part in parts]
     kept: list[_Request] = []
-    for request in scored:
+    for number, part in enumerate(parts, 1):
+        if number == len(parts) and not kept:
+            return ()  # the last one would be alone
+        request = _Request(part, model.score(part, part, situation))
         if request.verdict.intent == model.none or request.verdict.confidence < PART_MIN:
             continue
         if kept and model.book.absorbs(kept[0].verdict.intent, request.verdict.intent):

@@ -53,7 +53,10 @@ def newcomers(
 
 
 def _is_form(mention: Mention, asked: str) -> bool:
-    named = re.escape(mention.text.lower())
+    said = mention.text.lower()
+    if said not in asked:
+        return False  # sooner than by an expression that is compiled for one mention
+    named = re.escape(said)
     return (
         re.search(rf"\b(?:use|not|instead of|rather than)\s+(?:an?\s+|the\s+)?{named}\b", asked)
         is not None

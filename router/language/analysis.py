@@ -38,6 +38,9 @@ CACHED_TEXTS: Final = 256
 _ENGLISH: Final = "kds_english"
 """The key in the data of a Doc under which its word lists are."""
 
+_TEXT: Final = "kds_text"
+"""The same for its text, which spaCy would put together from the tokens again."""
+
 _MARKS: Final = ('"', "`", "“", "'")
 
 _QUOTED: Final = re.compile(
@@ -77,7 +80,7 @@ class Language:
 
     def _read(self, text: str) -> Analysis:
         doc = self._nlp.make_doc(text)
-        doc.user_data[_ENGLISH] = self._english
+        doc.user_data |= {_ENGLISH: self._english, _TEXT: text}
         doc = self._nlp(doc)
         words = tuple(_words(doc, trained=self._trained))
         clauses = find_clauses(words)
@@ -159,7 +162,7 @@ def _blank() -> SpacyLanguage:
 
 def _merge_quotes(doc: Doc) -> Doc:
     """Make a quoted string one token: what stands in quotes is a name, not grammar."""
-    text = doc.text
+    text = doc.user_data[_TEXT]
     if not any(mark in text for mark in _MARKS):
         return doc
     spans = [doc.char_span(*m.span(), alignment_mode="expand") for m in _QUOTED.finditer(text)]

@@ -7,6 +7,7 @@ names of files and what stands in quotes say nothing: "rename `Einstellungen`" i
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from kds.router.english import table
@@ -31,14 +32,21 @@ TELLING: Final = 4
 SYLLABLE: Final = 4
 """Latin letters that one sign of a script of syllables or words stands for, roughly."""
 
+KEPT: Final = 256
+"""Messages of which the answer is kept: each turn asks again about the ten before it."""
+
 _QUOTED: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
 _CODE: Final = re.compile(r"[\\/@#_(={}<>\d]|\w\.\w")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _ENGLISH: Final = frozenset[str]().union(*table("closed_class").values())
-_OTHERS: Final = tuple(table("other_languages").values())
+_OTHERS: Final = tuple(
+    (language, language - _ENGLISH) for language in table("other_languages").values()
+)
+"""The function words of each other language, and those that are not English as well."""
 _SYLLABIC: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 
 
+@lru_cache(maxsize=KEPT)
 def is_foreign(message: str, *, doubted: bool = False) -> bool:
     """Tell whether a message is plainly in another language than English.
 
@@ -57,7 +65,12 @@ def is_foreign(message: str, *, doubted: bool = False) -> bool:
     words = [
         part for token in plain for word in _WORD.findall(token.lower()) for part in _parts(word)
     ]
-    return any(_tells(words, language, doubted=doubted) for language in _OTHERS)
+    said = frozenset(words)
+    return any(
+        _tells(words, said & own, language, doubted=doubted)
+        for language, own in _OTHERS
+        if not own.isdisjoint(said)
+    )
 
 
 def _parts(word: str) -> list[str]:
@@ -66,10 +79,12 @@ def _parts(word: str) -> list[str]:
     return [plain] if plain.partition("'")[0] in _ENGLISH else plain.split("'")
 
 
-def _tells(words: list[str], language: frozenset[str], *, doubted: bool) -> bool:
-    own = {*words} & (language - _ENGLISH)
+def _tells(
+    words: list[str], own: frozenset[str], language: frozenset[str], *, doubted: bool
+) -> bool:
+    """Whether the words ``own`` of a language are enough of a message's ``words``."""
     english = sum(word in _ENGLISH and word not in language for word in words)
-    longest = max(map(len, own), default=0)
+    longest = max(map(len, own))
     if len(own) >= SURE and len(own) > english and longest >= WORD:
         return True
     brief = len(words) <= SHORT or not "".join(words).isascii()

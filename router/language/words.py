@@ -28,10 +28,11 @@ class Word:
     kind: str = ""
     """"path", "url", "code", "flag", "endpoint", "quote", "number" for special shapes, else ""."""
 
-    @property
-    def lower(self) -> str:
-        """The text in lower case, with straight apostrophes."""
-        return self.text.lower().replace("’", "'")
+    lower: str = field(init=False, repr=False, compare=False)
+    """The text in lower case, with straight apostrophes. Rules ask for it hundreds of times."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", self.text.lower().replace("’", "'"))
 
     @property
     def in_capitals(self) -> bool:
@@ -106,10 +107,12 @@ class Analysis:
 
     def clause_of(self, i: int) -> int:
         """Index of the clause that holds word ``i``."""
-        for index, clause in enumerate(self.clauses):
-            if clause.start <= i < clause.end:
-                return index
-        return len(self.clauses) - 1
+        return self._clause_at.get(i, len(self.clauses) - 1)
+
+    @cached_property
+    def _clause_at(self) -> dict[int, int]:
+        numbered = list(enumerate(self.clauses))
+        return {i: at for at, clause in reversed(numbered) for i in range(clause.start, clause.end)}
 
     def label(self, start: int, end: int) -> str:
         """Entity label that ends where the span ends (its head decides), else ""."""

@@ -207,10 +207,8 @@ def _pointing(scene: Scene, rules: Sequence[Rule]) -> Iterator[_SPAN]:
     """Spans of noun phrases and adverbs whose rules say nothing when they abstain."""
     text = scene.analysis.text
     for i, word in enumerate(scene.words):
-        start, end = _from_determiner(scene, i), word.end
-        spared = any(covered(rule, text, word.start, end) for rule in rules)
-        if _points(scene, i) and not spared:
-            yield start, end
+        if _points(scene, i) and not any(covered(r, text, word.start, word.end) for r in rules):
+            yield _from_determiner(scene, i), word.end
     yield from _demonstrated(scene)
     yield from (match.span() for match in _REST.finditer(text))
 
