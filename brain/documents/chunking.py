@@ -5,7 +5,6 @@ Secrets are replaced by marks first; what a passage defines is found on the way.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -13,11 +12,16 @@ from typing import Final
 
 from kds.brain.documents.content import Block, Content, Heading, Part, Source
 from kds.brain.documents.definitions import LISTED, Defined, definitions, leading
+from kds.brain.documents.patterns import pattern, patterns, words
 from kds.brain.documents.values import PassageKind
 from kds.brain.passages.chunking import packed
 from kds.brain.store.columns import kept_text
 from kds.brain.words.identifiers import ident_words
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
+
+READER: Final = 1
+"""Version of what readers and chunker make of a file: a file that another version has read is
+read again."""
 
 CHUNK_TOKENS: Final = 220
 """Paragraphs of one section are put together up to this size, and longer ones are cut. Of 89
@@ -34,15 +38,18 @@ LIST_LENGTH: Final = 3
 SHORT_ITEM: Final = 25
 """Tokens. Items of a list as short as that stay together, also where each begins with a term."""
 
-_BORDERS: Final = (
-    re.compile(
-        r"(?<=[.!?;:])(?<!\b[A-Z]\.)(?<!\b(?:No|Mr|Dr|vs|St)\.)(?<!\b(?:Mrs|Inc|Ltd|Sec|Art|e\.g|i\.e|etc)\.)"
-        r"[\"”’')\]*_]*\s+|(?<=[。！？])"
-    ),
-    re.compile(r"\s+"),
-)
-"""Between sentences and clauses; between words."""
-_CONTINUES: Final = re.compile(r"\s*(?:\(?(?:[a-z]|[ivx]{1,5}|\d{1,2})[.)]\s|[a-z]|[-*•]\s)")
+HEADING_TERM: Final = 0.5
+"""How sure it is that a section explains what its heading names: less than a definition is."""
+
+LONGEST_HEADING: Final = 6
+"""Words. Longer headings say something; they name nothing."""
+
+ID_LENGTH: Final = 12
+
+_BORDERS: Final = patterns("borders")
+_CONTINUES: Final = pattern("continues")
+_BETWEEN_NAMES: Final = pattern("between names")
+_SMALL_WORDS: Final = words("small")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,140 @@ class CutSection:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftSection:
+    """A section with its passages; ``terms`` go with the first of them."""
+
+    heading: Heading | None
+    path: tuple[str, ...]
+    cut: CutSection
+    first_line: int | None
+    last_line: int | None
+    page: int | None
+    terms: tuple[Defined, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPassage:
+    """A passage that is ready to be stored: the index knows header, body, beside and idents."""
+
+    section: int
+    """Which section of the document it is of, from 0."""
+    piece: Piece
+    header: str
+    body: str
+    beside: str
+    idents: str
+    named: tuple[Defined, ...]
+    """What it defines, or its section where that begins with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document that is ready to be stored."""
+
+    id: str
+    title: str
+    content: Content
+    source: Source
+    sections: tuple[DraftSection, ...]
+
+    def passages(self) -> Iterator[DraftPassage]:
+        """Yield its passages in order."""
+        for index, section in enumerate(self.sections):
+            header = " > ".join((self.title, *section.path))
+            for at, piece in enumerate(section.cut.pieces):
+                body = section.cut.text[piece.start : piece.start + piece.length]
+                idents = ident_words(body, code=piece.kind == "code")
+                terms = (one.term for one in piece.terms)
+                yield DraftPassage(
+                    section=index,
+                    piece=piece,
+                    header=header,
+                    body=body,
+                    beside=_beside(section.cut, piece),
+                    idents=" ".join((*terms, idents)).strip(),
+                    named=(*(() if at else section.terms), *piece.terms),
+                )
+
+
+def draft(content: Content, source: Source, *, count: TokenCounter) -> Draft:
+    """Get a document ready."""
+    title = spelled(" ".join(kept_text(content.title).split())) or "untitled"
+    sections = tuple(_sections(content.parts, title, count))
+    return Draft(document_id(source.path), title, content, source, sections)
+
+
+def document_id(path: str) -> str:
+    """Return the id of the document at an absolute path."""
+    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:ID_LENGTH]
+
+
+def spelled(title: str) -> str:
+    """Return a title in capitals as it is written in a sentence.
+
+    >>> spelled("POOLING AND SERVICING AGREEMENT"), spelled("HTTP API")
+    ('Pooling and Servicing Agreement', 'HTTP API')
+    """
+    parts = title.split()
+    if title != title.upper() or sum(len(word) > 4 for word in parts) < 2:
+        return title
+    lower = (at > 0 and word.lower() in _SMALL_WORDS for at, word in enumerate(parts))
+    return " ".join(
+        word.lower() if small else word.capitalize()
+        for word, small in zip(parts, lower, strict=True)
+    )
+
+
+def _sections(parts: Sequence[Part], title: str, count: TokenCounter) -> Iterator[DraftSection]:
+    trail: list[Heading] = []
+    for part in parts:
+        heading, blocks = part.heading, tuple(map(_storable, part.blocks))
+        if heading is not None:
+            heading = replace(heading, text=kept_text(heading.text), title=kept_text(heading.title))
+            trail = [one for one in trail if one.level < heading.level] + [heading]
+        path = tuple(one.text for one in trail)
+        if path and path[0].casefold() == title.casefold():
+            path = path[1:]  # the title is in every citation anyway
+        first = blocks[0] if blocks else Block("")
+        line = heading.line if heading and heading.line is not None else first.first_line
+        yield DraftSection(
+            heading=heading,
+            path=path,
+            cut=cut(blocks, count=count),
+            first_line=line,
+            last_line=blocks[-1].last_line if blocks else line,
+            page=heading.page if heading and heading.page is not None else first.page,
+            terms=_heading_terms(heading),
+        )
+
+
+def _storable(block: Block) -> Block:
+    text = kept_text(block.text)
+    return block if text == block.text else replace(block, text=text, term=kept_text(block.term))
+
+
+def _heading_terms(heading: Heading | None) -> tuple[Defined, ...]:
+    """Return what a section explains by its heading, unless it asks.
+
+    "Timeouts and retries" explains both; but a single word out of a heading is too little.
+    """
+    if heading is None or not heading.title or heading.title.endswith("?"):
+        return ()
+    names = [name for name in _BETWEEN_NAMES.split(heading.title) if len(name.split()) > 1]
+    found = [Defined(name, HEADING_TERM) for name in (heading.title, *names)]
+    return tuple(one for one in found if one.key and len(one.term.split()) <= LONGEST_HEADING)
+
+
+def _beside(section: CutSection, piece: Piece) -> str:
+    """Return what stands before and behind a passage; a definition stands by itself."""
+    if piece.kind == "definition":
+        return piece.columns
+    end = piece.start + piece.length
+    before = section.text[max(piece.start - BEFORE_CHARACTERS, 0) : piece.start]
+    return f"{before}\n{section.text[end : end + AFTER_CHARACTERS]}\n{piece.columns}"
+
+
+@dataclass(frozen=True, slots=True)
 class _Placed:
     """A block, or a part of a long one, and where it stands in the section's text."""
 
@@ -82,10 +223,7 @@ class _Placed:
 
 
 def cut(
-    blocks: Sequence[Block],
-    *,
-    count: TokenCounter = estimate_tokens,
-    limit: int = CHUNK_TOKENS,
+    blocks: Sequence[Block], *, count: TokenCounter = estimate_tokens, limit: int = CHUNK_TOKENS
 ) -> CutSection:
     """Put the blocks of a section together, and cut them into passages.
 
@@ -93,15 +231,7 @@ def cut(
     >>> [(piece.kind, [one.term for one in piece.terms]) for piece in section.pieces]
     [('definition', ['Fee']), ('definition', ['Term']), ('prose', [])]
     """
-    text, spans = _joined(blocks)
-    placed = _surer([one for span in spans for one in _placed(text, *span, count, limit)])
-    groups = _grouped(placed, limit)
-    return CutSection(text, tuple(_piece(group, text, count) for group in groups))
-
-
-def _joined(blocks: Sequence[Block]) -> tuple[str, list[tuple[Block, int, int]]]:
-    text = ""
-    spans = []
+    text, placed = "", list[_Placed]()
     before: Block | None = None
     for block in blocks:
         body = block.text.strip("\n").rstrip()
@@ -109,41 +239,37 @@ def _joined(blocks: Sequence[Block]) -> tuple[str, list[tuple[Block, int, int]]]
             continue
         if before is not None:
             text += "\n" if block.kind in ("item", "row") and before.kind == block.kind else "\n\n"
-        spans.append((block, len(text), len(text) + len(body)))
-        text += body
-        before = block
-    return text, spans
+        placed += _placed(body, block, len(text), count, limit)
+        text, before = text + body, block
+    groups = _grouped(_surer(placed), limit)
+    return CutSection(text, tuple(_piece(group, text, count) for group in groups))
 
 
-def _placed(
-    text: str, block: Block, start: int, end: int, count: TokenCounter, limit: int
-) -> Iterator[_Placed]:
+def _placed(body: str, block: Block, at: int, count: TokenCounter, limit: int) -> Iterator[_Placed]:
     """Yield a block, or the parts of a long one: of sentences, else of words, else of letters."""
     leads, terms = leading(block), definitions(block)
     # A definition stays whole a while longer: its end belongs to its beginning.
     room = 2 * limit if leads or block.kind in ("row", "code") else limit
-    tokens = count(text[start:end])
+    tokens = count(body)
     if tokens <= room:
-        yield _Placed(block, start, end, tokens, leads, terms)
+        yield _Placed(block, at, at + len(body), tokens, leads, terms)
         return
-    starts = packed(text, start, end, _BORDERS, count, limit)
-    for first, last in pairwise((*starts, end)):
-        part = text[first:last].rstrip()
+    starts = packed(body, 0, len(body), _BORDERS, count, limit)
+    for first, last in pairwise((*starts, len(body))):
+        part = body[first:last].rstrip()
         if part:
             here = tuple(one for one in terms if one.term in part)
-            kept = leads if first == start else None
-            yield _Placed(block, first, first + len(part), count(part), kept, here)
+            kept = leads if first == 0 else None
+            yield _Placed(block, at + first, at + first + len(part), count(part), kept, here)
 
 
 def _surer(placed: list[_Placed]) -> list[_Placed]:
     """Take paragraphs that begin "Name: ..." for definitions where several of them do."""
-
-    def is_named(one: _Placed) -> bool:
-        return one.leads is not None and one.block.kind == "paragraph"
-
-    if sum(map(is_named, placed)) < LIST_LENGTH:
+    named = [one.leads is not None and one.block.kind == "paragraph" for one in placed]
+    if sum(named) < LIST_LENGTH:
         return placed
-    return [_with_surer_lead(one) if is_named(one) else one for one in placed]
+    return [_with_surer_lead(one) if is_named else one
+            for one, is_named in zip(placed, named, strict=True)]  # fmt: skip
 
 
 def _with_surer_lead(one: _Placed) -> _Placed:
@@ -217,162 +343,3 @@ def _kind(group: Sequence[_Placed]) -> PassageKind:
             return "definition"
     kinds = {one.block.kind for one in group}
     return "table" if kinds == {"row"} else "code" if kinds == {"code"} else "prose"
-
-
-READER: Final = 1
-"""Version of what readers and chunker make of a file: a file that another version has read is
-read again."""
-
-HEADING_TERM: Final = 0.5
-"""How sure it is that a section explains what its heading names: less than a definition is."""
-
-LONGEST_HEADING: Final = 6
-"""Words. Longer headings say something; they name nothing."""
-
-ID_LENGTH: Final = 12
-
-_BETWEEN_NAMES: Final = re.compile(r"\s*[,;:/]\s*|\s+and\s+|\s+or\s+")
-
-_SMALL_WORDS: Final = frozenset("a an and as at by for from in of on or the to with".split())
-
-
-@dataclass(frozen=True, slots=True)
-class DraftSection:
-    """A section with its passages; ``terms`` go with the first of them."""
-
-    heading: Heading | None
-    path: tuple[str, ...]
-    cut: CutSection
-    first_line: int | None
-    last_line: int | None
-    page: int | None
-    terms: tuple[Defined, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A document that is ready to be stored."""
-
-    id: str
-    title: str
-    content: Content
-    source: Source
-    sections: tuple[DraftSection, ...]
-
-    @property
-    def chunks(self) -> int:
-        """How many passages it has."""
-        return sum(len(section.cut.pieces) for section in self.sections)
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens its passages have."""
-        return sum(piece.tokens for section in self.sections for piece in section.cut.pieces)
-
-
-@dataclass(frozen=True, slots=True)
-class DraftPassage:
-    """A passage that is ready to be stored: the index knows header, body, beside and idents."""
-
-    section: int
-    """Which section of the document it is of, from 0."""
-    piece: Piece
-    header: str
-    body: str
-    beside: str
-    idents: str
-    named: tuple[Defined, ...]
-    """What it defines, or its section where that begins with it."""
-
-
-def draft(content: Content, source: Source, *, count: TokenCounter) -> Draft:
-    """Get a document ready."""
-    title = spelled(" ".join(kept_text(content.title).split())) or "untitled"
-    sections = tuple(_sections(content.parts, title, count))
-    return Draft(document_id(source.path), title, content, source, sections)
-
-
-def passages_of(ready: Draft) -> Iterator[DraftPassage]:
-    """Yield the passages of a document in order."""
-    for index, section in enumerate(ready.sections):
-        header = " > ".join((ready.title, *section.path))
-        for at, piece in enumerate(section.cut.pieces):
-            body = section.cut.text[piece.start : piece.start + piece.length]
-            idents = ident_words(body, code=piece.kind == "code")
-            yield DraftPassage(
-                section=index,
-                piece=piece,
-                header=header,
-                body=body,
-                beside=_beside(section.cut, piece),
-                idents=" ".join((*(one.term for one in piece.terms), idents)).strip(),
-                named=(*(() if at else section.terms), *piece.terms),
-            )
-
-
-def document_id(path: str) -> str:
-    """Return the id of the document at an absolute path."""
-    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:ID_LENGTH]
-
-
-def spelled(title: str) -> str:
-    """Return a title in capitals as it is written in a sentence.
-
-    >>> spelled("POOLING AND SERVICING AGREEMENT"), spelled("HTTP API")
-    ('Pooling and Servicing Agreement', 'HTTP API')
-    """
-    words = title.split()
-    if title != title.upper() or sum(len(word) > 4 for word in words) < 2:
-        return title
-    kept = (word.lower() if at and word.lower() in _SMALL_WORDS else word.capitalize()
-            for at, word in enumerate(words))  # fmt: skip
-    return " ".join(kept)
-
-
-def _sections(parts: Sequence[Part], title: str, count: TokenCounter) -> Iterator[DraftSection]:
-    trail: list[Heading] = []
-    for part in parts:
-        heading, blocks = part.heading, tuple(map(_storable, part.blocks))
-        if heading is not None:
-            heading = replace(heading, text=kept_text(heading.text), title=kept_text(heading.title))
-            trail = [one for one in trail if one.level < heading.level] + [heading]
-        path = tuple(one.text for one in trail)
-        if path and path[0].casefold() == title.casefold():
-            path = path[1:]  # the title is in every citation anyway
-        first = blocks[0] if blocks else Block("")
-        line = heading.line if heading and heading.line is not None else first.first_line
-        yield DraftSection(
-            heading=heading,
-            path=path,
-            cut=cut(blocks, count=count),
-            first_line=line,
-            last_line=blocks[-1].last_line if blocks else line,
-            page=heading.page if heading and heading.page is not None else first.page,
-            terms=_heading_terms(heading),
-        )
-
-
-def _storable(block: Block) -> Block:
-    text = kept_text(block.text)
-    return block if text == block.text else replace(block, text=text, term=kept_text(block.term))
-
-
-def _heading_terms(heading: Heading | None) -> tuple[Defined, ...]:
-    """Return what a section explains by its heading, unless it asks.
-
-    "Timeouts and retries" explains both; but a single word out of a heading is too little.
-    """
-    if heading is None or not heading.title or heading.title.endswith("?"):
-        return ()
-    names = [name for name in _BETWEEN_NAMES.split(heading.title) if len(name.split()) > 1]
-    found = [Defined(heading.title, HEADING_TERM), *(Defined(name, HEADING_TERM) for name in names)]
-    return tuple(one for one in found if one.key and len(one.term.split()) <= LONGEST_HEADING)
-
-
-def _beside(section: CutSection, piece: Piece) -> str:
-    """Return what stands before and behind a passage; a definition stands by itself."""
-    if piece.kind == "definition":
-        return piece.columns
-    end = piece.start + piece.length
-    before = section.text[max(piece.start - BEFORE_CHARACTERS, 0) : piece.start]
-    return f"{before}\n{section.text[end : end + AFTER_CHARACTERS]}\n{piece.columns}"

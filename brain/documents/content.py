@@ -5,11 +5,13 @@ text itself says (this defines a term) is found out by the store, alike for all 
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from kds.brain.documents.values import DocumentKind
+from kds.brain.documents.patterns import pattern
+
+DocumentKind = Literal["markdown", "text", "html", "pdf", "docx"]
 
 BlockKind = Literal["paragraph", "item", "row", "code"]
 
@@ -65,7 +67,7 @@ class Content:
     kind: DocumentKind
     parts: tuple[Part, ...]
     pages: int | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """What a user should know: pages without text."""
 
 
@@ -81,32 +83,11 @@ class Source:
     """SHA-256, in hexadecimal."""
 
 
-LABELS: Final = (
-    "section|sec\\.|article|art\\.|clause|chapter|part|paragraph|para\\.|rule|item|step|title"
-    "|appendix|annex|schedule|exhibit|attachment|subsection|§§?"
-)
-"""Words that stand before a number and say what is numbered."""
-
-ROMAN: Final = re.compile(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.I)
-
-_REFERRED: Final = re.compile(
-    r"\b(?:meanings?|defined|definition|described|specified|set\s+(?:forth|out)|given|provided|listed)\b"
-    rf"[^.;]{{0,60}}?\b(?:in|under|by|to|of)\s+(?P<label>{LABELS})\s*(?P<number>\d+(?:\.\d+)*"
-    r"|[IVXLC]+\b|[A-Z]\b)",
-    re.IGNORECASE,
-)
-_CLAUSE: Final = re.compile(
-    r"^(?:[^\S\n]|[*_(\[])*+(\d{1,2}(?:\.\d{1,2})+)[.)\]*_]*\s+(?=[A-Z\"“(*])", re.MULTILINE
-)
-_LABELLED: Final = re.compile(
-    rf"(?P<label>{LABELS})\s*(?P<number>\d+(?:[.\-]\d+)*[a-z]?|[ivxlcdm]+|[a-z](?:[.\-]\d+)*)"
-    r"(?=$|[\s.:,;)\]–—-])(?P<end>\s*[.:)–—-]*\s*)(?P<title>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_NUMBERED: Final = re.compile(
-    r"(?P<number>\d{1,2}(?:\.\d+)*|[A-Z](?:\.\d+)+|[IVXLC]+(?=\.))[.)]?[ \t:–—-]+(?P<title>\S.*)",
-    re.DOTALL,
-)
+_ROMAN: Final = pattern("roman")
+_REFERRED: Final = pattern("referred")
+_CLAUSE: Final = pattern("clause")
+_LABELLED: Final = pattern("labelled")
+_NUMBERED: Final = pattern("numbered")
 _ROMAN_VALUES: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _SHORT: Final = {"sec.": "section", "art.": "article", "para.": "paragraph", "§": "section",
                  "§§": "section", "subsection": "section"}  # fmt: skip
@@ -124,8 +105,22 @@ def read_heading(
     ('II', 'Rate limits')
     """
     text = " ".join(text.split())
-    label, number, title = _apart(text)
+    label, number, title = "", "", text
+    if (found := _LABELLED.fullmatch(text)) and _is_number(found):
+        label, number, title = label_of(found["label"]), found["number"], found["title"].strip(" .")
+    elif found := _NUMBERED.fullmatch(text):
+        number, title = found["number"], found["title"].strip(" .")
     return Heading(text, level, number, title, label, page, line)
+
+
+def _is_number(found: re.Match[str]) -> bool:
+    """Tell "Part II" from "Part of": a word is a number only where it stands like one."""
+    number = found["number"]
+    if number[0].isdigit():
+        return True
+    alone = found["end"].strip() or not found["title"]
+    written = bool(roman_value(number)) or len(number.partition(".")[0]) == 1
+    return written and bool(alone or number.isupper())
 
 
 def number_key(number: str) -> str:
@@ -135,9 +130,7 @@ def number_key(number: str) -> str:
     ('4.2', '4.2', '2', 'a.1')
     """
     parts = re.split(r"[.\-]", number.strip(". ").casefold())
-    if len(parts) == 1 and len(number) > 1 and (value := roman_value(number)):
-        return str(value)
-    if len(parts) == 1 and number.casefold() in ("i", "v", "x"):
+    if len(parts) == 1 and (len(number) > 1 or number in "ivxIVX") and roman_value(number):
         return str(roman_value(number))
     return ".".join(part.lstrip("0") or "0" for part in parts)
 
@@ -148,7 +141,7 @@ def roman_value(text: str) -> int:
     >>> roman_value("XIV"), roman_value("mix tape")
     (14, 0)
     """
-    if not text or not ROMAN.fullmatch(text):
+    if not text or not _ROMAN.fullmatch(text):
         return 0
     values = [_ROMAN_VALUES[letter] for letter in text.casefold()]
     return sum(
@@ -180,20 +173,3 @@ def label_of(word: str) -> str:
     """Return the one name of a label: "§" and "Sec." are sections."""
     word = word.casefold()
     return _SHORT.get(word, word)
-
-
-def _apart(text: str) -> tuple[str, str, str]:
-    if found := _LABELLED.fullmatch(text):
-        number = found["number"]
-        plain = found["end"].strip() or not found["title"] or number[0].isdigit()
-        if number[0].isdigit() or (
-            _is_number_word(number, found["label"]) and (plain or number.isupper())
-        ):
-            return label_of(found["label"]), number, found["title"].strip(" .")
-    if found := _NUMBERED.fullmatch(text):
-        return "", found["number"], found["title"].strip(" .")
-    return "", "", text.strip()
-
-
-def _is_number_word(number: str, label: str) -> bool:
-    return bool(roman_value(number)) or len(number.partition(".")[0]) == 1

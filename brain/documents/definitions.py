@@ -1,18 +1,17 @@
 """What a text defines, seen by how it is written: "X" means ..., **X**: ..., (the "X").
 
-Only the form counts, never a list of known terms. How sure the form is goes with the term as its
-strength: what is written as a definition comes before what only looks like one.
-
-Hostile texts are read in linear time. Blanks are squeezed before anything is looked for; what
-repeats in an expression is possessive (`++`) or bounded.
+Only the form counts (`patterns.yaml`), never a list of known terms. How sure the form is goes with
+the term as its strength: what is written as a definition comes before what only looks like one.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from kds.brain.documents.content import Block
+from kds.brain.documents.patterns import pattern, words
 from kds.brain.words.stems import phrase_key
 
 STATED: Final = 1.0
@@ -33,79 +32,41 @@ ROW: Final = 0.55
 LONGEST_TERM: Final = 8
 """Words. Longer phrases are not terms."""
 
-_QUOTES: Final = "\"“”„‟«»'‘’`"
-_OPEN: Final = r"(?:[*_`\"“„«‘']|\\\"){1,8}+"
-_CLOSE: Final = r"(?:[*_`\"”“»’']|\\\"){1,8}+"
-_BULLET: Final = re.compile(
-    r"\s*(?:[-*+•·‣▪]\s+|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]\s+|>\s+|:\s+)*", re.IGNORECASE
-)
-_SAYS: Final = (
-    r"(?:(?:shall|will|must)\s+)?(?:mean|have\s+the\s+(?:same\s+)?meanings?|be\s+defined|refer\s+to)\b"
-    r"|means\b|(?:has|have)\s+the\s+(?:\w+\s+){0,2}meanings?\b|is\s+defined\b|are\s+defined\b"
-    r"|refers?\s+to\b|stands\s+for\b|denotes\b|is\s+short\s+for\b|describes\b"
-)
-_BETWEEN: Final = (
-    rf"(?:\s*,[^,.;:]{{1,80}},|\s*\([^()]{{1,80}}\)|\s+or\s+{_OPEN}[^\"”*_]{{1,60}}{_CLOSE})?"
-)
-_LEAD: Final = r"(?:(?:as\s+used\s+\w+,\s+)?the\s+terms?\s+|an?\s+|the\s+|each\s+)?"
-_MARKED: Final = re.compile(
-    rf"{_LEAD}{_OPEN}\s*(?P<term>[^\"“”„«»*\n]{{1,80}}?)\s*[,.:]?\s*{_CLOSE}"
-    + _BETWEEN
-    + rf"\s*(?:(?P<says>{_SAYS})|(?P<sign>[:=]|[–—]|-{{1,2}}\s)|(?P<is>\s(?:is|are)\s))",
-    re.IGNORECASE,
-)
-_MARKED_SIGN: Final = re.compile(rf"{_OPEN}\s*(?P<term>[^\"“”„«»*\n]{{1,80}}?)\s*[:.]\s*{_CLOSE}\s")
-_ALSO: Final = re.compile(rf"\s+or\s+{_OPEN}\s*(?P<term>[^\"“”„«»*\n]{{1,60}}?)\s*[,.]?\s*{_CLOSE}")
-_PLAIN: Final = re.compile(
-    rf"(?:The\s+term\s+)?(?P<term>[A-Z0-9][\w&/’'.-]*(?:\s+[\w&/’'.-]+){{0,7}}?)"
-    rf"(?:\s*\([^()]{{1,40}}\))?\s*(?:(?P<says>,?\s*(?:{_SAYS}))|(?P<sign>:\s|\s[–—]\s|\s--?\s))"
-)
-_NAMING: Final = re.compile(
-    r"\((?:each|any|all|both|together|collectively|individually|hereinafter|hereafter"
-    r"|herein|such|as|in each case|referred to(?: herein)?(?: as)?|which|being|also called|called"
-    r"|also|the|and|an?|or|,|\s)*+"
-    r"(?P<first>[\"“„«]\s*[^\"“”»()]{1,60}?\s*,?[\"”“»])(?P<rest>[^()]{0,80})\)",
-    re.IGNORECASE,
-)
-_QUOTED: Final = re.compile(r"[\"“„«]\s*(?P<term>[^\"“”»()]{1,60}?)\s*,?[\"”“»]")
-_INSIDE: Final = re.compile(
-    rf"(?:the\s+term\s+)?[\"“„«](?P<term>[^\"“”„«»\n]{{1,60}}?),?[\"”»]\s*,?\s*(?:{_SAYS})",
-    re.IGNORECASE,
-)
-_CALLED: Final = re.compile(
-    r"\b(?:is|are|be)\s+(?:called|known\s+as|referred\s+to\s+as|termed)\s+(?:an?\s+|the\s+)?"
-    rf"(?:{_OPEN}(?P<marked>[^\"“”*_`\n]{{1,60}}?){_CLOSE}|(?P<term>[a-z]+(?:[ -][a-z]+){{0,2}}))"
-)
-_SENTENCE: Final = re.compile(
-    r"(?:An?|The|Every|Each)?\s*(?P<term>[A-Za-z][\w’'/-]*(?:\s+[\w’'/-]+){0,4}?)"
-    r"(?:\s+\((?P<short>[A-Za-z]{2,8})\))?\s+(?:is|are)\s+"
-    r"(?:an?|the|any|one|all|our|your|how|what|where|when|someone|anyone|somebody|something)\s"
-)
-_BEGINNING: Final = 500
+BEGINNING: Final = 500
 """Characters of a block in which its leading term stands, if it has one: the longest form has
 fewer than 330."""
 
-_BLANKS: Final = re.compile(r"\s{2,}|[^\S \n]")
-MANY_SENTENCES: Final = 40
-"""Sentences of a block that are looked at for terms in bold or quotes."""
+SENTENCES: Final = 4
+MARKED_SENTENCES: Final = 40
+"""Sentences of a block that are looked at, and those for terms in bold or quotes."""
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“*_])")
-_ARTICLE: Final = re.compile(r"(?:An?|The|Each|Every)\s+")
-_QUOTED_FIRST: Final = re.compile(
-    r"(?:An?\s+|The\s+)?[\"“„«](?P<term>[^\"“”„«»\n]{1,60}?)[\"”»]\s+(?:is|are)\s"
-)
-_VERB_NEXT: Final = re.compile(r"[*_`]*\s+(?:\([^()]{1,40}\)\s+)?[a-z]+")
-_NOT_TERMS: Final = frozenset(
-    """it this that these those there here he she they we you i what which who where when how
-    note notes example examples warning important tip see if as in on at for to the a an all any
-    each such one some most other others answer question yes no""".split()
-)
+SPELLED_OUT: Final = 7
+BEFORE_ACRONYM: Final = 160
+"""Words that an acronym may stand for, and characters in which they are looked for."""
 
+_QUOTES: Final = "\"“”„‟«»'‘’`"
+_BULLET: Final = pattern("bullet")
+_MARKED: Final = pattern("marked")
+_MARKED_SIGN: Final = pattern("marked sign")
+_ALSO: Final = pattern("also")
+_PLAIN: Final = pattern("plain")
+_SAYS: Final = pattern("says")
+_NAMING: Final = pattern("naming")
+_NAMED_IN_QUOTES: Final = pattern("named in quotes")
+_INSIDE: Final = pattern("inside")
+_CALLED: Final = pattern("called")
+_SENTENCE: Final = pattern("sentence")
+_QUOTED_FIRST: Final = pattern("quoted first")
+_VERB_NEXT: Final = pattern("verb next")
+_ACRONYM: Final = pattern("acronym")
+_BLANKS: Final = pattern("blanks")
+_SENTENCE_END: Final = pattern("sentence end")
+_ARTICLE: Final = pattern("article")
+_NOT_TERMS: Final = words("not terms")
+_VERBS: Final = words("verbs")
 
-_VERBS: Final = frozenset(
-    "is are was were be been has have had do does did can could will would shall should must may "
-    "might let make sure".split()
-)
+_Found = Iterator[tuple[str, float]]
+"""Terms as they stand there, and how sure the form makes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +90,14 @@ def definitions(block: Block) -> tuple[Defined, ...]:
     >>> definitions(Block("Payment is due on the first day of June."))
     ()
     """
-    found: dict[str, Defined] = {}
     if block.kind == "code":
         return ()
-    for one in _all(_squeezed(block)):
-        term = _clean(one.term)
-        if _is_term(term):
-            new = Defined(term, one.strength)
-            known = found.get(new.key)
-            if known is None or known.strength < new.strength:
-                found[new.key] = new
-    found.pop("", None)
+    block = _squeezed(block)
+    found: dict[str, Defined] = {}
+    for one in (*_terms(_leading(block)), *_terms(_in_passing(block))):
+        key = one.key
+        if key and (key not in found or found[key].strength < one.strength):
+            found[key] = one
     return tuple(sorted(found.values(), key=lambda one: -one.strength))
 
 
@@ -148,85 +106,48 @@ def leading(block: Block) -> Defined | None:
 
     >>> leading(Block("He pays on the Closing Date (the “Price”)."))
     """
-    found = (one for one in _leading(_squeezed(block)) if _is_term(_clean(one.term)))
-    first = next(found, None)
-    return Defined(_clean(first.term), first.strength) if first else None
+    return next(_terms(_leading(_squeezed(block))), None)
 
 
-def _all(block: Block) -> Iterator[Defined]:
-    yield from _leading(block)
-    text = block.text
-    for found in _NAMING.finditer(text):
-        for quoted in _QUOTED.finditer(found["first"] + found["rest"]):
-            yield Defined(quoted["term"], NAMED)
-    for found in _INSIDE.finditer(text):
-        yield Defined(found["term"], STATED)
-    yield from _introduced(block)
-    for found in _CALLED.finditer(text):
-        yield Defined(found["marked"] or found["term"], NAMED if found["marked"] else SENTENCE)
-    if block.kind != "row":
-        yield from _said(text)
-    for names in spelled_out(text):
-        yield from (Defined(name, SENTENCE) for name in names)
+def _terms(found: _Found) -> Iterator[Defined]:
+    for written, strength in found:
+        term = " ".join(written.split()).strip(_QUOTES + " *_.,:;-–—\\")
+        first, _, rest = term.partition(" ")
+        if rest and first in ("the", "a", "an", "each", "every", "The", "A", "An", "Each", "Every"):
+            term = rest
+        parts = term.split()
+        named = any(letter.isalnum() for letter in term)
+        if named and len(parts) <= LONGEST_TERM and parts[0].casefold() not in _NOT_TERMS:
+            yield Defined(term, strength)
 
 
 def _squeezed(block: Block) -> Block:
     """Make a single blank, or line break, of blanks in a row: no form depends on how many."""
-    return replace(
-        block,
-        text=_squeeze(block.text),
-        term=_squeeze(block.term),
-        marked=tuple(map(_squeeze, block.marked)),
-    )
+
+    def squeeze(text: str) -> str:
+        return _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", text)
+
+    marked = tuple(map(squeeze, block.marked))
+    return replace(block, text=squeeze(block.text), term=squeeze(block.term), marked=marked)
 
 
-def _squeeze(text: str) -> str:
-    return _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", text)
-
-
-def _introduced(block: Block) -> Iterator[Defined]:
-    """Yield what sentences begin with in bold or quotes: A **refund** returns a payment."""
-    for sentence in _sentences(block.text, many=MANY_SENTENCES):
-        if (found := _QUOTED_FIRST.match(sentence)) is not None:
-            yield Defined(found["term"], LISTED)
-        plain = _ARTICLE.sub("", sentence.lstrip("*_ "), count=1).lstrip("*_`")
-        for term in block.marked:
-            if plain.startswith(term) and _VERB_NEXT.match(plain[len(term) :]):
-                yield Defined(term, NAMED)
-
-
-def _said(text: str) -> Iterator[Defined]:
-    """Yield what the first sentences say without marks: A refund (RF) is a payment ..."""
-    for sentence in _sentences(text):
-        if (found := _SENTENCE.match(sentence)) is not None:
-            yield Defined(found["term"], SENTENCE)
-            if found["short"]:
-                yield Defined(found["short"], SENTENCE)
-
-
-def _leading(block: Block) -> Iterator[Defined]:
+def _leading(block: Block) -> _Found:
     if block.term and (block.defines or block.kind == "row"):
-        yield Defined(block.term, STATED if block.defines else ROW)
+        yield block.term, STATED if block.defines else ROW
     if block.kind == "row":
         return
     begin = _end_of_bullet(block.text)
-    text = block.text[begin : begin + max(_BEGINNING, 2 * len(block.term))]
+    text = block.text[begin : begin + max(BEGINNING, 2 * len(block.term))]
     if block.term and not block.defines and (said := _after(text, block.term)):
-        yield Defined(block.term, said)
-    yield from _at_the_beginning(text)
-
-
-def _at_the_beginning(text: str) -> Iterator[Defined]:
+        yield block.term, said
     if (found := _MARKED.match(text)) is not None:
-        yield Defined(
-            found["term"], STATED if found["says"] else LISTED if found["sign"] else NAMED
-        )
+        yield found["term"], STATED if found["says"] else LISTED if found["sign"] else NAMED
         if (also := _ALSO.match(text, found.end("term") + 1)) is not None:
-            yield Defined(also["term"], STATED if found["says"] else LISTED)
+            yield also["term"], STATED if found["says"] else LISTED
     elif (found := _MARKED_SIGN.match(text)) is not None:
-        yield Defined(found["term"], LISTED)
+        yield found["term"], LISTED
     elif (found := _PLAIN.match(text)) is not None and _may_be_plain(found):
-        yield Defined(found["term"], STATED if found["says"] else NAMED)
+        yield found["term"], STATED if found["says"] else NAMED
 
 
 def _end_of_bullet(text: str) -> int:
@@ -239,7 +160,7 @@ def _after(text: str, term: str) -> float | None:
     if not text.startswith(term):
         return None
     rest = text[len(term) :].lstrip(_QUOTES + " ")
-    if re.match(_SAYS, rest, re.IGNORECASE):
+    if _SAYS.match(rest):
         return STATED
     if rest[:1] in ":–—-=" or term.endswith((":", ".")):
         return LISTED
@@ -248,49 +169,47 @@ def _after(text: str, term: str) -> float | None:
 
 def _may_be_plain(found: re.Match[str]) -> bool:
     """Without marks only what is written as a name, or is short and has words that define."""
-    words = found["term"].split()
-    if any(word.casefold() in _VERBS for word in words):
+    parts = found["term"].split()
+    if any(word.casefold() in _VERBS for word in parts):
         return False
     if found["says"]:
-        return len(words) <= 5
-    capital = sum(word[:1].isupper() or word[:1].isdigit() for word in words)
-    return len(words) <= 6 and capital >= len([word for word in words if len(word) > 3])
+        return len(parts) <= 5
+    capital = sum(word[:1].isupper() or word[:1].isdigit() for word in parts)
+    return len(parts) <= 6 and capital >= len([word for word in parts if len(word) > 3])
 
 
-def _sentences(text: str, *, many: int = 4) -> Iterator[str]:
-    """Yield the beginnings of the first sentences, where a thing is introduced."""
-    at = _end_of_bullet(text)
-    yield text[at : at + 200]
-    for number, found in enumerate(_SENTENCE_END.finditer(text), start=1):
-        if number == many:
-            return
-        yield text[found.end() : found.end() + 200]
+def _in_passing(block: Block) -> _Found:
+    text = block.text
+    for found in _NAMING.finditer(text):
+        for quoted in _NAMED_IN_QUOTES.finditer(found["first"] + found["rest"]):
+            yield quoted["term"], NAMED
+    for found in _INSIDE.finditer(text):
+        yield found["term"], STATED
+    yield from _introduced(block)
+    for found in _CALLED.finditer(text):
+        yield found["marked"] or found["term"], NAMED if found["marked"] else SENTENCE
+    for sentence in islice(_sentences(text), 0 if block.kind == "row" else SENTENCES):
+        if (begins := _SENTENCE.match(sentence)) is not None:
+            yield begins["term"], SENTENCE
+            yield begins["short"] or "", SENTENCE
+    yield from ((name, SENTENCE) for names in spelled_out(text) for name in names)
 
 
-def _clean(term: str) -> str:
-    term = " ".join(term.split()).strip(_QUOTES + " *_.,:;-–—\\")
-    for article in ("the ", "a ", "an ", "each ", "every ", "The ", "A ", "An ", "Each ", "Every "):
-        if term.startswith(article):
-            return term.removeprefix(article)
-    return term
+def _introduced(block: Block) -> _Found:
+    """Yield what sentences begin with in bold or quotes: A **refund** returns a payment."""
+    for sentence in islice(_sentences(block.text), MARKED_SENTENCES):
+        if (found := _QUOTED_FIRST.match(sentence)) is not None:
+            yield found["term"], LISTED
+        plain = _ARTICLE.sub("", sentence.lstrip("*_ "), count=1).lstrip("*_`")
+        for term in block.marked:
+            if plain.startswith(term) and _VERB_NEXT.match(plain[len(term) :]):
+                yield term, NAMED
 
 
-def _is_term(term: str) -> bool:
-    words = term.split()
-    return (
-        0 < len(words) <= LONGEST_TERM
-        and words[0].casefold() not in _NOT_TERMS
-        and any(letter.isalnum() for letter in term)
-    )
-
-
-_ACRONYM: Final = re.compile(r"(?<=\s)\((?P<short>[A-Z][A-Za-z]{1,7})\)")
-
-_SPELLED_OUT: Final = 7
-"""Words that an acronym may stand for."""
-
-_BEFORE_ACRONYM: Final = 160
-"""Characters in which they are looked for."""
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the beginnings of sentences, where a thing is introduced."""
+    starts = (_end_of_bullet(text), *(found.end() for found in _SENTENCE_END.finditer(text)))
+    return (text[at : at + 200] for at in starts)
 
 
 def spelled_out(text: str) -> Iterator[tuple[str, str]]:
@@ -300,12 +219,12 @@ def spelled_out(text: str) -> Iterator[tuple[str, str]]:
     [('Time to Live', 'TTL')]
     """
     for found in _ACRONYM.finditer(text):
-        before = text[max(found.start() - _BEFORE_ACRONYM, 0) : found.start()]
-        said = re.split(r"[^\w\s-]", before)[-1].split()[-_SPELLED_OUT:]
-        words = [word for one in said if (word := one.lstrip("0123456789_-"))]
+        before = text[max(found.start() - BEFORE_ACRONYM, 0) : found.start()]
+        said = re.split(r"[^\w\s-]", before)[-1].split()[-SPELLED_OUT:]
+        parts = [word for one in said if (word := one.lstrip("0123456789_-"))]
         short = found["short"].rstrip("s").casefold()
-        for count in range(2, len(words) + 1):
-            own = words[-count:]
+        for count in range(2, len(parts) + 1):
+            own = parts[-count:]
             initials = "".join(word[:1] for word in re.split(r"[\s-]+", " ".join(own)))
             capitals = "".join(word[0] for word in own if word[0].isupper())
             if short in (initials.casefold(), capitals.casefold()):

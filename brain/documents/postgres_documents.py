@@ -3,8 +3,7 @@
 from typing import Final
 
 from kds.brain.documents.chunking import DraftPassage
-from kds.brain.documents.store import Documents
-from kds.brain.documents.table import CONTRADICTIONS
+from kds.brain.documents.store import CONTRADICTIONS, Documents
 from kds.brain.documents.values import Holdings
 from kds.brain.passages.postgres_passages import (
     PostgresPassages,

@@ -17,223 +17,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from time import perf_counter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kds.brain.documents.question import (
-    WORTH,
-    Asked,
-    Concept,
-    is_about_meaning,
-    read_asked,
-    side_of,
-    without_references,
-)
-from kds.brain.documents.table import DocumentTable
-from kds.brain.documents.values import Candidate, Document, DocumentHit, DocumentRecall, Passage
+from kds.brain.documents.question import Asked, Concept, read_asked, side_of, without_references
+from kds.brain.documents.values import Candidate, Document, DocumentHit, DocumentRecall
 from kds.brain.passages.question import LONG_QUERY, Term
 from kds.brain.passages.recall import DenseHits, Log, embed_question, search_vectors, words_told
 from kds.brain.passages.rerank import Weights, fuse, rarity
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Scored
-from kds.brain.words.stems import WORD, has_phrase, said, stem, stem_line
+from kds.brain.words.stems import (
+    ABOUT_MEANING,
+    EMPTY,
+    WORD,
+    has_phrase,
+    said,
+    stem,
+    stem_line,
+)
 
-SATURATION: Final = 1.0
-"""BM25's k1."""
-
-LENGTH: Final = 0.35
-"""BM25's b: passages are cut to a size, so their lengths say little."""
-
-OWN_HEADING: Final = 1.5
-"""A word of the section's own heading counts as often as that."""
-
-UPPER_HEADING: Final = 1.0
-"""A word of the headings above, or of the document's title. Of 18 questions over 38 documents (the
-pages of docs/) .5 finds one fewer among the first five."""
-
-NEARBY: Final = 0.35
-"""A word that only stands beside the passage in its section."""
-
-SCATTERED: Final = 0.45
-"""Worth of a word of a name where the whole name is not found."""
-
-PHRASE: Final = 0.5
-"""A name that stands there as a whole, of the rarity of its words."""
-
-DEFINITION: Final = 3.0
-"""A passage that defines what the question is about, times the share of the question that asks
-for just that: all of "What is the Closing Date?", little of a question that only names it."""
-
-MENTIONED: Final = 0.12
-"""That share for a question that only names the thing: how it is defined is always of use."""
-
-REFERENCE: Final = 14.0
-"""A passage of the section that is named by number: two very rare words."""
-
-COVERAGE: Final = 0.35
-"""How much of the score depends on how much of the question is there at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What the second look made of a passage. The parts add up to the score before coverage."""
-
-    score: float
-    words: float
-    definition: float
-    reference: float
-    has: tuple[str, ...]
-    """Words of the question that it has."""
-    near: tuple[str, ...]
-    """Words that only stand beside it."""
-    defines: tuple[str, ...]
-    refers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """All that is known when the passages of one question are judged."""
-
-    asked: Asked
-    rarities: Mapping[str, float]
-    """Of each term's word."""
-    referred: Mapping[int, tuple[float, str]]
-    """Passages of sections that the question names."""
-    mean_tokens: float
-
-    def judge(self, candidates: Iterable[Candidate]) -> dict[int, Judged]:
-        """Score passages; those that have nothing of the question are left out."""
-        seekers = tuple(map(self._seeker, self.asked.terms))
-        named = tuple((one, self._rarity(one)) for one in self.asked.concepts)
-        share = max(self.asked_share**2 if self.asked.asks_meaning else 0.0, MENTIONED)
-        found = {}
-        for one in candidates:
-            judged = self._judge(one, seekers, named, share)
-            if judged.score > 0.0:
-                found[one.chunk_id] = judged
-        return found
-
-    @property
-    def asked_share(self) -> float:
-        """How much of the question is the names in it, the rest only asking what they are."""
-        named = {word for concept in self.asked.concepts for word in concept.words}
-        total = own = 0.0
-        for term in self.asked.terms:
-            weight = self.rarities.get(term.word, 0.0)
-            if term.stems & named:
-                own += weight
-                total += weight
-            elif not is_about_meaning(term.stems):
-                total += weight
-        return own / total if total else 0.0
-
-    def _seeker(self, term: Term) -> "_Seeker":
-        others = self.asked.synonyms.get(term.word, ())
-        return _Seeker(
-            term.word,
-            self.rarities.get(term.word, 0.0),
-            tuple(term.stems),
-            tuple({stem(word) for word in others}),
-            tuple(
-                one.key
-                for one in self.asked.concepts
-                if len(one.words) > 1 and term.stems.intersection(one.words)
-            ),
-        )
-
-    def _judge(
-        self,
-        one: Candidate,
-        seekers: Sequence["_Seeker"],
-        named: Sequence[tuple[Concept, float]],
-        share: float,
-    ) -> Judged:
-        heading, above = heading_lines(one.title, one.path)
-        whole = {
-            concept.key: worth
-            for concept, worth in named
-            if has_phrase(one.stems, concept.key) or has_phrase(heading, concept.key)
-        }
-        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self.mean_tokens)
-        score = covered = 0.0
-        has: list[str] = []
-        near: list[str] = []
-        for seeker in seekers:
-            own = seeker.own(one.stems, heading, above)
-            count = own or NEARBY * seeker.is_in(one.beside)
-            if not count:
-                continue
-            if seeker.names and whole.keys().isdisjoint(seeker.names):
-                count *= SCATTERED
-            score += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
-            covered += seeker.rarity * min(own, 1.0)
-            (has if own >= WORTH else near).append(seeker.word)
-        total = sum(seeker.rarity for seeker in seekers)
-        score *= 1.0 - COVERAGE + COVERAGE * (covered / total if total else 0.0)
-        score += PHRASE * sum(whole.values())
-        defined = [(concept, worth) for concept, worth in named if one.chunk_id in concept.definers]
-        definition = sum(
-            DEFINITION * share * worth * concept.definers[one.chunk_id]
-            for concept, worth in defined
-        )
-        fit, name = self.referred.get(one.chunk_id, (0.0, ""))
-        reference = REFERENCE * fit * _inner_fit(self.asked, one.stems) if fit else 0.0
-        return Judged(
-            score=score + definition + reference,
-            words=score,
-            definition=definition,
-            reference=reference,
-            has=tuple(has),
-            near=tuple(near),
-            defines=tuple(concept.text for concept, _ in defined),
-            refers=(name,) if fit else (),
-        )
-
-    def _rarity(self, concept: Concept) -> float:
-        return sum(
-            self.rarities.get(term.word, 0.0)
-            for term in self.asked.terms
-            if term.stems.intersection(concept.words)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Seeker:
-    """A term on the search for itself in lines of stems."""
-
-    word: str
-    rarity: float
-    stems: tuple[str, ...]
-    others: tuple[str, ...]
-    """Of its synonyms."""
-    names: tuple[str, ...]
-    """The keys of the names that it is a part of."""
-
-    def own(self, text: str, heading: str, above: str) -> float:
-        """Return how often a passage has it, headings included."""
-        own = float(sum(said(text, one) for one in self.stems))
-        own += OWN_HEADING * self.is_in(heading) + UPPER_HEADING * self.is_in(above)
-        if own < 1.0 and any(f" {one} " in text or f" {one} " in heading for one in self.others):
-            return max(own, WORTH)
-        return own
-
-    def is_in(self, line: str) -> bool:
-        """Tell whether a line has it."""
-        return any(f" {one} " in line for one in self.stems)
-
-
-@lru_cache(maxsize=20_000)
-def heading_lines(title: str, path: str) -> tuple[str, str]:
-    """Return the stems of the own heading, and of those above and the title."""
-    headings = json.loads(path)
-    own = headings[-1] if headings else ""
-    return stem_line(own), stem_line(" ".join((title, *headings[:-1])))
-
-
-def _inner_fit(asked: Asked, line: str) -> float:
-    """Say how well a passage fits "(b)" behind the number of a section."""
-    inner = [one for reference in asked.references for one in reference.inner]
-    return 1.0 if not inner or said(line, inner[0].casefold()) else 0.7
-
+if TYPE_CHECKING:
+    from kds.brain.documents.store import Documents
 
 CANDIDATES: Final = 100
 """Passages with words of the question that get a second look."""
@@ -254,7 +57,7 @@ NEAREST: Final = 30
 """Passages by meaning; those that words did not find are looked at too."""
 
 DOCUMENT_BIAS: Final = 1.15
-"""What a passage of the document asked about counts more (issue 6). Never a filter."""
+"""What a passage of the document asked about counts more. Never a filter."""
 
 WEIGHTS: Final = Weights(alpha=0.25, beta=0.75, gamma=0.0)
 """Of meaning and of everything else."""
@@ -264,6 +67,47 @@ SHORTEST_TITLE: Final = 6
 
 FIRST: Final = 3
 """The places among which a comparison wants each of the things compared."""
+
+SATURATION: Final = 1.0
+"""BM25's k1."""
+
+LENGTH: Final = 0.35
+"""BM25's b: passages are cut to a size, so their lengths say little."""
+
+OWN_HEADING: Final = 1.5
+"""A word of the section's own heading counts as often as that."""
+
+UPPER_HEADING: Final = 1.0
+"""A word of the headings above, or of the document's title. Of 18 questions over 38 documents (the
+pages of docs/) .5 finds one fewer among the first five."""
+
+NEARBY: Final = 0.35
+"""A word that only stands beside the passage in its section."""
+
+SYNONYM: Final = 0.5
+"""What a synonym counts of the word that was asked for."""
+
+SCATTERED: Final = 0.45
+"""Worth of a word of a name where the whole name is not found."""
+
+PHRASE: Final = 0.5
+"""A name that stands there as a whole, of the rarity of its words."""
+
+DEFINITION: Final = 3.0
+"""A passage that defines what the question is about, times the share of the question that asks
+for just that: all of "What is the Closing Date?", little of a question that only names it."""
+
+MENTIONED: Final = 0.12
+"""That share for a question that only names the thing: how it is defined is always of use."""
+
+REFERENCE: Final = 14.0
+"""A passage of the section that is named by number: two very rare words."""
+
+OTHER_PARAGRAPH: Final = 0.7
+"""A passage of that section without the "(b)" behind its number."""
+
+COVERAGE: Final = 0.35
+"""How much of the score depends on how much of the question is there at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,9 +135,7 @@ class Ranked:
     meaning: float | None
 
 
-def recall(
-    store: DocumentTable, request: Request, *, embedder: Embedder | None = None
-) -> DocumentRecall:
+def recall(store: "Documents", request: Request, *, embedder: Embedder | None) -> DocumentRecall:
     """Find the passages a question is about. An embedding model that fails is a note."""
     started = perf_counter()
     log = Log()
@@ -327,10 +169,9 @@ def recall(
         judge = Judge(asked, rarities, referred, max(mean, 1.0))
         judged = judge.judge(places.values())
     with log.stage("ranking"):
-        ranked = rank(request, places, judged, dense)
-        ranked = diversified(asked, judge, ranked, places)[: request.limit]
-        passages = store.passages([one.chunk_id for one in ranked])
-        hits = explained({one.chunk_id: one for one in passages}, ranked, judged, dense.hits)
+        ranked = _ranked(request, places, judged, dense)
+        ranked = _diversified(judge, ranked, places)[: request.limit]
+        hits = _explained(store, ranked, judged, dense)
     return DocumentRecall(
         query=request.query,
         hits=hits,
@@ -349,7 +190,153 @@ def _searched(asked: Asked, counts: Mapping[str, int], total: int) -> tuple[str,
     return (*(rare if any(counts.get(word) for word in rare) else own), *others)
 
 
-def rank(
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the second look made of a passage."""
+
+    score: float
+    parts: Mapping[str, float]
+    """Words, definition and reference: they add up to the score."""
+    has: tuple[str, ...]
+    """Words of the question that it has."""
+    near: tuple[str, ...]
+    """Words that only stand beside it."""
+    defines: tuple[str, ...]
+    refers: str
+    """The section it is of, as the question names it; "" for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """All that is known when the passages of one question are judged."""
+
+    asked: Asked
+    rarities: Mapping[str, float]
+    """Of each term's word."""
+    referred: Mapping[int, tuple[float, str]]
+    """Passages of sections that the question names."""
+    mean_tokens: float
+
+    def judge(self, candidates: Iterable[Candidate]) -> dict[int, Judged]:
+        """Score passages; those that have nothing of the question are left out."""
+        asked = self.asked
+        seekers = [_Seeker.of(term, asked, self._rarity(term)) for term in asked.terms]
+        named = [(one, self._worth(one)) for one in asked.concepts]
+        share = max(self._asked_share() ** 2 if asked.asks_meaning else 0.0, MENTIONED)
+        judged = ((one.chunk_id, self._judge(one, seekers, named, share)) for one in candidates)
+        return {chunk_id: found for chunk_id, found in judged if found.score > 0.0}
+
+    def _judge(
+        self,
+        one: Candidate,
+        seekers: Sequence["_Seeker"],
+        named: Sequence[tuple[Concept, float]],
+        share: float,
+    ) -> Judged:
+        heading, above = heading_lines(one.title, one.path)
+        whole = {
+            concept.key: worth
+            for concept, worth in named
+            if has_phrase(one.stems, concept.key) or has_phrase(heading, concept.key)
+        }
+        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self.mean_tokens)
+        words = covered = 0.0
+        has: list[str] = []
+        near: list[str] = []
+        for seeker in seekers:
+            own = seeker.own(one.stems, heading, above)
+            count = own or NEARBY * seeker.is_in(one.beside)
+            if not count:
+                continue
+            if seeker.names and whole.keys().isdisjoint(seeker.names):
+                count *= SCATTERED
+            words += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
+            covered += seeker.rarity * min(own, 1.0)
+            (has if own >= SYNONYM else near).append(seeker.word)
+        total = sum(seeker.rarity for seeker in seekers)
+        words *= 1.0 - COVERAGE + COVERAGE * (covered / total if total else 0.0)
+        words += PHRASE * sum(whole.values())
+        defined = [(concept, worth) for concept, worth in named if one.chunk_id in concept.definers]
+        definition = sum(
+            DEFINITION * share * worth * concept.definers[one.chunk_id]
+            for concept, worth in defined
+        )
+        fit, name = self.referred.get(one.chunk_id, (0.0, ""))
+        reference = REFERENCE * fit * self._inner_fit(one.stems) if fit else 0.0
+        return Judged(
+            score=words + definition + reference,
+            parts={"words": words, "definition": definition, "reference": reference},
+            has=tuple(has),
+            near=tuple(near),
+            defines=tuple(concept.text for concept, _ in defined),
+            refers=name,
+        )
+
+    def _rarity(self, term: Term) -> float:
+        return self.rarities.get(term.word, 0.0)
+
+    def _worth(self, concept: Concept) -> float:
+        words = concept.words
+        return sum(self._rarity(one) for one in self.asked.terms if one.stems.intersection(words))
+
+    def _asked_share(self) -> float:
+        """Say how much of the question is the names in it, the rest only asking what they are."""
+        named = {word for concept in self.asked.concepts for word in concept.words}
+        total = own = 0.0
+        for term in self.asked.terms:
+            if term.stems & named:
+                own += self._rarity(term)
+                total += self._rarity(term)
+            elif not term.stems & (ABOUT_MEANING | EMPTY):
+                total += self._rarity(term)
+        return own / total if total else 0.0
+
+    def _inner_fit(self, line: str) -> float:
+        """Say how well a passage fits "(b)" behind the number of a section."""
+        inner = [one for reference in self.asked.references for one in reference.inner]
+        return 1.0 if not inner or said(line, inner[0].casefold()) else OTHER_PARAGRAPH
+
+
+@dataclass(frozen=True, slots=True)
+class _Seeker:
+    """A term on the search for itself in lines of stems."""
+
+    word: str
+    rarity: float
+    stems: tuple[str, ...]
+    others: tuple[str, ...]
+    """Of its synonyms."""
+    names: tuple[str, ...]
+    """The keys of the names that it is a part of."""
+
+    @classmethod
+    def of(cls, term: Term, asked: Asked, rarity: float) -> "_Seeker":
+        others = {stem(word) for word in asked.synonyms.get(term.word, ())}
+        names = (one for one in asked.concepts if term.stems.intersection(one.words))
+        keys = tuple(one.key for one in names if len(one.words) > 1)
+        return cls(term.word, rarity, tuple(term.stems), tuple(others), keys)
+
+    def own(self, text: str, heading: str, above: str) -> float:
+        """Return how often a passage has it, headings included."""
+        own = float(sum(said(text, one) for one in self.stems))
+        own += OWN_HEADING * self.is_in(heading) + UPPER_HEADING * self.is_in(above)
+        if own < 1.0 and any(f" {one} " in text or f" {one} " in heading for one in self.others):
+            return max(own, SYNONYM)
+        return own
+
+    def is_in(self, line: str) -> bool:
+        """Tell whether a line has it."""
+        return any(f" {one} " in line for one in self.stems)
+
+
+@lru_cache(maxsize=20_000)
+def heading_lines(title: str, path: str) -> tuple[str, str]:
+    """Return the stems of the own heading, and of those above and the title."""
+    *upper, own = json.loads(path) or [""]
+    return stem_line(own), stem_line(" ".join((title, *upper)))
+
+
+def _ranked(
     request: Request,
     places: Mapping[int, Candidate],
     judged: Mapping[int, Judged],
@@ -380,8 +367,8 @@ def _named(request: Request) -> frozenset[str]:
     return frozenset({request.titles[max(found, key=len)]} if found else ())
 
 
-def diversified(
-    asked: Asked, judge: Judge, ranked: list[Ranked], places: Mapping[int, Candidate]
+def _diversified(
+    judge: Judge, ranked: list[Ranked], places: Mapping[int, Candidate]
 ) -> list[Ranked]:
     """For a comparison see that the best of each of the things compared is among the first.
 
@@ -390,8 +377,8 @@ def diversified(
     """
     known = {one.chunk_id: one for one in ranked}
     kept: list[Ranked] = []
-    for number in range(len(asked.sides)):
-        side = replace(judge, asked=side_of(asked, number), referred={})
+    for number in range(len(judge.asked.sides)):
+        side = replace(judge, asked=side_of(judge.asked, number), referred={})
         found = side.judge(places.values())
         best = max(found, key=lambda one: (found[one].score * known[one].bias, -one), default=None)
         if best is not None and known[best] not in kept:
@@ -408,25 +395,24 @@ def diversified(
     return [*first, *(one for one in ranked if one.chunk_id not in ids)]
 
 
-def explained(
-    passages: Mapping[int, Passage],
+def _explained(
+    store: "Documents",
     ranked: Sequence[Ranked],
     judged: Mapping[int, Judged],
-    dense: Sequence[Scored],
+    dense: DenseHits,
 ) -> tuple[DocumentHit, ...]:
     """Return passages as hits, with their parts and the reasons."""
-    cosines = {hit.chunk_id: hit.score for hit in dense}
+    passages = {one.chunk_id: one for one in store.passages([one.chunk_id for one in ranked])}
+    cosines = {hit.chunk_id: hit.score for hit in dense.hits}
     best = max((found.score for found in judged.values()), default=0.0) or 1.0
+    nothing = {"words": 0.0, "definition": 0.0, "reference": 0.0}
     hits = []
     for one in ranked:
         if one.chunk_id not in passages:  # removed meanwhile
             continue
         found = judged.get(one.chunk_id)
-        parts = {
-            "words": found.words / best if found else 0.0,
-            "definition": found.definition / best if found else 0.0,
-            "reference": found.reference / best if found else 0.0,
-        }
+        own = found.parts if found else nothing
+        parts = {name: value / best for name, value in own.items()}
         if one.meaning is not None:
             parts["meaning"] = one.meaning
         why = tuple(_why(found, cosines.get(one.chunk_id), one.bias))
@@ -438,8 +424,8 @@ def _why(found: Judged | None, cosine: float | None, bias: float) -> Iterator[st
     if found is not None:
         for term in found.defines:
             yield f"defines '{term}'"
-        for name in found.refers:
-            yield f"is in {name}"
+        if found.refers:
+            yield f"is in {found.refers}"
         yield from words_told(found.has, found.near)
     if cosine is not None:
         yield f"meaning: cosine {cosine:.2f}"

@@ -1,31 +1,111 @@
-"""The documents of a workspace, by their names: in a SQLite file of their own, or on a server.
+"""The documents of a workspace: in a SQLite file of their own, or on a server.
 
-`postgres_documents` keeps them on a server; tests/brain/document_conformance.py holds both against
-the same tests. Every method raises StoreError.
+A document is stored at once or not at all. A section's text stands once; a passage is a slice of
+it, and what the index knows of it (the headings, the body, what stands beside it) is a view. The
+passages of a document are one range of ids, and a document that is read again gets another range.
+``stems`` and ``beside`` are the stems of a passage and of what stands beside it, as they are
+judged: making them for each of a hundred passages would take most of a search's time.
+
+The view `session` shows documents as the memory's searches know conversations: embedding queue,
+vectors and full-text search of the memory work on these tables too. `postgres_documents` keeps
+them on a server; tests/brain/document_conformance.py holds both against the same tests. Every
+method raises StoreError.
 """
 
+import json
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final, TypeVar
 
 from kds.brain.clock import Clock
+from kds.brain.documents.chunking import (
+    AFTER_CHARACTERS,
+    BEFORE_CHARACTERS,
+    READER,
+    Draft,
+    DraftPassage,
+    draft,
+)
+from kds.brain.documents.content import Content, Source, clause_keys, number_key, referred_in
+from kds.brain.documents.question import Reference
 from kds.brain.documents.recall import DOCUMENT_BIAS, LIMIT, Request, recall
-from kds.brain.documents.table import DOCUMENTS, DocumentTable
-from kds.brain.documents.values import ALL, Document, DocumentRecall, Holdings, Section
+from kds.brain.documents.values import (
+    ALL,
+    Candidate,
+    Document,
+    DocumentRecall,
+    Holdings,
+    Passage,
+    Section,
+)
 from kds.brain.errors import UnknownNameError
 from kds.brain.git import DOCUMENT_FILES
+from kds.brain.passages.embedding_queue import count_vector_deletion, queue
 from kds.brain.passages.passage_file import PassageFile
-from kds.brain.passages.store import Embedder, Place
-from kds.brain.store.deletion import wipe
+from kds.brain.passages.schema import (
+    CHUNK_BITS,
+    INDEX_TABLES,
+    STATE_TABLE,
+    VECTOR_TABLES,
+    WITHOUT_VECTOR,
+    Row,
+    in_order,
+    insert,
+    marks,
+    range_of,
+    slices,
+)
+from kds.brain.passages.store import Embedder, PassageStore, Place
+from kds.brain.store.columns import from_micros, to_micros
+from kds.brain.store.deletion import note_scrub, wipe
+from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.health import healing
-from kds.brain.store.migrations import version_of
+from kds.brain.store.migrations import FileKind, read_script, version_of
 from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import all_files, size_of
+from kds.brain.words.stems import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 from kds.brain.workspace import SharedDatabase
+
+APPLICATION_ID: Final = 0x4B445344
+"""'KDSD': says whose file it is."""
+
+CLAUSE: Final = "#"
+"""Before the number of a clause among the keys of terms: no word of a term begins so."""
+
+LONGEST_KEY: Final = 500
+"""Characters of the key of a term or a number, the most that a server's index takes."""
+
+MANY_DEFINERS: Final = 30
+"""Passages that define one term, the surest first: a term of many documents stays cheap."""
+
+MANY_REFERRED: Final = 40
+"""Passages of the sections with one number."""
+
+EXACT: Final = 1.0
+INNER: Final = 0.5
+"""A section inside the one that was named."""
+
+NUMBERED: Final = 0.9
+"""A paragraph with that number: a heading would be surer."""
+
+OTHER_LABEL: Final = 0.4
+"""An article with the number of a section that was asked for."""
+
+HANDED_ON: Final = 0.75
+"""What a section is worth for a term of which another passage says that it is defined there."""
+
+MANY_HANDED_ON: Final = 3
+
+_ALIKE: Final = frozenset({"", "section", "clause", "paragraph", "rule", "item", "step"})
+_CHAPTERS: Final = frozenset({"", "article", "chapter", "part", "title"})
+
+IN_FULL: Final = 3
+IN_ANY_WAY: Final = 6
+"""How many of the ways of `_meant` count: the first ones name a document in full."""
 
 SHORTEST_ID: Final = 4
 """Characters of an id that may stand for it."""
@@ -33,84 +113,95 @@ SHORTEST_ID: Final = 4
 SHORTEST: Final = 3
 """Characters of a part of a title that may stand for it."""
 
-IN_FULL: Final = 3
-IN_ANY_WAY: Final = 6
-"""How many of the ways of `_meant` count: the first ones name a document in full."""
+TABLES: Final = read_script(
+    Path(__file__).with_name("tables.sql"), before=BEFORE_CHARACTERS, after=AFTER_CHARACTERS
+) + (f"{INDEX_TABLES}{VECTOR_TABLES}{STATE_TABLE}\nPRAGMA application_id = {APPLICATION_ID};")
+"""Version 1."""
+
+CONTRADICTIONS: Final = {
+    "documents count their sections wrong": (
+        "SELECT count(*) FROM document WHERE section_count <> "
+        "(SELECT count(*) FROM section WHERE document_num = document.num)"
+    ),
+    "documents count their passages wrong": (
+        "SELECT count(*) FROM document WHERE chunk_count <> (SELECT count(*) FROM chunk "
+        "JOIN section ON section.num = chunk.section_num WHERE document_num = document.num)"
+    ),
+    "passages stand outside the range of their document": (
+        "SELECT count(*) FROM chunk JOIN section ON section.num = chunk.section_num "
+        "WHERE chunk.id >> 24 <> document_num"
+    ),
+    "passages reach beyond their section": (
+        "SELECT count(*) FROM chunk JOIN section ON section.num = chunk.section_num "
+        "WHERE start < 0 OR start + length > length(text)"
+    ),
+    "passages have neither a vector nor a job": WITHOUT_VECTOR,
+}
+"""What must not be, in either engine, and the question that counts how often it is."""
+
+DOCUMENTS: Final = FileKind(
+    "the document store",
+    APPLICATION_ID,
+    rebuild="kds memory check --rebuild",
+    migrations=(TABLES,),
+    contradictions=CONTRADICTIONS,
+)
+
+_DOCUMENT_COLUMNS: Final = (
+    "id, path, title, kind, added_at, modified, size, digest, section_count, chunk_count, pages"
+)
+_PASSAGE_TABLES: Final = (
+    "chunk JOIN section ON section.num = chunk.section_num "
+    "JOIN document ON document.num = section.document_num"
+)
+_PASSAGE_COLUMNS: Final = (
+    "chunk.id, document.id, document.path, document.title, section.path, section.idx, number, "
+    "chunk.page, chunk.first_line, chunk.last_line, chunk.kind, "
+    "substr(section.text, start + 1, length), terms, tokens"
+)
+_CANDIDATE_COLUMNS: Final = (
+    "chunk.id, document.id, document.title, section.path, tokens, stems, beside"
+)
+
+T = TypeVar("T")
 
 
-def find(
-    documents: Sequence[Document], name: str, *, where: str, ways: int = IN_ANY_WAY
-) -> Document | None:
-    """Return the document that ``name`` names: an id, a path, a file's name or a title.
+class Documents(PassageStore):
+    """The documents of a workspace."""
 
-    Also the beginning of an id or a title, the end of a path, or a word of name or title, when
-    only one has it. None when nothing has. Raises UnknownNameError when several have.
-    """
-    asked = name.strip()
-    told = [_meant(one, asked) for one in documents] if asked else []
-    for way in range(ways):
-        chosen = [one for one, meant in zip(documents, told, strict=bool(asked)) if meant[way]]
-        if len(chosen) == 1:
-            return chosen[0]
-        if chosen:
-            listed = ", ".join(f"{one.id} ({one.path})" for one in chosen[:3])
-            raise UnknownNameError(
-                f"{len(chosen)} documents are named '{asked}': {listed}",
-                where=where,
-                hint="give the id or the whole path of one of them",
-            )
-    return None
+    database: Engine
+    count_tokens: TokenCounter
+    index_names: ClassVar[str] = ""
+    """The columns of a passage that are its index, each behind a comma."""
 
+    @healing
+    def put(self, content: Content, source: Source) -> Document:
+        """Store a document, in the place of what its file said before: at once or not at all.
 
-def find_whole(documents: Sequence[Document], name: str, *, where: str) -> Document:
-    """Return the document with exactly this id, path, file's name or title, in any case.
+        The bytes of what it replaces go with the next `tidy` or `remove`.
+        """
+        # What takes the most time comes before the lock.
+        ready = draft(content, source, count=self.count_tokens)
+        passages = [
+            (one.section, (*_chunk_row(one), *self.index_columns(one)), tuple(_term_rows(one)))
+            for one in ready.passages()
+        ]
+        with self.database.write() as connection:
+            self._delete(connection, [ready.id])
+            number = _insert_document(connection, ready, to_micros(self.database.clock()))
+            queue(connection, self._insert_passages(connection, number, passages))
+            self.count_words(connection, number)
+            query = f"SELECT {_DOCUMENT_COLUMNS} FROM document WHERE num = ?"
+            return _document_of(connection.execute(query, (number,)).fetchone())
 
-    For what cannot be taken back. Raises UnknownNameError when none or several have it; it names
-    those that a part of their name may have meant.
-    """
-    found = find(documents, name, where=where, ways=IN_FULL)
-    if found is not None:
-        return found
-    folded = name.strip().casefold()
-    meant = [one for one in documents if folded in f"{Path(one.path).name}\n{one.title}".casefold()]
-    if not folded or not meant:
-        raise unknown_document(name, where)
-    listed = ", ".join(f"'{one.title}' ({one.id})" for one in meant[:5])
-    more = f" and {len(meant) - 5} more" if len(meant) > 5 else ""
-    raise UnknownNameError(
-        f"no document is named just '{name}'; meant may be {listed}{more}",
-        where=where,
-        hint="give the id, the path, the file's name or the whole title",
-    )
+    def index_columns(self, passage: DraftPassage) -> Row:
+        """Return what the index has of a passage, by `index_names`: a file fills it by triggers."""
+        return ()
 
+    def count_words(self, connection: Connection, number: int) -> None:
+        """Note how many words the index has of a new document: that of a file knows by itself."""
 
-def _meant(one: Document, asked: str) -> tuple[bool, ...]:
-    """Tell in which ways a name means a document, the surest first."""
-    path, folded, title = Path(one.path), asked.casefold(), one.title.casefold()
-    names = (path.name.casefold(), path.stem.casefold(), title)
-    return (
-        one.id == folded or one.path in (asked, str(Path(asked).absolute())),
-        asked in (path.name, one.title),
-        folded in names,
-        path.as_posix().endswith(f"/{asked.lstrip('./')}"),
-        (len(folded) >= SHORTEST_ID and one.id.startswith(folded))
-        or (len(folded) >= SHORTEST and title.startswith(folded)),
-        len(asked) >= SHORTEST and folded in re.split(r"[\W_]+", " ".join(names[1:])),
-    )
-
-
-def unknown_document(name: str, where: str) -> UnknownNameError:
-    """Return the error for an unknown document."""
-    return UnknownNameError(
-        f"there is no document '{name}'",
-        where=where,
-        hint="see which documents there are: kds docs list",
-    )
-
-
-class Documents(DocumentTable):
-    """The documents of a workspace, by their names."""
-
+    @healing
     def remove(self, names: Sequence[str]) -> tuple[Document, ...]:
         """Remove documents and their bytes; returns them.
 
@@ -118,32 +209,67 @@ class Documents(DocumentTable):
         and removes nothing then.
         """
         documents, place = self.documents(), self.database.place
-        chosen = [find_whole(documents, name, where=place) for name in names]
-        found = {one.id: one for one in chosen}
-        self.take_out(tuple(found))
+        found = {one.id: one for one in (find_whole(documents, name, place) for name in names)}
+        with self.database.write() as connection:
+            gone = self._delete(connection, found)
+        if gone:
+            wipe(self.database)
         return tuple(found.values())
 
     def tidy(self) -> None:
         """Remove the bytes of what was replaced, if anything was."""
         wipe(self.database)
 
-    def document(self, name: str) -> Document:
-        """Return the document that an id, path, file name or title names.
+    def touch(self, document: Document, source: Source) -> None:
+        """Note that the file of a document has another date but says the same."""
+        with self.database.write(durable=False) as connection:
+            connection.execute(
+                "UPDATE document SET modified = ?, size = ? WHERE id = ?",
+                (to_micros(source.modified), source.size, document.id),
+            )
 
-        Raises StoreError when there is none, or when there are several.
+    def documents(self) -> tuple[Document, ...]:
+        """Return all documents, by path."""
+        with self.database.read() as connection:
+            rows = connection.execute(f"SELECT {_DOCUMENT_COLUMNS} FROM document ORDER BY path")
+            return tuple(map(_document_of, rows))
+
+    def current_paths(self) -> dict[str, bool]:
+        """Return the paths of all documents; false where this KDS would read the file again."""
+        with self.database.read() as connection:
+            rows = connection.execute("SELECT path, reader FROM document")
+            return {path: reader == READER for path, reader in rows}
+
+    def find(self, name: str) -> Document | None:
+        """Return the document that ``name`` names; None when there is none.
+
+        It is an id, a path, a file's name or a title; or the beginning of an id or a title, the end
+        of a path, or a word of name or title, when only one has it. Raises StoreError when several
+        have.
         """
+        return find(self.documents(), name, self.database.place)
+
+    def document(self, name: str) -> Document:
+        """Return the document that `find` finds. Raises StoreError when there is none, too."""
         found = self.find(name)
         if found is None:
             raise unknown_document(name, self.database.place)
         return found
 
-    def find(self, name: str) -> Document | None:
-        """Return the document that ``name`` names, None when there is none."""
-        return find(self.documents(), name, where=self.database.place)
-
     def sections(self, name: str) -> tuple[Section, ...]:
         """Return the sections of a document in order."""
-        return self.sections_of(self.document(name).id)
+        document = self.document(name)
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT idx, number, section.title, section.path, page, first_line, last_line, "
+                "section.chunk_count, text FROM section JOIN document "
+                "ON document.num = section.document_num WHERE document.id = ? ORDER BY idx",
+                (document.id,),
+            )
+            return tuple(
+                Section(document.id, index, number, title, tuple(json.loads(path)), *rest)
+                for index, number, title, path, *rest in rows
+            )
 
     @healing
     def search(
@@ -165,27 +291,293 @@ class Documents(DocumentTable):
         """
         documents = self.documents()
         names = [document] if isinstance(document, str) else document or ()
-        about = {one: find(documents, one, where=self.database.place) for one in names if one}
-        within = None if scope == ALL else self.document(scope)
+        about = {one: find(documents, one, self.database.place) for one in names if one}
         request = Request(
             query=query,
             limit=limit,
             preferred=frozenset(one.id for one in about.values() if one is not None),
-            within=within,
+            within=None if scope == ALL else self.document(scope),
             bias=bias,
             titles={one.title: one.id for one in documents},
         )
         found = recall(self, request, embedder=embedder)
-        notes = (
-            f"the store has no document '{name}' to prefer"
-            for name, one in about.items()
-            if one is None
-        )
+        unknown = (name for name, one in about.items() if one is None)
+        notes = (f"the store has no document '{name}' to prefer" for name in unknown)
         return replace(found, notes=(*found.notes, *notes))
+
+    def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
+        """Return the passages with these ids that exist, in the order asked for."""
+        return self._read(ids, _PASSAGE_COLUMNS, _passage_of)
+
+    def candidates(self, ids: Sequence[int]) -> tuple[Candidate, ...]:
+        """Return passages as they are judged, in the order of their ids."""
+        return self._read(sorted(ids), _CANDIDATE_COLUMNS, lambda row: Candidate(*row))
+
+    def _read(
+        self, ids: Sequence[int], columns: str, value_of: Callable[[Row], T]
+    ) -> tuple[T, ...]:
+        def read(marks: str, some: Sequence[int]) -> Iterator[tuple[int, T]]:
+            query = f"SELECT {columns} FROM {_PASSAGE_TABLES} WHERE chunk.id IN ({marks})"
+            return ((row[0], value_of(row)) for row in connection.execute(query, some))
+
+        with self.database.read() as connection:
+            return in_order(ids, read)
 
     @abstractmethod
     def holdings(self) -> Holdings:
         """Return how much is stored."""
+
+    def counts(self, connection: Connection) -> tuple[int, int, int, int]:
+        """Return how many documents, sections, passages and tokens there are."""
+        row = connection.execute(
+            "SELECT count(*), coalesce(sum(section_count), 0), coalesce(sum(chunk_count), 0), "
+            "coalesce(sum(token_count), 0) FROM document"
+        ).fetchone()
+        documents, sections, chunks, tokens = map(int, row)
+        return documents, sections, chunks, tokens
+
+    def definers(
+        self, keys: Sequence[str], within: str | None = None
+    ) -> Mapping[str, Mapping[int, float]]:
+        """Return for each defined key the passages that define it, and how surely."""
+        found: dict[str, dict[int, float]] = {}
+        with self.database.read() as connection:
+            has = _inside(connection, within)
+            for some in slices(keys):
+                rows = connection.execute(
+                    "SELECT key, chunk_id, strength, label, refers FROM term "
+                    f"WHERE key IN ({marks(some)}) ORDER BY strength DESC, chunk_id",
+                    some,
+                ).fetchall()
+                for key, chunk_id, strength, label, refers in rows:
+                    known = found.setdefault(key, {})
+                    if not has(chunk_id) or len(known) >= MANY_DEFINERS:
+                        continue
+                    known.setdefault(chunk_id, strength)
+                    for one in _handed_on(connection, chunk_id, label, refers) if refers else ():
+                        known.setdefault(one, HANDED_ON * strength)
+        return {key: definers for key, definers in found.items() if definers}
+
+    def referred(self, reference: Reference, within: str | None = None) -> dict[int, float]:
+        """Return the passages of the sections that a reference names, and how well they fit."""
+        found: dict[int, float] = {}
+        with self.database.read() as connection:
+            has = _inside(connection, within)
+            for key, label, chunk_id in _numbered(connection, reference.key):
+                if has(chunk_id) and len(found) < MANY_REFERRED:
+                    exact = EXACT if _labels_agree(reference.label, label) else OTHER_LABEL
+                    fit = exact if key == reference.key else INNER
+                    found[chunk_id] = max(fit, found.get(chunk_id, 0.0))
+            for (chunk_id,) in connection.execute(
+                "SELECT chunk_id FROM term WHERE key = ? ORDER BY chunk_id LIMIT ?",
+                (f"{CLAUSE}{reference.key}", MANY_REFERRED),
+            ):
+                if has(chunk_id):
+                    found[chunk_id] = max(NUMBERED, found.get(chunk_id, 0.0))
+        return found
+
+    def _insert_passages(
+        self,
+        connection: Connection,
+        number: int,
+        passages: Sequence[tuple[int, Row, Sequence[Row]]],
+    ) -> list[int]:
+        """Insert passages in order, each with its section (from 0) and terms; returns their ids."""
+        query = "SELECT idx, num FROM section WHERE document_num = ?"
+        sections = dict(connection.execute(query, (number,)))
+        placed = list(enumerate(passages, range_of(number)[0]))
+        insert(
+            connection,
+            "chunk",
+            "id, section_num, header, kind, start, length, columns, terms, idents, stems, beside, "
+            f"page, first_line, last_line, tokens{self.index_names}",
+            [(chunk_id, sections[section], *row) for chunk_id, (section, row, _) in placed],
+        )
+        terms = [(chunk_id, *term) for chunk_id, (_, _, terms) in placed for term in terms]
+        columns = "chunk_id, key, term, strength, label, refers"
+        insert(connection, "term", columns, terms, "ON CONFLICT DO NOTHING")
+        return [chunk_id for chunk_id, _ in placed]
+
+    def _delete(self, connection: Connection, ids: Iterable[str]) -> int:
+        gone = 0
+        for one in ids:
+            row = connection.execute("SELECT num FROM document WHERE id = ?", (one,)).fetchone()
+            if row is None:
+                continue
+            number = int(row[0])
+            # Passages first: their index rows are found through the sections they are slices of.
+            connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", range_of(number))
+            gone += connection.execute("DELETE FROM document WHERE num = ?", (number,)).rowcount
+        if gone:
+            count_vector_deletion(self.database, connection)
+            note_scrub(self.database, connection)
+        return gone
+
+
+def find(
+    documents: Sequence[Document], name: str, where: str, *, whole: bool = False
+) -> Document | None:
+    """Return the document that ``name`` names, as `Documents.find` does; ``whole``: in full."""
+    asked = name.strip()
+    told = [_meant(one, asked) for one in documents] if asked else []
+    for way in range(IN_FULL if whole else IN_ANY_WAY):
+        chosen = [one for one, meant in zip(documents, told, strict=bool(asked)) if meant[way]]
+        if len(chosen) > 1:
+            listed = ", ".join(f"{one.id} ({one.path})" for one in chosen[:3])
+            raise UnknownNameError(
+                f"{len(chosen)} documents are named '{asked}': {listed}",
+                where=where,
+                hint="give the id or the whole path of one of them",
+            )
+        if chosen:
+            return chosen[0]
+    return None
+
+
+def find_whole(documents: Sequence[Document], name: str, where: str) -> Document:
+    """Return the document with exactly this id, path, file's name or title, in any case.
+
+    For what cannot be taken back. Raises UnknownNameError when none or several have it; it names
+    those that a part of their name may have meant.
+    """
+    found = find(documents, name, where, whole=True)
+    if found is not None:
+        return found
+    folded = name.strip().casefold()
+    meant = [one for one in documents if folded in f"{Path(one.path).name}\n{one.title}".casefold()]
+    if not folded or not meant:
+        raise unknown_document(name, where)
+    listed = ", ".join(f"'{one.title}' ({one.id})" for one in meant[:5])
+    more = f" and {len(meant) - 5} more" if len(meant) > 5 else ""
+    raise UnknownNameError(
+        f"no document is named just '{name}'; meant may be {listed}{more}",
+        where=where,
+        hint="give the id, the path, the file's name or the whole title",
+    )
+
+
+def unknown_document(name: str, where: str) -> UnknownNameError:
+    """Return the error for an unknown document."""
+    hint = "see which documents there are: kds docs list"
+    return UnknownNameError(f"there is no document '{name}'", where=where, hint=hint)
+
+
+def _meant(one: Document, asked: str) -> tuple[bool, ...]:
+    """Tell in which ways a name means a document, the surest first."""
+    path, folded, title = Path(one.path), asked.casefold(), one.title.casefold()
+    names = (path.name.casefold(), path.stem.casefold(), title)
+    return (
+        one.id == folded or one.path in (asked, str(Path(asked).absolute())),
+        asked in (path.name, one.title),
+        folded in names,
+        path.as_posix().endswith(f"/{asked.lstrip('./')}"),
+        (len(folded) >= SHORTEST_ID and one.id.startswith(folded))
+        or (len(folded) >= SHORTEST and title.startswith(folded)),
+        len(asked) >= SHORTEST and folded in re.split(r"[\W_]+", " ".join(names[1:])),
+    )
+
+
+def _inside(connection: Connection, within: str | None) -> Callable[[int], bool]:
+    """Return what tells whether a passage is of the only document to be looked at."""
+    if within is None:
+        return lambda _: True
+    row = connection.execute("SELECT num FROM document WHERE id = ?", (within,)).fetchone()
+    number = int(row[0]) if row else 0
+    return lambda chunk_id: chunk_id >> CHUNK_BITS == number
+
+
+def _handed_on(connection: Connection, chunk_id: int, label: str, refers: str) -> list[int]:
+    """Return the first passages of the section where a definition says the meaning stands."""
+    return [
+        one
+        for key, own, one in _numbered(connection, refers)
+        if key == refers
+        and one >> CHUNK_BITS == chunk_id >> CHUNK_BITS
+        and _labels_agree(label, own)
+    ][:MANY_HANDED_ON]
+
+
+def _numbered(connection: Connection, key: str) -> list[tuple[str, str, int]]:
+    """Return key, label and passages of the sections with a number, and of those inside them."""
+    query = (
+        "SELECT number_key, label, chunk.id FROM section "
+        "JOIN chunk ON chunk.section_num = section.num "
+        "WHERE number_key = ? OR (number_key > ? AND number_key < ?) "
+        "ORDER BY number_key <> ?, chunk.id"
+    )
+    return connection.execute(query, (key, f"{key}.", f"{key}/", key)).fetchall()
+
+
+def _labels_agree(asked: str, label: str) -> bool:
+    return asked == label or any(asked in group and label in group for group in (_ALIKE, _CHAPTERS))
+
+
+def _insert_document(connection: Connection, ready: Draft, added: int) -> int:
+    """Insert a document with its sections; returns its number."""
+    source, content = ready.source, ready.content
+    pieces = [piece for section in ready.sections for piece in section.cut.pieces]
+    row = (
+        ready.id, source.path, ready.title, content.kind, added, to_micros(source.modified),
+        source.size, source.digest, READER, content.pages, len(ready.sections), len(pieces),
+        sum(piece.tokens for piece in pieces),
+    )  # fmt: skip
+    columns = (
+        "id, path, title, kind, added_at, modified, size, digest, reader, pages, section_count, "
+        "chunk_count, token_count"
+    )
+    query = f"INSERT INTO document({columns}) VALUES ({marks(row)}) RETURNING num"
+    number = int(connection.execute(query, row).fetchone()[0])
+    sections = []
+    for index, one in enumerate(ready.sections):
+        heading = one.heading
+        numbered = heading is not None and heading.number
+        key = number_key(heading.number) if heading and numbered else ""
+        sections.append((
+            number, index, heading.label if heading and numbered else "",
+            heading.number if heading else "", key if len(key) <= LONGEST_KEY else "",
+            heading.title if heading else "", json.dumps(one.path, ensure_ascii=False), one.page,
+            one.first_line, one.last_line, len(one.cut.pieces), one.cut.text,
+        ))  # fmt: skip
+    columns = (
+        "document_num, idx, label, number, number_key, title, path, page, first_line, last_line, "
+        "chunk_count, text"
+    )
+    insert(connection, "section", columns, sections)
+    return number
+
+
+def _chunk_row(one: DraftPassage) -> Row:
+    piece = one.piece
+    terms = json.dumps([one.term for one in piece.terms], ensure_ascii=False)
+    return (
+        one.header, piece.kind, piece.start, piece.length, piece.columns, terms, one.idents,
+        seen_stems(one.body, one.idents), stem_set(one.beside), piece.page, piece.first_line,
+        piece.last_line, piece.tokens,
+    )  # fmt: skip
+
+
+def _term_rows(one: DraftPassage) -> Iterator[Row]:
+    """Yield what a passage is said to define, and the clauses that begin in it."""
+    elsewhere = referred_in(one.body) if one.piece.terms else ("", "")
+    for key, term in {term.key: term for term in one.named}.items():
+        if len(key) <= LONGEST_KEY:
+            yield key, term.term, term.strength, *elsewhere
+    for key in clause_keys(one.body):
+        if len(key) < LONGEST_KEY:
+            yield f"{CLAUSE}{key}", "", 1.0, "", ""
+
+
+def _document_of(row: Row) -> Document:
+    """Read _DOCUMENT_COLUMNS."""
+    name, path, title, kind, added, modified, *rest = row
+    return Document(name, path, title, kind, from_micros(added), from_micros(modified), *rest)
+
+
+def _passage_of(row: Row) -> Passage:
+    """Read _PASSAGE_COLUMNS."""
+    section, terms = (tuple(json.loads(row[at])) for at in (4, 12))
+    values = (*row[:4], section, *row[5:12], terms, *row[13:])
+    return Passage(*values)
 
 
 class DocumentStore(PassageFile, Documents):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-DocumentKind = Literal["markdown", "text", "html", "pdf", "docx"]
+from kds.brain.documents.content import DocumentKind
 
 PassageKind = Literal["prose", "definition", "table", "code"]
 
@@ -167,16 +167,6 @@ class Candidate:
     tokens: int
     stems: str
     beside: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A section that the question names: "Section 4.02(b)"."""
-
-    label: str
-    key: str
-    inner: tuple[str, ...]
-    text: str
 
 
 def cite(title: str, section: Sequence[str], *, term: str = "", page: int | None = None) -> str:

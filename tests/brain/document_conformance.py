@@ -13,7 +13,7 @@ from string import ascii_lowercase
 import pytest
 from document_texts import LEASE, WRITTEN, Put, content_of, putting, source_of, stock
 
-from kds.brain.documents import table
+from kds.brain.documents import store as stores
 from kds.brain.documents.content import Source
 from kds.brain.documents.store import Documents
 from kds.brain.errors import StoreError
@@ -82,7 +82,7 @@ class DocumentConformance(Stocked):
         def fail(*_: object) -> None:
             raise StoreError("the disk went away")
 
-        monkeypatch.setattr(table.DocumentTable, "_insert_passages", fail)
+        monkeypatch.setattr(stores.Documents, "_insert_passages", fail)
         with pytest.raises(StoreError, match="went away"):
             put("/x/a.txt", ("Two", ["The fee is five pounds."]))
         monkeypatch.undo()
