@@ -144,23 +144,9 @@ def read_span(text: str) -> timedelta:
     return timedelta(**{_UNITS[found[2].lower() or "s"]: float(found[1])})
 
 
-class _Span(click.ParamType):
-    """A duration; with ``ago`` the moment that long ago."""
-
-    name = "time"
-
-    def __init__(self, *, ago: bool = False) -> None:
-        self.ago = ago
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta | datetime:
-        span = read_span(value)
-        return utc_now() - span if self.ago else span
-
-
-SPAN: Final = _Span()
-AGO: Final = _Span(ago=True)
+def ago(text: str) -> datetime:
+    """Read a duration as the moment that long ago. Raises Refusal."""
+    return utc_now() - read_span(text)
 
 
 def open_router(workspace: Workspace, *, log: bool) -> "kds.Router":

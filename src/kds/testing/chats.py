@@ -13,13 +13,13 @@ from pathlib import Path
 from time import process_time
 from typing import Final, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from kds.api.measures import calibration_error, percentile, rounded, share
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
 from kds.brain.turn import Edit, Turn, Utterance
-from kds.testing.example_files import AnyText, Loose, Said, read_rows
+from kds.testing.example_files import AnyText, Loose, Row, Said, read_rows
 
 Outcome = Literal["right", "wrong", "false"]
 
@@ -45,9 +45,8 @@ _OWN: Final = re.compile(r"['’]s\b")
 class ChatReference(Loose):
     """An expression of a message that points outside it; ``text`` is "" for something left out.
 
-    ``nth``: which occurrence of the text. ``start`` is its offset in characters, -1 where it is not
-    in the message. ``source`` is where its name can be read. Without the references it ``must``
-    have, a message cannot be acted on.
+    ``nth``: which occurrence of the text. ``source`` is where its name can be read. Without the
+    references it ``must`` have, a message cannot be acted on.
     """
 
     text: AnyText
@@ -56,16 +55,15 @@ class ChatReference(Loose):
     source: Literal["user", "assistant", "none"]
     nth: int = 1
     must: bool = False
-    start: int = -1
 
-    def placed(self, message: str) -> "ChatReference":
-        """The reference with its ``start`` in ``message``."""
+    def start_in(self, message: str) -> int:
+        """Where it begins in ``message``, in characters; -1 where it does not stand."""
         at = -1
         for _ in range(self.nth if self.text else 0):
             at = message.find(self.text, at + 1)
             if at < 0:
                 break
-        return self.model_copy(update={"start": at})
+        return at
 
 
 class ChatTurn(Loose):
@@ -76,13 +74,6 @@ class ChatTurn(Loose):
     labelled: bool | None = False
     intents: list[AnyText] | None = None
     refs: list[ChatReference] | None = None
-
-    @field_validator("refs")
-    @classmethod
-    def _placed(
-        cls, refs: list[ChatReference] | None, info: ValidationInfo
-    ) -> list[ChatReference] | None:
-        return refs and [ref.placed(info.data.get("user", "")) for ref in refs]
 
     @property
     def references(self) -> Sequence[ChatReference]:
@@ -98,9 +89,9 @@ class Chat(Loose):
     turns: list[ChatTurn] = Field(min_length=1)
 
 
-def read_chats(path: Path, *, limit: int | None = None) -> tuple[Chat, ...]:
+def read_chats(path: Path) -> tuple[Chat, ...]:
     """Read a file of chats, JSON lines. Raises ExampleFileError with all its problems."""
-    return tuple(chat for chat, _ in read_rows(path, Chat, form=CHAT_FORM, limit=limit))
+    return read_rows(path, Chat, form=CHAT_FORM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +166,7 @@ def judge_edits(turn: Turn, expected: ChatTurn) -> tuple[JudgedEdit, ...]:
 
 
 def _judged(turn: Turn, edit: Edit, references: Sequence[ChatReference]) -> JudgedEdit | None:
-    near = [ref for ref in references if _touches(edit, ref)]
+    near = [ref for ref in references if _touches(edit, ref, turn.message)]
     if not near and not edit.text.strip(" ,.?!"):
         return None  # punctuation only
     said = [ref for ref in near if _says(edit, ref)] or _completed(turn.expanded, references)
@@ -183,9 +174,10 @@ def _judged(turn: Turn, edit: Edit, references: Sequence[ChatReference]) -> Judg
     return JudgedEdit(edit.text, _rule(turn, edit), outcome, next(iter([*said, *near]), None))
 
 
-def _touches(edit: Edit, ref: ChatReference) -> bool:
-    placed = edit.start >= 0 and ref.start >= 0
-    return placed and edit.end >= ref.start and edit.start <= ref.start + len(ref.text)
+def _touches(edit: Edit, ref: ChatReference, message: str) -> bool:
+    start = ref.start_in(message)
+    placed = edit.start >= 0 and start >= 0
+    return placed and edit.end >= start and edit.start <= start + len(ref.text)
 
 
 def _says(edit: Edit, ref: ChatReference) -> bool:
@@ -270,6 +262,29 @@ def count_edits(edits: Iterable[JudgedEdit]) -> dict[str, float | None]:
     precision = found["right"] / found.total() if found else None
     return {outcome: found[outcome] for outcome in ("right", "wrong", "false")} | {
         "precision": precision
+    }
+
+
+def chat_error(one: PlayedChatTurn) -> Row | None:
+    """What was wrong with a labelled turn, for `--errors`."""
+    if not one.expected.labelled or not (one.harmed or one.intent_right is False):
+        return None
+    return {
+        "chat": one.chat,
+        "turn": one.number,
+        "user": one.expected.user,
+        "expanded": one.turn.expanded,
+        "edits": [
+            {"said": edit.said, "rule": edit.rule, "outcome": edit.outcome} for edit in one.edits
+        ],
+        "refs": [
+            ref.model_dump(include={"text", "kind", "antecedents"})
+            for ref in one.expected.references
+        ],
+        "intent": one.turn.intent,
+        "confidence": round(one.turn.confidence, 4),
+        "intents": list(one.expected.intents or ()),
+        "why": list(one.turn.why),
     }
 
 

@@ -5,15 +5,14 @@ list of one; a list means "any of these".
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field, RootModel
+from pydantic import AfterValidator, BeforeValidator, Field, RootModel
 
 from kds.brain.errors import DialogueFileError, Problem
 from kds.brain.yaml_files import Document, NodePath, parse_yaml, validate
-from kds.testing.example_files import Strict, Text, listed, parse_json, read_file
+from kds.testing.example_files import Strict, Text, Texts, parse_json, text_of
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 MARKED_SUFFIXES: Final = tuple(f".dialogue{suffix}" for suffix in SUFFIXES)
@@ -24,57 +23,40 @@ FOLDER: Final = "dialogues"
 _EXAMPLE: Final = "{id: fab-button, turns: [{user: I want to add a FAB button, intent: PLAN}]}"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedTurn:
+def _upper(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(name.strip().upper() for name in names)
+
+
+_Intents = Annotated[Texts, AfterValidator(_upper)]
+
+
+class ExpectedTurn(Strict):
     """A message, and the outcomes that count as right. An empty tuple checks nothing.
 
     The exception is ``expanded``: empty, the message must come back unchanged. ``secondary`` is
     None when the secondary intents do not matter; ``reply`` is the assistant's, "" when unknown.
     """
 
-    user: str
-    where: str
-    intents: tuple[str, ...] = ()
-    context_refs: tuple[str, ...] = ()
-    expanded: tuple[str, ...] = ()
-    switch: bool = False
-    secondary: tuple[str, ...] | None = None
-    reply: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Dialogue:
-    """A conversation that starts with an empty context. ``where`` is ``path:line``."""
-
-    id: str
-    turns: tuple[ExpectedTurn, ...]
-    where: str
-
-
-_AnyOf = Annotated[list[Text] | None, BeforeValidator(listed)]
-
-
-class _Turn(Strict):
     user: Text
-    intent: _AnyOf = None
-    context_ref: _AnyOf = None
-    expanded: _AnyOf = None
-    switch: bool | None = None
-    secondary: _AnyOf = None
+    intents: _Intents = Field((), alias="intent")
+    context_refs: Texts = Field((), alias="context_ref")
+    expanded: Texts = ()
+    switch: Annotated[bool, BeforeValidator(lambda value: value or False)] = False
+    secondary: _Intents | None = None
     reply: Text = ""
     note: Any = None
 
 
-class _Dialogue(Strict):
+class Dialogue(Strict):
+    """A conversation that starts with an empty context."""
+
     id: Text
-    turns: Annotated[list[_Turn], Field(min_length=1)]
+    turns: list[ExpectedTurn] = Field(min_length=1)
     note: Any = None
 
 
-_File = RootModel[list[_Dialogue]]
-
-DIALOGUE_KEYS: Final = tuple(_Dialogue.model_fields)
-TURN_KEYS: Final = tuple(_Turn.model_fields)
+DIALOGUE_KEYS: Final = tuple(Dialogue.model_fields)
+TURN_KEYS: Final = tuple(one.alias or name for name, one in ExpectedTurn.model_fields.items())
 
 
 def is_dialogue_file(path: Path, root: Path | None = None) -> bool:
@@ -126,10 +108,7 @@ def read_dialogues(path: Path) -> tuple[Dialogue, ...]:
 
     Raises DialogueFileError with every problem of the file.
     """
-    text = read_file(path)
-    if isinstance(text, Problem):
-        raise DialogueFileError([text])
-    return parse_dialogues(text, path)
+    return parse_dialogues(text_of(path, DialogueFileError), path)
 
 
 def parse_dialogues(text: str, path: Path) -> tuple[Dialogue, ...]:
@@ -145,14 +124,13 @@ def parse_dialogues(text: str, path: Path) -> tuple[Dialogue, ...]:
     if not alone and not (isinstance(document.data, list) and document.data):
         message = "no dialogues: a list of them is expected"
         raise DialogueFileError([Problem(document.where(), message, f"write - {_EXAMPLE}")])
-    found: _Dialogue | _File | tuple[Problem, ...]
-    found = validate(document, _Dialogue) if alone else validate(document, _File)
+    found = validate(document, Dialogue) if alone else validate(document, RootModel[list[Dialogue]])
     problems = [*(found if isinstance(found, tuple) else ()), *_repeated(document)]
     if problems or isinstance(found, tuple):
         raise DialogueFileError(problems)
-    if isinstance(found, _Dialogue):
-        return (_dialogue(found, document, ()),)
-    return tuple(_dialogue(one, document, (index,)) for index, one in enumerate(found.root))
+    if isinstance(found, Dialogue):
+        return (_placed(found, document, ()),)
+    return tuple(_placed(one, document, (index,)) for index, one in enumerate(found.root))
 
 
 def _document(text: str, path: Path) -> Document:
@@ -181,26 +159,7 @@ def _repeated(document: Document) -> Iterator[Problem]:
         first.setdefault(name, document.where((index,)))
 
 
-def _dialogue(one: _Dialogue, document: Document, at: NodePath) -> Dialogue:
-    turns = (
-        _expected(turn, document.where((*at, "turns", number)))
-        for number, turn in enumerate(one.turns)
-    )
-    return Dialogue(one.id, tuple(turns), document.where(at))
-
-
-def _expected(turn: _Turn, where: str) -> ExpectedTurn:
-    return ExpectedTurn(
-        user=turn.user,
-        where=where,
-        intents=_intents(turn.intent),
-        context_refs=tuple(turn.context_ref or ()),
-        expanded=tuple(turn.expanded or ()),
-        switch=turn.switch is True,
-        secondary=None if turn.secondary is None else _intents(turn.secondary),
-        reply=turn.reply,
-    )
-
-
-def _intents(names: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(name.strip().upper() for name in names or ())
+def _placed(dialogue: Dialogue, document: Document, at: NodePath) -> Dialogue:
+    for number, turn in enumerate(dialogue.turns):
+        turn.placed(document.where((*at, "turns", number)))
+    return dialogue.placed(document.where(at))

@@ -1,14 +1,21 @@
 """Reads files of examples: YAML, JSON, or JSON lines; every problem of a file at once."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+)
 
-from kds.brain.errors import ExampleFileError, MessageError, Problem
+from kds.brain.errors import ConfigError, ExampleFileError, MessageError, Problem
 from kds.brain.message import clean_message, well_formed
 from kds.brain.yaml_files import Document, validate
 
@@ -16,24 +23,46 @@ SHOWN_PROBLEMS: Final = 50
 """Problems that an error names: a table given by mistake would fill the screen."""
 
 
-class Strict(BaseModel):
+class Placed(BaseModel):
+    """A part of a file that knows its place."""
+
+    _where: str = PrivateAttr(default="")
+
+    @property
+    def where(self) -> str:
+        """The place, "path:line"."""
+        return self._where
+
+    def placed(self, where: str) -> Self:
+        """Set the place; returns the part itself."""
+        self._where = where
+        return self
+
+
+class Strict(Placed):
     """A part of a file that people write: an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Loose(BaseModel):
+class Loose(Placed):
     """A part of a file that programs write: unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+Row = Mapping[str, object]
+"""A line of JSON."""
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 RowT = TypeVar("RowT", bound=Loose)
 
 
 def listed(value: Any) -> Any:
-    """Wrap a single value in a list; leave lists and None."""
-    return value if isinstance(value, list) or value is None else [value]
+    """Make a tuple of a list, or of a single value; of None an empty one."""
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    return () if value is None else (value,)
 
 
 def _filled(text: str) -> str:
@@ -58,20 +87,30 @@ AnyText = Annotated[str, BeforeValidator(_encodable)]
 Text = Annotated[AnyText, AfterValidator(_filled)]
 CleanText = Annotated[str, BeforeValidator(_cleaned)]
 Said = Annotated[CleanText, AfterValidator(_filled)]
-AnyOf = Annotated[list[Said], BeforeValidator(listed), Field(min_length=1)]
-"""Texts, or a single one for a list of one."""
+Texts = Annotated[tuple[Text, ...], BeforeValidator(listed)]
+"""Texts; in the file a single one may stand for a list of one."""
+AnyOf = Annotated[tuple[Said, ...], BeforeValidator(listed), Field(min_length=1)]
+"""The same for messages, one at least."""
 
 
-def read_file(path: Path) -> str | Problem:
-    """Return the text of a file of any size, or why it cannot be read."""
+def text_of(path: Path, error: type[ConfigError] = ExampleFileError) -> str:
+    """Return the text of a file of any size. Raises ``error``."""
     try:
         return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        message, hint = f"is not UTF-8 (byte {error.start})", "save the file as UTF-8"
-    except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
+    except UnicodeDecodeError as wrong:
+        message, hint = f"is not UTF-8 (byte {wrong.start})", "save the file as UTF-8"
+    except OSError as wrong:
+        message = f"cannot be read: {wrong.strerror or wrong}"
         hint = "check the path and its permissions"
-    return Problem(str(path), message, hint)
+    raise error([Problem(str(path), message, hint)])
+
+
+def fitted(document: Document, model: type[ModelT]) -> ModelT:
+    """Return a document as ``model`` reads it. Raises ExampleFileError with every problem."""
+    found = document.problems or validate(document, model)
+    if isinstance(found, tuple):
+        raise ExampleFileError(found)
+    return found
 
 
 def parse_json(text: str, path: Path, *, form: str) -> object | Problem:
@@ -101,24 +140,20 @@ def shown(problems: Sequence[Problem], path: Path) -> list[Problem]:
     return [*problems[:SHOWN_PROBLEMS], Problem(str(path), f"{more} more problems", hint)]
 
 
-def read_rows(
-    path: Path, model: type[RowT], *, form: str, limit: int | None = None
-) -> tuple[tuple[RowT, str], ...]:
-    """Read the rows of a JSON-lines file, or the first ``limit``, each with its "path:line".
+def read_rows(path: Path, model: type[RowT], *, form: str) -> tuple[RowT, ...]:
+    """Read the rows of a JSON-lines file.
 
     Blank lines are skipped. ``form`` is an example of a row, for hints. Raises ExampleFileError.
     """
     problems: list[Problem] = []
-    rows: list[tuple[RowT, str]] = []
+    rows: list[RowT] = []
     for number, raw in enumerate(_content(path).splitlines(), start=1):
-        if len(rows) == limit:
-            break
         if raw.strip():
             found = _row(raw, path, number, model, form)
             if isinstance(found, tuple):
                 problems += found
             else:
-                rows.append((found, f"{path}:{number}"))
+                rows.append(found.placed(f"{path}:{number}"))
     if not rows and not problems:
         problems.append(Problem(str(path), "holds no examples", f"write one a line: {form}"))
     if problems:

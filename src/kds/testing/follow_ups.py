@@ -16,12 +16,11 @@ from pydantic import BeforeValidator, Field, RootModel, model_validator
 
 from kds.api.measures import mean, percentile, rounded, share
 from kds.api.same_text import matches
-from kds.brain.errors import ConfigError, Problem
-from kds.brain.yaml_files import parse_yaml, read_text, validate
+from kds.brain.yaml_files import parse_yaml
 from kds.query.service import QueryService
 from kds.query.session import FROM_TURN
 from kds.query.values import Chunk, Query, QueryReply
-from kds.testing.example_files import Strict, Text, listed
+from kds.testing.example_files import Row, Strict, Text, Texts, fitted, listed, text_of
 
 FOLLOW_UP_FORM: Final = """\
 - id: agreement-dates
@@ -40,13 +39,6 @@ DEPTH: Final = 10
 CUTOFFS: Final = (1, 3, 5)
 
 
-class FollowUpFileError(ConfigError):
-    """A follow-up file cannot be used."""
-
-
-_Texts = Annotated[list[Text], BeforeValidator(listed)]
-
-
 class Place(Strict):
     """A passage: how the heading of its section begins, and some words of it ("": any)."""
 
@@ -54,7 +46,7 @@ class Place(Strict):
     contains: str = ""
 
 
-_Places = Annotated[list[Place], BeforeValidator(listed)]
+_Places = Annotated[tuple[Place, ...], BeforeValidator(listed)]
 
 
 class Question(Strict):
@@ -65,16 +57,16 @@ class Question(Strict):
     """
 
     user: Text
-    expanded: _Texts = Field(default=[])
-    refers_to: _Texts = Field(default=[])
-    find: _Places = Field(default=[])
-    find_all: _Places = Field(default=[])
+    expanded: Texts = ()
+    refers_to: Texts = ()
+    find: _Places = ()
+    find_all: _Places = ()
     note: str = ""
 
     @property
     def places(self) -> tuple[Place, ...]:
         """All places that are named."""
-        return (*self.find, *self.find_all)
+        return self.find + self.find_all
 
     def resolved(self, text: str) -> bool:
         """Tell whether ``text`` says on its own what the turn means.
@@ -102,12 +94,11 @@ class Talk(Strict):
     document: Text
     turns: Annotated[list[Question], Field(min_length=1)]
     note: str = ""
-    _folder: Path = Path()
 
     @property
     def path(self) -> Path:
         """Where the document is."""
-        return self._folder / self.document
+        return Path(self.where).parent / self.document
 
 
 def plain(text: str) -> str:
@@ -121,20 +112,9 @@ def plain(text: str) -> str:
 
 
 def read_follow_ups(path: Path) -> tuple[Talk, ...]:
-    """Read a follow-up file, YAML. Raises FollowUpFileError with all its problems."""
-    text = read_text(path)
-    if isinstance(text, Problem):
-        raise FollowUpFileError([text])
-    document = parse_yaml(text, path=str(path))
-    if not isinstance(document.data, list) or document.problems:
-        problem = Problem(f"{path}:1", "a list of conversations is expected", "begin with - id:")
-        raise FollowUpFileError(document.problems or [problem])
-    found = validate(document, RootModel[list[Talk]])
-    if isinstance(found, tuple):
-        raise FollowUpFileError(found)
-    for talk in found.root:
-        talk._folder = path.parent
-    return tuple(found.root)
+    """Read a follow-up file, YAML. Raises ExampleFileError with all its problems."""
+    document = parse_yaml(text_of(path), path=str(path))
+    return tuple(talk.placed(str(path)) for talk in fitted(document, RootModel[list[Talk]]).root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +189,27 @@ def score_follow_ups(asked: Sequence[Asked]) -> dict[str, object]:
         "ms_p50": percentile(times, 50),
         "ms_p95": percentile(times, 95),
     })  # fmt: skip
+
+
+def question_error(one: Asked) -> Row | None:
+    """What was not understood or not found, for `--errors`."""
+    question, depth = one.question, CUTOFFS[-1]
+    resolved, recall = one.resolved if question.expanded else one.kept, one.recall(depth)
+    if resolved and recall >= 1:
+        return None
+    return {
+        "talk": one.talk,
+        "turn": one.turn,
+        "user": question.user,
+        "rewritten": one.reply.rewritten_query,
+        "expanded": list(question.expanded),
+        "refers_to": list(question.refers_to),
+        "resolved": resolved,
+        f"recall@{depth}": recall,
+        "wanted": [place.model_dump() for place in question.places],
+        "found": [chunk.citation for chunk in one.reply.chunks[:depth]],
+        "why": list(one.reply.rewriting.why),
+    }
 
 
 def _recalls(asked: Iterable[Asked]) -> dict[str, object]:

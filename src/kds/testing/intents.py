@@ -6,24 +6,26 @@ on a training set, whole or with a few examples an intent.
 
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
 from time import process_time
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
+from pydantic import AfterValidator, Field
 
-from kds.api.measures import mean, rounded, share
+from kds.api.measures import mean, percentile, rounded, share
 from kds.brain.errors import ConfigError, Problem
-from kds.brain.turn import UNKNOWN, Turn
+from kds.brain.turn import UNKNOWN
 from kds.router.intents.evidence import Situation
 from kds.router.intents.linear import expected_calibration_error
 from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
 from kds.router.intents.verdict import IntentVerdict
-from kds.testing.example_files import AnyOf, Loose, Said, read_rows
+from kds.testing.example_files import AnyOf, Loose, Row, Said, read_rows
 
 INTENT_FORM: Final = '{"text": "Make it purple", "intent": "EXECUTE"}'
 MULTI_FORM: Final = '{"text": "Fix the login and run the tests", "intents": ["EXECUTE", "TEST"]}'
@@ -31,6 +33,7 @@ MULTI_FORM: Final = '{"text": "Fix the login and run the tests", "intents": ["EX
 OUT_OF_SCOPE: Final = frozenset({"OOS", UNKNOWN})
 """In upper case: the intents that mean "none of those known"."""
 
+CONFUSIONS: Final = 10
 SEEDS: Final = 5
 ACCEPTED: Final = 0.95
 """Share of the messages in scope that are accepted when out-of-scope recall is taken."""
@@ -40,50 +43,6 @@ IN_CONVERSATION: Final = Situation(has_session=True)
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and of how much."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledMessage:
-    """A message, its accepted intents, and its place ("file:line").
-
-    ``intents`` holds UNKNOWN alone when the message is out of scope. For a message with several
-    requests, they are the intents in order.
-    """
-
-    text: str
-    intents: tuple[str, ...]
-    where: str = ""
-
-    @property
-    def out_of_scope(self) -> bool:
-        """Whether the message belongs to none of the intents."""
-        return self.intents == (UNKNOWN,)
-
-
-class _Single(Loose):
-    text: Said
-    intent: AnyOf
-
-
-class _Several(Loose):
-    text: Said
-    intents: AnyOf
-
-
-def load_intents(path: Path, *, limit: int | None = None) -> tuple[LabelledMessage, ...]:
-    """Read a file of messages, JSON lines. Raises ExampleFileError with all its problems."""
-    return tuple(
-        LabelledMessage(row.text, tuple(dict.fromkeys(map(intent_name, row.intent))), where)
-        for row, where in read_rows(path, _Single, form=INTENT_FORM, limit=limit)
-    )
-
-
-def read_multi(path: Path, *, limit: int | None = None) -> tuple[LabelledMessage, ...]:
-    """Read a file of messages with several intents in order. Raises ExampleFileError."""
-    return tuple(
-        LabelledMessage(row.text, tuple(intent_name(one).upper() for one in row.intents), where)
-        for row, where in read_rows(path, _Several, form=MULTI_FORM, limit=limit)
-    )
 
 
 def intent_name(text: str) -> str:
@@ -96,11 +55,44 @@ def intent_name(text: str) -> str:
     return UNKNOWN if name.upper() in OUT_OF_SCOPE else name
 
 
+class LabelledMessage(Loose):
+    """A message and its accepted intents; UNKNOWN alone when it is out of scope."""
+
+    text: Said
+    intents: Annotated[
+        AnyOf, AfterValidator(lambda names: tuple(dict.fromkeys(map(intent_name, names))))
+    ] = Field(alias="intent")
+
+    @property
+    def out_of_scope(self) -> bool:
+        """Whether the message belongs to none of the intents."""
+        return self.intents == (UNKNOWN,)
+
+
+class Requests(Loose):
+    """A message with several requests: their intents in order."""
+
+    text: Said
+    intents: Annotated[
+        AnyOf, AfterValidator(lambda names: tuple(intent_name(one).upper() for one in names))
+    ]
+
+
+def load_intents(path: Path) -> tuple[LabelledMessage, ...]:
+    """Read a file of messages, JSON lines. Raises ExampleFileError with all its problems."""
+    return read_rows(path, LabelledMessage, form=INTENT_FORM)
+
+
+def read_multi(path: Path) -> tuple[Requests, ...]:
+    """Read a file of messages with several intents in order. Raises ExampleFileError."""
+    return read_rows(path, Requests, form=MULTI_FORM)
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """A message with its expected intents, and those the router gave it."""
 
-    example: LabelledMessage
+    example: Requests
     intents: tuple[str, ...]
 
     @property
@@ -109,10 +101,13 @@ class Split:
         return self.intents == self.example.intents
 
 
-def split(example: LabelledMessage, route: Callable[[str], Turn]) -> Split:
-    """Route the message of ``example``, with nothing said before."""
-    turn = route(example.text)
-    return Split(example, (turn.intent, *turn.secondary_intents))
+def split_error(one: Split) -> Row | None:
+    """What came out instead, for `--errors`."""
+    expected, actual = " ".join(one.example.intents), " ".join(one.intents)
+    if one.exact:
+        return None
+    return {"where": one.example.where, "text": one.example.text, "intents": expected,
+            "actual": actual}  # fmt: skip
 
 
 def score_splits(splits: Sequence[Split]) -> dict[str, object]:
@@ -137,6 +132,21 @@ class IntentReport:
     figures: Mapping[str, float | None]
     std: Mapping[str, float]
     pairs: tuple[tuple[str, str], ...]
+    messages: int
+    out_of_scope: int
+
+    def as_dict(self) -> dict[str, object]:
+        """What `kds eval intents` reports; docs/evaluation.md explains the keys."""
+        return rounded(self.figures) | ({"std": rounded(self.std)} if self.std else {})
+
+    def describe(self) -> str:
+        """How many messages there were, and which intents were taken for one another most often."""
+        wrong = Counter(pair for pair in self.pairs if pair[0] != pair[1])
+        worst = [
+            f"{want} -> {got}: {count}" for (want, got), count in wrong.most_common(CONFUSIONS)
+        ]
+        heading = f"{self.messages} messages, {self.out_of_scope} of them out of scope"
+        return "\n".join([heading, *(["taken for one another:"] if worst else []), *worst])
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,30 +184,17 @@ class _Scored:
 
 
 def score_intents(
-    test: Sequence[LabelledMessage],
-    *,
-    model: IntentModel | None = None,
-    train: Sequence[LabelledMessage] | None = None,
-    shots: int | None = None,
-    seeds: int = SEEDS,
-    progress: Progress | None = None,
+    test: Sequence[LabelledMessage], models: Iterable[tuple[IntentModel, float]], tell: Progress
 ) -> IntentReport:
-    """Score ``model``, or the product's classifier fitted on ``train``; give just one of them.
+    """Score models, each with the seconds that it took to fit; the figures are their means.
 
-    With ``shots``, that many examples are drawn of each label of ``train`` (out of scope is one
-    of them), once for each seed, and the figures are means over the seeds. Raises ConfigError
-    when ``test`` has intents that the model does not know, ValueError for other misuse.
+    Raises ConfigError when ``test`` has intents that a model does not know.
     """
-    if (model is None) == (train is None) or (shots is not None and train is None):
-        raise ValueError("give a model, or a training set (shots need one)")
-    if not test or (shots is not None and shots < 1) or seeds < 1:
-        raise ValueError("there must be messages, and at least one shot and one seed")
-    tell = progress or (lambda what, done, total: None)
     runs: list[Mapping[str, float | None]] = []
     scored: list[_Scored] = []
-    for fitted, train_s in _models(model, train, shots, seeds, tell):
-        _check_labels(test, fitted)
-        run = _score_all(test, fitted, tell)
+    for model, train_s in models:
+        _check_labels(test, model)
+        run = _score_all(test, model, tell)
         runs.append(_figures(run, train_s))
         scored += run
     columns = {key: [v for run in runs if (v := run[key]) is not None] for key in runs[0]}
@@ -205,7 +202,26 @@ def score_intents(
         figures={key: mean(values) for key, values in columns.items()},
         std={key: pstdev(values or [0.0]) for key, values in columns.items()},
         pairs=tuple(one.pair for one in scored),
+        messages=len(test),
+        out_of_scope=sum(message.out_of_scope for message in test),
     )
+
+
+def fit_models(
+    train: Sequence[LabelledMessage], shots: int | None, seeds: int, tell: Progress
+) -> Iterator[tuple[IntentModel, float]]:
+    """Fit the product's classifier on ``train``, and say how many seconds that took.
+
+    With ``shots``, that many examples are drawn of each label (out of scope is one of them), once
+    for each seed.
+    """
+    rounds = 1 if shots is None else seeds
+    for seed in range(rounds):
+        tell("fitting", seed, rounds)
+        lessons = train if shots is None else draw(train, shots, seed)
+        began = process_time()
+        model = IntentModel.fit_examples([(one.text, one.intents[0]) for one in lessons])
+        yield model, process_time() - began
 
 
 def draw(train: Sequence[LabelledMessage], shots: int, seed: int) -> list[LabelledMessage]:
@@ -219,26 +235,6 @@ def draw(train: Sequence[LabelledMessage], shots: int, seed: int) -> list[Labell
         for label in sorted(by_label)
         for message in chance.sample(by_label[label], min(shots, len(by_label[label])))
     ]
-
-
-def _models(
-    model: IntentModel | None,
-    train: Sequence[LabelledMessage] | None,
-    shots: int | None,
-    seeds: int,
-    tell: Progress,
-) -> Iterator[tuple[IntentModel, float]]:
-    if model is not None:
-        yield model, 0.0
-    if train is None:
-        return
-    rounds = 1 if shots is None else seeds
-    for seed in range(rounds):
-        tell("fitting", seed, rounds)
-        lessons = train if shots is None else draw(train, shots, seed)
-        began = process_time()
-        fitted = IntentModel.fit_examples([(one.text, one.intents[0]) for one in lessons])
-        yield fitted, process_time() - began
 
 
 def _check_labels(test: Sequence[LabelledMessage], model: IntentModel) -> None:
@@ -279,20 +275,20 @@ def _figures(scored: Sequence[_Scored], train_s: float) -> dict[str, float | Non
         "top2": share(one.right_among(2) for one in inside),
         "oos_recall_at_95": _rejected(inside, outside),
         "oos_auroc": auroc(_scopes(inside), _scopes(outside)),
-        "ece": expected_calibration_error(*_confidence_and_right(inside)) if inside else None,
+        # the confidence is that of the best real intent, also when the verdict is UNKNOWN
+        "ece": expected_calibration_error(
+            [one.verdict.confidence for one in inside], [one.right_among(1) for one in inside]
+        )
+        if inside
+        else None,
         "acted_precision": share(one.right for one in scored if one.acted),
         "coverage": share(one.acted for one in inside),
         "oos_acted": share(one.acted for one in outside),
         "train_s": train_s,
-        "ms_p50": float(np.percentile(times, 50)),
-        "ms_p99": float(np.percentile(times, 99)),
+        "ms_p50": percentile(times, 50),
+        "ms_p99": percentile(times, 99),
         "peak_mb": _peak_mb(),
     }
-
-
-def _confidence_and_right(inside: Sequence[_Scored]) -> tuple[list[float], list[bool]]:
-    """The confidence is that of the best real intent, also when the verdict is UNKNOWN."""
-    return [one.verdict.confidence for one in inside], [one.right_among(1) for one in inside]
 
 
 def _scopes(scored: Sequence[_Scored]) -> list[float]:

@@ -16,6 +16,7 @@ from kds.api.same_text import bare, matches
 from kds.brain.clock import Clock
 from kds.brain.turn import UNKNOWN, Turn, Utterance
 from kds.testing.dialogues import Dialogue, ExpectedTurn
+from kds.testing.example_files import Row
 
 _ARTICLE: Final = re.compile(r"^\s*(?:an?|the)\s+", re.IGNORECASE)
 
@@ -215,3 +216,23 @@ def _wrong_turns(played: PlayedDialogue) -> Iterator[list[str]]:
         lines += [("why" if at == 0 else "", note) for at, note in enumerate(turn.turn.why)]
         head = f"{turn.expected.where}: {played.dialogue.id}, turn {number} of {len(played.turns)}"
         yield [head, *(f"  {label:<11}  {text}" for label, text in lines)]
+
+
+def dialogue_error(played: PlayedDialogue) -> Row | None:
+    """The wrong turns of a dialogue, for JSON; None where there is none."""
+    if played.passed:
+        return None
+    return {
+        "id": played.dialogue.id,
+        "turns": [
+            {
+                "turn": number,
+                "where": turn.expected.where,
+                "user": turn.expected.user,
+                "mismatches": turn.verdict.mismatches,
+                "why": list(turn.turn.why),
+            }
+            for number, turn in enumerate(played.turns, start=1)
+            if not turn.verdict.passed
+        ],
+    }

@@ -28,7 +28,7 @@ from kds.brain.passages.rerank import Weights, weigh
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Role, Scope
 from kds.brain.yaml_files import Document, validate
-from kds.testing.example_files import Loose, in_json, listed, parse_json, read_file, shown
+from kds.testing.example_files import Loose, in_json, listed, parse_json, shown, text_of
 
 RETRIEVAL_FORM: Final = (
     '{"conversations": [{"id": "c1", "messages": [{"id": "m1", "role": "user", '
@@ -118,7 +118,7 @@ class RetrievalQuery(Loose):
 
     conversation: _Name
     query: str = Field(min_length=1)
-    relevant: Annotated[list[_Name], BeforeValidator(listed)]
+    relevant: Annotated[tuple[_Name, ...], BeforeValidator(listed)]
     category: Annotated[str | None, BeforeValidator(_text)] = None
 
 
@@ -128,11 +128,14 @@ class RetrievalSet(Loose):
     conversations: list[Conversation] = Field(min_length=1)
     queries: list[RetrievalQuery] = Field(min_length=1)
 
+    def __getitem__(self, some: slice) -> "RetrievalSet":
+        """All conversations, with some of the queries."""
+        return self.model_copy(update={"queries": self.queries[some]})
+
 
 def read_retrieval(path: Path) -> RetrievalSet:
     """Read a file, JSON. Raises ExampleFileError with all its problems."""
-    text = read_file(path)
-    data = text if isinstance(text, Problem) else parse_json(text, path, form=RETRIEVAL_FORM)
+    data = parse_json(text_of(path), path, form=RETRIEVAL_FORM)
     if isinstance(data, Problem):
         raise ExampleFileError([data])
     document = Document(str(path), data, {})
@@ -264,18 +267,6 @@ def _discount(place: int) -> float:
     return 1.0 / math.log2(place + 2)
 
 
-def score_retrieval(retrieved: Sequence[Retrieved]) -> dict[str, object]:
-    """Add up what `kds eval retrieval` reports; docs/evaluation.md explains the keys."""
-    times = [one.ms for one in retrieved]
-    names = sorted({one.query.category for one in retrieved if one.query.category is not None})
-    by_category = {
-        name: asdict(ranking(one for one in retrieved if one.query.category == name))
-        for name in names
-    }
-    times_ms = {"ms_p50": percentile(times, 50), "ms_p95": percentile(times, 95)}
-    return rounded(asdict(ranking(retrieved)) | {"by_category": by_category} | times_ms)
-
-
 @dataclass(frozen=True, slots=True)
 class Tuning(Figures):
     """The best weights on one half of the queries, and what they do on the other.
@@ -287,6 +278,31 @@ class Tuning(Figures):
     searched_on: Ranking
     other_half: Ranking
     before: Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Queries that were asked, and the weights that were found to be best for them."""
+
+    retrieved: Sequence[Retrieved]
+    tuning: Tuning | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """What `kds eval retrieval` reports; docs/evaluation.md explains the keys."""
+        tuning = {"tuning": self.tuning.as_dict()} if self.tuning else {}
+        return score_retrieval(self.retrieved) | tuning
+
+
+def score_retrieval(retrieved: Sequence[Retrieved]) -> dict[str, object]:
+    """Add up the figures of queries."""
+    times = [one.ms for one in retrieved]
+    names = sorted({one.query.category for one in retrieved if one.query.category is not None})
+    by_category = {
+        name: asdict(ranking(one for one in retrieved if one.query.category == name))
+        for name in names
+    }
+    times_ms = {"ms_p50": percentile(times, 50), "ms_p95": percentile(times, 95)}
+    return rounded(asdict(ranking(retrieved)) | {"by_category": by_category} | times_ms)
 
 
 def tune(retrieved: Sequence[Retrieved], *, present: Weights, dense: bool) -> Tuning:

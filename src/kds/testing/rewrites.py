@@ -13,6 +13,8 @@ from time import thread_time
 from types import ModuleType
 from typing import Final, Literal
 
+from pydantic import Field
+
 from kds.api.measures import mean, percentile, rounded, share
 from kds.api.same_text import bare, matches
 from kds.brain.clock import utc_now
@@ -20,7 +22,7 @@ from kds.brain.installation import load_extra
 from kds.brain.turn import Rewriting, Turn, Utterance, rewriting_to_wire
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
-from kds.testing.example_files import AnyOf, CleanText, Loose, Said, read_rows
+from kds.testing.example_files import AnyOf, CleanText, Loose, Row, Said, read_rows
 from kds.testing.metrics_report import rewrites_of
 
 REWRITE_FORM: Final = (
@@ -30,38 +32,27 @@ REWRITE_FORM: Final = (
 _TOKEN: Final = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteExample:
-    """A message after a history, and the self-contained forms that count as right."""
-
-    history: tuple[Utterance, ...]
-    query: str
-    rewrites: tuple[str, ...]
-    where: str
-
-
 class _Message(Loose):
     role: Literal["user", "assistant"]
     content: CleanText
 
 
-class _Row(Loose):
-    history: list[_Message] | None = None
+class RewriteExample(Loose):
+    """A message after a history, and the self-contained forms that count as right."""
+
+    said: list[_Message] | None = Field(None, alias="history")
     query: Said
-    rewrite: AnyOf
+    rewrites: AnyOf = Field(alias="rewrite")
+
+    @property
+    def history(self) -> tuple[Utterance, ...]:
+        """What was said before, oldest first."""
+        return tuple(Utterance(one.content, one.role) for one in self.said or ())
 
 
-def read_rewrites(path: Path, *, limit: int | None = None) -> tuple[RewriteExample, ...]:
+def read_rewrites(path: Path) -> tuple[RewriteExample, ...]:
     """Read a file of rewrites, JSON lines. Raises ExampleFileError."""
-    return tuple(
-        RewriteExample(
-            tuple(Utterance(said.content, said.role) for said in row.history or ()),
-            row.query,
-            tuple(row.rewrite),
-            where,
-        )
-        for row, where in read_rows(path, _Row, form=REWRITE_FORM, limit=limit)
-    )
+    return read_rows(path, RewriteExample, form=REWRITE_FORM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +136,22 @@ def score_rewrites(rewritten: Sequence[Rewritten]) -> dict[str, object]:
         "ms_p99": percentile(times, 99),
         **({"rewrites": asdict(by_model)} if by_model else {}),
     })  # fmt: skip
+
+
+def rewrite_error(one: Rewritten) -> Row | None:
+    """A line that `kds eval rewrites` can read again, with what went wrong."""
+    if one.exact:
+        return None
+    return {
+        "where": one.example.where,
+        "history": [{"role": said.role, "content": said.text} for said in one.example.history],
+        "query": one.example.query,
+        "rewrite": list(one.example.rewrites),
+        "actual": one.text,
+        "needed": one.needed,
+        "changed": one.changed,
+        "why": list(one.notes),
+    }
 
 
 def load_bleu() -> ModuleType:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, RootModel
 
@@ -13,8 +13,18 @@ from kds.activation.entries import entries_from
 from kds.api.measures import calibration_error, rounded, share
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.turn import Utterance
-from kds.brain.yaml_files import parse_yaml, validate
-from kds.testing.example_files import Loose, Said, Strict, Text, read_file
+from kds.brain.yaml_files import parse_yaml
+from kds.testing.example_files import (
+    Loose,
+    Row,
+    Said,
+    Strict,
+    Text,
+    Texts,
+    fitted,
+    read_rows,
+    text_of,
+)
 
 
 class _Said(Strict):
@@ -24,11 +34,16 @@ class _Said(Strict):
 
 class _Case(Strict):
     prompt: Said
-    expect: Text | list[Text] | None
-    history: Annotated[list[_Said], Field(default_factory=list)]
+    expect: Texts
+    history: list[_Said] = Field([])
 
 
 _Cases = RootModel[Annotated[list[_Case], Field(min_length=1)]]
+
+LIBRARY_FORM: Final = (
+    '{"id": "a", "entries": [{"name": "notes", "description": "Write release notes."}], '
+    '"prompts": [{"text": "write the notes for 2.4", "expect": ["notes"]}]}'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,7 @@ class Case:
     expected: tuple[str, ...]
     history: tuple[Utterance, ...]
     where: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +63,6 @@ class Judged:
 
     case: Case
     told: Suggestion
-    kind: str = ""
 
     @property
     def passed(self) -> bool:
@@ -57,9 +72,10 @@ class Judged:
         return self.told.choice in self.case.expected
 
     @property
-    def ranked(self) -> tuple[str, ...]:
-        """Names, best first."""
-        return tuple(name for name, _ in self.told.ranked)
+    def best(self) -> tuple[float, bool]:
+        """The probability of the best entry, and whether it is right."""
+        name, chance = self.told.ranked[0]
+        return chance, name in self.case.expected
 
 
 def read_cases(path: Path, names: Iterable[str]) -> tuple[Case, ...]:
@@ -67,36 +83,27 @@ def read_cases(path: Path, names: Iterable[str]) -> tuple[Case, ...]:
 
     Raises ExampleFileError with every problem, of names that are not among ``names`` as well.
     """
-    text = read_file(path)
-    if isinstance(text, Problem):
-        raise ExampleFileError([text])
-    document = parse_yaml(text, path=str(path))
-    found = document.problems or validate(document, _Cases)
-    if isinstance(found, tuple):
-        raise ExampleFileError(found)
+    document = parse_yaml(text_of(path), path=str(path))
     known, cases, problems = set(names), [], []
-    for row, case in enumerate(found.root):
-        expected = [case.expect] if isinstance(case.expect, str) else case.expect or []
-        for name in expected:
-            if name not in known:
-                where, hint = document.where((row, "expect")), "kds skills list shows what there is"
-                problems.append(Problem(where, f"no skill, agent or command '{name}'", hint))
-        said = (turn for one in case.history for turn in _utterances(one.user, one.assistant))
-        cases.append(Case(case.prompt, tuple(expected), tuple(said), document.where((row,))))
+    for row, case in enumerate(fitted(document, _Cases).root):
+        for name in set(case.expect) - known:
+            where, hint = document.where((row, "expect")), "kds skills list shows what there is"
+            problems.append(Problem(where, f"no skill, agent or command '{name}'", hint))
+        said = _utterances((one.user, one.assistant) for one in case.history)
+        cases.append(Case(case.prompt, case.expect, said, document.where((row,))))
     if problems:
         raise ExampleFileError(problems)
     return tuple(cases)
 
 
-def _utterances(user: str, assistant: str | None) -> Iterable[Utterance]:
-    yield Utterance(user)
-    if assistant:
-        yield Utterance(assistant, "assistant")
+def _utterances(turns: Iterable[tuple[str, str | None]]) -> tuple[Utterance, ...]:
+    said = ((Utterance(user), Utterance(reply or "", "assistant")) for user, reply in turns)
+    return tuple(one for pair in said for one in pair if one.text or one.role == "user")
 
 
-def judge(cases: Iterable[Case], activator: Activator) -> tuple[Judged, ...]:
-    """Ask for each case."""
-    return tuple(Judged(case, activator.suggest(case.prompt, case.history)) for case in cases)
+def judge(case: Case, activator: Activator) -> Judged:
+    """Ask for a case."""
+    return Judged(case, activator.suggest(case.prompt, case.history))
 
 
 class _Entry(Loose):
@@ -108,82 +115,57 @@ class _Entry(Loose):
 
 class _Prompt(Loose):
     text: str
-    expect: list[str]
+    expect: tuple[str, ...]
     type: str = ""
     history: list[Mapping[str, str | None]] | None = None
 
 
 class _Library(Loose):
     id: Text
-    entries: Annotated[list[_Entry], Field(min_length=1)]
+    entries: list[_Entry] = Field(min_length=1)
     prompts: list[_Prompt]
 
 
-def read_libraries(path: Path) -> tuple[Judged, ...]:
-    """Read libraries with labelled prompts, a JSON object a line, and ask for each prompt.
-
-    Raises ExampleFileError with the line that is wrong.
-    """
-    text = read_file(path)
-    if isinstance(text, Problem):
-        raise ExampleFileError([text])
-    judged = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            library = _Library.model_validate_json(line)
-        except ValueError as error:
-            reason = str(error).splitlines()
-            hint = 'a line is {"id": ..., "entries": [...], "prompts": [...]}'
-            problem = Problem(f"{path}:{number}", f"not a library: {' '.join(reason[1:3])}", hint)
-            raise ExampleFileError([problem]) from error
-        activator = Activator(
-            entries_from({**one.model_dump(), "body": one.body_head} for one in library.entries)
-        )
-        for row, prompt in enumerate(library.prompts):
-            turns = prompt.history or ()
-            said = (one for t in turns for one in _utterances(t["user"] or "", t.get("assistant")))
-            case = Case(prompt.text, tuple(prompt.expect), tuple(said), f"{library.id}:{row}")
-            judged.append(Judged(case, activator.suggest(case.prompt, case.history), prompt.type))
-    return tuple(judged)
+def read_libraries(path: Path) -> tuple[tuple[Case, Activator], ...]:
+    """Read libraries with labelled prompts, JSON lines. Raises ExampleFileError."""
+    cases = []
+    for library in read_rows(path, _Library, form=LIBRARY_FORM):
+        entries = ({**one.model_dump(), "body": one.body_head} for one in library.entries)
+        activator = Activator(entries_from(entries))
+        for row, one in enumerate(library.prompts):
+            said = _utterances((t["user"] or "", t.get("assistant")) for t in one.history or ())
+            case = Case(one.text, one.expect, said, f"{library.id}:{row}", one.type)
+            cases.append((case, activator))
+    return tuple(cases)
 
 
 def score_skills(judged: Sequence[Judged]) -> Mapping[str, object]:
     """Return the figures of `kds eval skills`, of all prompts and of those really typed."""
-    real = [one for one in judged if one.kind.startswith("real")]
+    real = [one for one in judged if one.case.kind.startswith("real")]
     return {
         "prompts": len(judged),
         **_figures(judged),
         **({f"{key}_real": value for key, value in _figures(real).items()} if real else {}),
-        "ece": round(calibration_error([_best(one) for one in judged]), 4),
+        "ece": round(calibration_error([one.best for one in judged]), 4),
     }
-
-
-def _best(one: Judged) -> tuple[float, bool]:
-    """The probability of the best entry, and whether it is right."""
-    name, chance = one.told.ranked[0]
-    return chance, name in one.case.expected
 
 
 def _figures(judged: Sequence[Judged]) -> Mapping[str, object]:
     wanted = [one for one in judged if one.case.expected]
-    said = [one for one in judged if one.told.choice]
-    unwanted = [one for one in judged if not one.case.expected]
-
-    return rounded(
-        {
-            "top1": share(_best(one)[1] for one in wanted) or 0.0,
-            "top3": share(bool({*one.case.expected} & {*one.ranked[:3]}) for one in wanted) or 0.0,
-            "precision": share(one.passed for one in said) or 0.0,
-            "recall": share(one.passed for one in wanted) or 0.0,
-            "false_activation": share(not one.passed for one in unwanted) or 0.0,
-        }
-    )
+    found = {
+        "top1": (one.best[1] for one in wanted),
+        "top3": (bool({*one.case.expected} & {*dict(one.told.ranked[:3])}) for one in wanted),
+        "precision": (one.passed for one in judged if one.told.choice),
+        "recall": (one.passed for one in wanted),
+        "false_activation": (not one.passed for one in judged if not one.case.expected),
+    }
+    return rounded({key: share(outcomes) or 0.0 for key, outcomes in found.items()})
 
 
-def failure(one: Judged) -> Mapping[str, object]:
-    """What went wrong, for JSON."""
+def failure(one: Judged) -> Row | None:
+    """What went wrong, for JSON; None when nothing did."""
+    if one.passed:
+        return None
     return {
         "where": one.case.where,
         "prompt": one.case.prompt,

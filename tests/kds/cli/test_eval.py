@@ -11,11 +11,42 @@ import yaml
 from kds.brain.installation import install_line
 
 from ..conftest import BAD_INPUT, Run, data, jsonl, refused
-from ..testing.test_follow_ups import DOCUMENT, TALKS
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
 DOCUMENTS: Final = Path(__file__).resolve().parents[2] / "documents"
+DOCUMENT = """\
+# Harbor Agreement
+
+## 1 Definitions
+
+"Determination Date" means the 12th day of each month.
+
+"Closing Date" means March 14, 2031.
+
+## 2 Days that are no Business Day
+
+When the Determination Date falls on a weekend, it moves to the next Monday.
+
+## 3 Reports
+
+The Servicer sends its report in May.
+"""
+TALKS = """\
+- id: dates
+  document: agreement.md
+  turns:
+    - user: What is the Determination Date?
+      find: {section: 1 Definitions, contains: the 12th day}
+    - user: What happens if it falls on a weekend?
+      expanded: What happens if the Determination Date falls on a weekend?
+      refers_to: Determination Date
+      find_all:
+        - {section: "2 Days", contains: moves to the next Monday}
+        - {section: "3 Reports", contains: sends its report}
+    - user: When does the Servicer send its report?
+      find: {section: "3", contains: in May}
+"""
 HISTORY = [{"role": "user", "content": "I want to add a FAB button"}]
 IT = {"text": "it", "kind": "pronoun", "antecedents": ["FAB button"], "source": "user",
       "must": True}  # fmt: skip

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -302,17 +303,16 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
     "kds memory cleanup --older-than 30d", "kds memory cleanup --older-than 30d --yes", of=memory
 )
 @option("--older-than TIME", "Sessions unused for this long: 36h, 30d, 8w.", to="age",
-        required=True)  # fmt: skip
+        required=True, type=read_span)  # fmt: skip
 @yes_option
 @common_options
-def cleanup(*, age: str, yes: bool, workspace: Workspace) -> None:
+def cleanup(*, age: timedelta, yes: bool, workspace: Workspace) -> None:
     """Delete sessions that have not been used for a while.
 
     Without --yes it only shows what would be deleted.
     """
-    span = read_span(age)
     with looking(MemoryPlace.of(workspace)) as store, slow("looking for old sessions"):
-        sessions = store.cleanup(span, dry_run=not yes).sessions if store else ()
+        sessions = store.cleanup(age, dry_run=not yes).sessions if store else ()
     _say_deleted(sessions, done=yes)
 
 

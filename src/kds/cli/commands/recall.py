@@ -23,8 +23,8 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, option
 from kds.cli.guard import Refusal, pass_on
 from kds.cli.options import (
-    AGO,
     STDIN,
+    ago,
     changing,
     common_options,
     question_argument,
@@ -99,7 +99,7 @@ def _as_clients(
 )
 @question_argument("QUESTION")
 @option("--project NAME", "Another project, or `all`.  [default: the repository you are in]")
-@option("--since TIME", "Only what was said since: 36h, 30d, 8w.", type=AGO)
+@option("--since TIME", "Only what was said since: 36h, 30d, 8w.", type=ago)
 @option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 50))
 @common_options
 def recall(
@@ -204,7 +204,7 @@ def _resume_line(kept: Kept) -> str:
 @click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
 @option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, opencode, "
         "cursor, specstory.  [default: all]", to="clients", callback=_as_clients)  # fmt: skip
-@option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=AGO)
+@option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=ago)
 @flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
 @flag("--dry-run", "Only say how much there is.")
 @common_options
@@ -414,7 +414,7 @@ def exclude(*, path: Path, undo: bool, workspace: Workspace) -> None:
 )  # fmt: skip
 @option("--client NAME", "Only sessions of this assistant.", callback=_as_clients)
 @option("--project NAME", "Only those of a project: its name, its folder, `.` or `all`.")
-@option("--before TIME", "Only those unused for this long: 36h, 30d, 8w.", type=AGO)
+@option("--before TIME", "Only those unused for this long: 36h, 30d, 8w.", type=ago)
 @option("--session ID", "Only this one: its id, or the beginning of it.")
 @flag("--yes", "Do it; without this it is only shown.")
 @common_options

@@ -177,7 +177,8 @@ def test(*, file: Path, workspace: Workspace) -> int:
     Exit code 1 when one fails.
     """
     activator = _open(workspace)
-    judged = judge(read_cases(file, (one.name for one in activator.entries)), activator)
+    cases = read_cases(file, (one.name for one in activator.entries))
+    judged = [judge(case, activator) for case in cases]
     failed = [one for one in judged if not one.passed]
     text = "\n".join(
         [*map(describe, failed), f"{len(judged) - len(failed)} passed, {len(failed)} failed"]
