@@ -138,11 +138,12 @@ async def catch_up(workspaces: Workspaces, reachable: Callable[[], Awaitable[boo
     """
     while True:
         await asyncio.sleep(CATCH_UP_S)
-        late = [(each, one) for each in workspaces for one in each.contexts if one.late]
+        people = (one for served in workspaces for one in (served, *served.people))
+        late = [one for one in people if one.conversations.contexts.late]
         if late and await reachable():
-            for each, one in late:
+            for one in late:
                 with suppress(KdsError):  # away again, or busy: next time
-                    await each.worker.run(one.catch_up, patient=True)
+                    await one.worker.run(one.conversations.contexts.catch_up, patient=True)
 
 
 async def tidy(workspaces: Workspaces, log: Log) -> None:

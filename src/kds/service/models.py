@@ -5,7 +5,6 @@ value: its fields are read off the attributes of the same name.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
@@ -15,6 +14,7 @@ from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.context.origin import ORIGIN
 from kds.brain.message import MESSAGE_LIMIT as MESSAGE_LIMIT
 from kds.brain.message import well_formed
+from kds.brain.turn import Utterance
 from kds.service.service_client import HISTORY_LIMIT, KNOWN_LIMIT
 
 TEXT_LIMIT: Final = 500
@@ -82,6 +82,11 @@ class RouteRequest(RequestBody):
     variables: dict[str, str] | None = Field(None, max_length=VARIABLES_LIMIT)
     """The caller's environment variables for settings: 409 where the service has others."""
 
+    @property
+    def said(self) -> tuple[Utterance, ...]:
+        """The history as values."""
+        return tuple(Utterance(one.content, one.role) for one in self.history)
+
 
 class Reply(BaseModel):
     """A view of a value for the wire."""
@@ -106,20 +111,6 @@ class ErrorReply(Reply):
     """Every reply but those of the 2xx kind."""
 
     error: ErrorDetail
-
-
-class EntryReply(Reply):
-    """One line of the conversation context."""
-
-    timestamp: datetime
-    user_message: str
-    """What the user said, with secrets taken out."""
-    intent: str
-    session_id: str | None
-    context_ref: str | None = None
-    """Left out where the message refers to nothing."""
-
-    model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
 
 _ERRORS: Final[Mapping[int, str]] = {

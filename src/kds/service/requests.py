@@ -4,9 +4,10 @@ A failure is `{"error": {"message", "where", "hint"}}` with a status that fits.
 """
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Final
+from functools import wraps
+from typing import Annotated, Any, Final, ParamSpec, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, FastAPI, Request
@@ -30,6 +31,9 @@ from kds.hooks.call import WORKSPACE_HEADER
 from kds.hooks.reply import HookInputError
 from kds.service.errors import ReplacedError, ServiceError, describe_fault
 from kds.service.workspaces import ServedWorkspace, Workspaces
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
 
 WORKSPACE: Final = "kds.workspace"
 """Key of the ASGI scope: root of the request's workspace, where the way in decides it."""
@@ -154,6 +158,17 @@ async def _served(request: Request) -> AsyncIterator[ServedWorkspace]:
 
 Served = Annotated[ServedWorkspace, Depends(_served)]
 """The workspace that a request is about, as a parameter of an operation."""
+
+
+def on_archivist(operation: Callable[_Given, _Result]) -> Callable[_Given, Awaitable[_Result]]:
+    """Run an operation on the thread of its workspace that looks after the memory."""
+
+    @wraps(operation)
+    async def run(*none: _Given.args, **given: _Given.kwargs) -> _Result:
+        served = cast(ServedWorkspace, given["served"])
+        return await served.archivist.run(lambda: operation(*none, **given))
+
+    return run
 
 
 def status_of(error: KdsError) -> int:

@@ -17,17 +17,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.api.conversations import Conversations
-from kds.api.turn_log import TurnLog, TurnRecord
+from kds.api.parts import Parts
+from kds.api.turn_log import TurnLog
 from kds.brain.clock import moment, utc_now
-from kds.brain.context.conversations import Contexts
 from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.errors import KdsError, MessageError, RemovedError
 from kds.brain.files import append_private
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.message import clean_message
 from kds.brain.store.team import Person
-from kds.brain.turn import ContextEntry, Turn
+from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
 from kds.service.errors import ConflictError, NotServedError, describe_fault
@@ -79,6 +78,7 @@ class ServedWorkspace:
         """``person``: whose messages these are, when not those of the service's user; ``base`` has
         the threads, and the rules and prompts that they share."""
         self.conversations = conversations
+        self.environ = environ
         self.person = person
         self.log = log
         self.worker: Worker = base.worker if base else Worker()
@@ -129,26 +129,27 @@ class ServedWorkspace:
             )
         return self.memory.store_for_writing
 
+    def store_of(self, session: str, *, writes: bool = False) -> MemoryStore:
+        """The store that holds a session. Raises NotServedError when there is no such session."""
+        store = self.memory_for_writing() if writes else self.memory_if_any()
+        if store is None or store.find_session(session) is None:
+            raise NotServedError(
+                "no such session", where=session, hint="list the sessions, and choose one"
+            )
+        return store
+
     def consent(self, purpose: str) -> None:
-        """Note that a profile may be kept for a purpose. Raises ConflictError, as above, and
+        """Note that a profile may be kept for a purpose. Raises as `memory_for_writing`, and
         MessageError without a purpose."""
         if not purpose.strip():
-            raise MessageError(
-                "consent needs a purpose", where="purpose", hint="say what the profile is for"
-            )
+            hint = "say what the profile is for"
+            raise MessageError("consent needs a purpose", where="purpose", hint=hint)
         self.memory_for_writing().profile.grant(purpose)
 
     def revoke_consent(self) -> None:
         """Withdraw that, and erase the profile with its bytes in every file."""
         if (store := self.memory_if_any()) is not None:
             store.profile.revoke()
-
-    @property
-    def contexts(self) -> Iterator[Contexts]:
-        """The contexts of all whose messages come here."""
-        yield self.conversations.contexts
-        for one in self.people.kept:
-            yield one.conversations.contexts
 
     def close(self) -> None:
         """Let go of threads and stores."""
@@ -199,22 +200,26 @@ class ServedWorkspace:
     def look(self) -> None:
         """Read rules and prompts anew if their files have changed; a message meanwhile waits.
 
-        What does not load changes nothing, and is told until it is mended.
+        One thread at a time: what was read before must not take the place of what was read after
+        it. What does not load changes nothing, and is told until it is mended.
         """
         if self._base is not None:
             self._base.look()
             return
         with self._reading:
-            if fingerprint(self.workspace) == self.seen:
+            if (found := fingerprint(self.workspace)) == self.seen:
                 return
+            self.seen = found
             try:
-                self.read_anew()
-            except KdsError as error:
-                self._kept(error)
-            except Exception as error:  # noqa: BLE001  # the service goes on with what it has
-                self._kept(f"internal error: {describe_fault(error)}")
-            else:
+                self.reloaded(self.conversations.reloaded())
                 self.log(f"reloaded prompts and rules of {self.root}")
+                return
+            except KdsError as error:
+                told = "; ".join(line.strip() for line in str(error).splitlines())
+            except Exception as error:  # noqa: BLE001  # the service goes on with what it has
+                told = f"internal error: {describe_fault(error)}"
+            self.reload = replace(self.reload, at=utc_now(), error=told)
+            self.log(f"reload failed, the last good set stays: {told}")
 
     def look_at_all(self) -> None:
         """See before a question what others have edited, and what was learned since."""
@@ -222,46 +227,18 @@ class ServedWorkspace:
             self.look()
         parts = self.conversations.refreshed()
         if parts is not self._answers_with:
-            self.queries.use(parts, rewriter=self.conversations.rewriter)
-            self._answers_with = parts
-
-    def entry(
-        self, message: str, intent: str, *, context_ref: str | None, session_id: str | None
-    ) -> ContextEntry:
-        """Make the entry that `POST /context` logs.
-
-        Raises MessageError when a text is empty, ServiceError when no agent has the intent.
-        """
-        return ContextEntry(
-            timestamp=utc_now(),
-            user_message=clean_message(message),
-            intent=self.conversations.library.intent_named(intent),
-            session_id=clean_message(session_id) if session_id else None,
-            context_ref=clean_message(context_ref) if context_ref else None,
-        )
-
-    def read_anew(self) -> None:
-        """Use rules and prompts as they are now from the next message on; raises as `open` does.
-
-        One at a time: what was read before must not take the place of what was read after it.
-        """
-        with self._reading:
-            self.seen = fingerprint(self.workspace)
-            self.reloaded(self.conversations.reloaded())
+            self._answer_with(parts)
 
     def reloaded(self, conversations: Conversations) -> None:
         """Use a new set from the next message on."""
         self.conversations = conversations
-        self._answers_with = conversations.parts
-        self.queries.use(conversations.parts, rewriter=conversations.rewriter)
+        self._answer_with(conversations.parts)
         self.reload = Reload(self.reload.count + 1, utc_now())
         self.people.reloaded()
 
-    def _kept(self, error: KdsError | str) -> None:
-        """Remember that the new set is broken, and go on with the last good one."""
-        told = "; ".join(line.strip() for line in str(error).splitlines())
-        self.reload = replace(self.reload, at=utc_now(), error=told)
-        self.log(f"reload failed, the last good set stays: {told}")
+    def _answer_with(self, parts: Parts) -> None:
+        self._answers_with = parts
+        self.queries.use(parts, rewriter=self.conversations.rewriter)
 
 
 class People:
@@ -296,48 +273,34 @@ class People:
             if one.removal < person.removal:
                 self._kept.pop(one).close()
 
-    @property
-    def kept(self) -> tuple[ServedWorkspace, ...]:
+    def __iter__(self) -> Iterator[ServedWorkspace]:
         """Those that are kept ready."""
-        return tuple(self._kept.values())
+        return iter(tuple(self._kept.values()))
 
     def reloaded(self) -> None:
         """Have everybody use the rules and prompts that the base uses now."""
-        for person, one in list(self._kept.items()):
+        for one in self:
             old = one.conversations
-            fresh = self._conversations(person, turns=old.turns, contexts=old.contexts)
-            one.reloaded(fresh)
+            one.reloaded(
+                self._base.conversations.under(one.environ, turns=old.turns, contexts=old.contexts)
+            )
 
     def close(self) -> None:
         """Let go of everybody's stores."""
-        for one in self._kept.values():
+        for one in self:
             one.close()
         self._kept.clear()
 
     def _made(self, person: Person) -> ServedWorkspace:
-        environ = environ_of(person)
+        """Somebody's rows of the server are found by the environment."""
+        environ = {
+            **os.environ,
+            "KDS_DATABASE_ORGANISATION": person.organisation,
+            "KDS_DATABASE_PERSON": person.name,
+        }
         turns = TurnLog(self._base.workspace, environ=environ)
-        return ServedWorkspace(
-            self._conversations(person, turns=turns),
-            environ=environ,
-            person=person,
-            base=self._base,
-        )
-
-    def _conversations(
-        self, person: Person, *, turns: TurnRecord, contexts: Contexts | None = None
-    ) -> Conversations:
-        base = self._base.conversations
-        return base.under(environ_of(person), turns=turns, contexts=contexts)
-
-
-def environ_of(person: Person) -> dict[str, str]:
-    """Return the environment in which a person's rows of the server are found."""
-    return {
-        **os.environ,
-        "KDS_DATABASE_ORGANISATION": person.organisation,
-        "KDS_DATABASE_PERSON": person.name,
-    }
+        conversations = self._base.conversations.under(environ, turns=turns)
+        return ServedWorkspace(conversations, environ=environ, person=person, base=self._base)
 
 
 Jobs = Callable[[ServedWorkspace], tuple[Coroutine[Any, Any, None], ...]]

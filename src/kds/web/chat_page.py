@@ -15,7 +15,7 @@ from kds.web import session_changes, taught_turns
 from kds.web.chat_view import Shown, earlier_page, newest_page, sidebar, unkept
 from kds.web.markup import as_html
 from kds.web.request_context import RequestContext, get, post
-from kds.web.session_changes import address, store_of, talks_of
+from kds.web.session_changes import address, talks_of
 from kds.web.talks import Talk, Telling
 
 PATIENCE_S: Final = 3600.0
@@ -135,7 +135,7 @@ def _chosen(context: RequestContext) -> str | None:
 
 async def _opened(context: RequestContext, chosen: str) -> tuple[Talk, Session]:
     """A conversation that there is. Raises NotServedError."""
-    session = await context.archive(lambda: store_of(context.served, chosen).session(chosen))
+    session = await context.archive(lambda: context.served.store_of(chosen).session(chosen))
     return await talks_of(context).find(context.served, chosen), session
 
 
@@ -149,7 +149,7 @@ async def _talk(context: RequestContext, chosen: str | None) -> Talk:
 
 async def _page(context: RequestContext, talk: Talk, session: Session, before: int) -> Shown:
     def read() -> Shown:
-        store = store_of(context.served, session.id)
+        store = context.served.store_of(session.id)
         if before:
             return earlier_page(store, talk, session, before)
         return newest_page(store, talk, session)
@@ -162,7 +162,7 @@ async def _newest(context: RequestContext, talk: Talk, chosen: str) -> tuple[Ses
     after = context.number("after", 0)
 
     def read() -> tuple[Session, Shown]:
-        store = store_of(context.served, chosen)
+        store = context.served.store_of(chosen)
         session = store.session(chosen)
         return session, newest_page(store, talk, session, after)
 

@@ -24,7 +24,7 @@ from kds.brain.passages.values import Summary
 from kds.query.values import Query
 from kds.service.routes.memory import look
 from kds.web.request_context import RequestContext, download, get, post
-from kds.web.session_changes import address, store_of
+from kds.web.session_changes import address
 
 SHOWN: Final = 20
 """Sessions on a page."""
@@ -76,7 +76,7 @@ async def about(context: RequestContext) -> Response:
     name = context.text("session")
 
     def read() -> tuple[Session, tuple[Summary, ...], EntityMemory | None]:
-        store = store_of(context.served, name)
+        store = context.served.store_of(name)
         return store.session(name), store.summaries(name), store.entities.load(name)
 
     session, summaries, terms = await context.archive(read)
@@ -89,7 +89,7 @@ async def about(context: RequestContext) -> Response:
 async def summarise(context: RequestContext) -> Response:
     """Summarise now what was said in a session since its last summary."""
     name, memory = context.text("session"), context.served.memory
-    await context.archive(lambda: store_of(context.served, name).session(name))
+    await context.archive(lambda: context.served.store_of(name).session(name))
     made = await asyncio.to_thread(memory.summarise_now, name)  # a model may be waited for
     said = "The session is summarized." if made else "There is nothing new to summarize."
     return context.go(f"/memory/session?{urlencode({'session': name})}", said)

@@ -12,10 +12,8 @@ from starlette.responses import Response
 
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.export import archive, from_json, to_json, to_markdown
-from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Archive, Session
 from kds.service.errors import NotServedError
-from kds.service.workspaces import ServedWorkspace
 from kds.web.auth import Note
 from kds.web.request_context import RequestContext, download, get, post
 from kds.web.talks import Talks
@@ -68,14 +66,6 @@ def address(session: str | None) -> str:
     return "/chat" if session is None else f"/chat?session={quote(session, safe='')}"
 
 
-def store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> MemoryStore:
-    """The memory that holds ``session``. Raises NotServedError when there is no such session."""
-    store = served.memory_for_writing() if writes else served.memory_if_any()
-    if store is None or store.find_session(session) is None:
-        raise NotServedError("no such session", where=session, hint="choose one of the list")
-    return store
-
-
 def talks_of(context: RequestContext) -> Talks:
     """The conversations that run here."""
     found: Talks = context.request.app.state.talks
@@ -86,7 +76,7 @@ async def rename(context: RequestContext) -> Response:
     """Give a session a title that stays."""
     session, title = context.text("session"), context.text("title")
     await context.archive(
-        lambda: store_of(context.served, session, writes=True).rename(session, title)
+        lambda: context.served.store_of(session, writes=True).rename(session, title)
     )
     return context.go(address(session))
 
@@ -96,7 +86,7 @@ async def delete(context: RequestContext) -> Response:
     session, talks = context.text("session"), talks_of(context)
 
     def erase() -> Archive:
-        found = archive(store_of(context.served, session), session)
+        found = archive(context.served.store_of(session), session)
         context.served.memory.delete(session)
         return found
 
@@ -118,7 +108,7 @@ async def bring_back(context: RequestContext) -> Response:
 async def export(context: RequestContext) -> Response:
     """Write a session out as a file."""
     session, markdown = context.text("session"), context.text("format") == "markdown"
-    found = await context.archive(lambda: archive(store_of(context.served, session), session))
+    found = await context.archive(lambda: archive(context.served.store_of(session), session))
     name = _NO_NAME.sub("-", found.session.title).strip("-").lower()[:60] or "session"
     if markdown:
         return download(to_markdown(found), f"{name}.md", "text/markdown")

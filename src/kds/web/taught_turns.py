@@ -18,7 +18,7 @@ from kds.service.workspaces import ServedWorkspace
 from kds.web.auth import Note
 from kds.web.chat_view import choices_of
 from kds.web.request_context import RequestContext, get, post
-from kds.web.session_changes import address, store_of, talks_of
+from kds.web.session_changes import address, talks_of
 
 UNDO: Final = "/chat/unlearn"
 
@@ -69,7 +69,7 @@ async def _turn(context: RequestContext) -> tuple[Session, Turn]:
     chosen, seq = context.text("session"), context.number("seq", 0)
 
     def read() -> tuple[Session, datetime | None]:
-        store = store_of(context.served, chosen)
+        store = context.served.store_of(chosen)
         found = store.messages(chosen, last=1, before_seq=seq + 1)
         return store.session(chosen), found[0].at if found else None
 

@@ -1,9 +1,9 @@
 """How the service is, and opening a workspace. None of it holds a text, a token or a query."""
 
 import os
-import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
@@ -58,6 +58,13 @@ class Vitals:
         """Seconds since the service began."""
         return round(time.monotonic() - self._started, 3)
 
+    @property
+    def rss_bytes(self) -> int | None:
+        """Memory that the process occupies now; None where the system does not say it simply."""
+        with suppress(OSError, ValueError, IndexError, AttributeError):
+            return int(_MEMORY.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return None
+
     def report(
         self, workspaces: Iterable[ServedWorkspace], *, named: str | None = None
     ) -> HealthReply:
@@ -70,19 +77,10 @@ class Vitals:
             pid=self.pid,
             started_at=self.started_at,
             uptime_s=self.uptime_s(),
-            rss_bytes=resident_bytes(),
+            rss_bytes=self.rss_bytes,
             turns=sum(one.turns for one in each),
             workspaces=[WorkspaceReply.model_validate(one) for one in each],
         )
-
-
-def resident_bytes() -> int | None:
-    """Memory that the process occupies now; None where the system does not say it simply."""
-    try:
-        pages = int(_MEMORY.read_text().split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE") if sys.platform != "win32" else None
 
 
 router = APIRouter()

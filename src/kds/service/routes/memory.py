@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response
 
 from kds.api.embeddings import model_name
 from kds.brain.clock import utc_now
-from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.profile import PURPOSE_LIMIT
 from kds.brain.memory.records import Consent, ConsentEvent
 from kds.brain.memory.sessions import ID_LIMIT
@@ -23,7 +22,7 @@ from kds.query.service import QueryService, rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
 from kds.service.models import PATH_LIMIT, Reply, RequestBody
-from kds.service.requests import Served
+from kds.service.requests import Served, on_archivist
 from kds.service.workspaces import ServedWorkspace
 from kds.testing.metrics_report import read_report
 
@@ -36,7 +35,6 @@ MOST_HOURS: Final = 30 * 24
 """As long as measurements are kept."""
 
 STORED: Final = ("sessions", "messages", "tokens", "size_bytes")
-IN_DETAIL: Final = ("chunks", "summaries")
 HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
 
 HoursQuery = Annotated[int, Query(ge=1, le=MOST_HOURS)]
@@ -63,23 +61,38 @@ class ConsentReply(Reply):
 
 
 @router.get("/metrics", response_model=dict[str, Any])
-async def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
+@on_archivist
+def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
     """Return what `kds metrics --json` prints, and how often the session memory was of use."""
-
-    def read() -> dict[str, object]:
-        store = served.memory_if_any()
-        corrections = served.conversations.library.corrections()
-        report = read_report(store, timedelta(hours=hours), corrections)
-        return report.as_dict() | {"memory": _numbers(store.stats() if store else None, STORED)}
-
-    return JSONResponse(await served.archivist.run(read))
+    store = served.memory_if_any()
+    corrections = served.conversations.library.corrections()
+    report = read_report(store, timedelta(hours=hours), corrections)
+    stored = _numbers(store.stats() if store else None, *STORED)
+    return JSONResponse(report.as_dict() | {"memory": stored})
 
 
 @router.get("/debug/stats", response_model=dict[str, Any])
-async def stats(served: Served) -> Response:
+@on_archivist
+def stats(served: Served) -> Response:
     """Return how much is stored, and how the queries and the embedding are doing."""
-    waiting = served.worker.waiting
-    return JSONResponse(await served.archivist.run(lambda: _stats(served, waiting)))
+    store = served.memory_if_any()
+    held = store.stats() if store else None
+    model = model_name(served.memory.config.settings.recall.embeddings)
+    return JSONResponse(
+        {
+            "memory": {
+                **_numbers(held, *STORED, "chunks", "summaries"),
+                "enabled": served.memory.flags.enabled,
+                "schema_version": held.schema_version if held else None,
+                "models": [asdict(one) for one in held.models] if held else [],
+            },
+            "index_bytes": index_sizes(store.database) if store else {},
+            "consent": store.profile.consent().given if store else False,
+            "documents": _numbers(served.queries.library.holdings(), *HELD),
+            "queries": {"waiting": served.worker.waiting},
+            "embedding": {"model": model, **asdict(served.embedding)},
+        }
+    )
 
 
 @router.get("/debug/retrieval", response_model=dict[str, Any])
@@ -100,23 +113,26 @@ async def retrieval(
 
 
 @router.get("/consent")
-async def consent(served: Served) -> ConsentReply:
+@on_archivist
+def consent(served: Served) -> ConsentReply:
     """Say whether a profile of the user may be kept, and what was done with it."""
-    return await served.archivist.run(lambda: _consent_of(served.memory_if_any()))
+    return _consent_of(served)
 
 
 @router.post("/consent")
-async def grant(served: Served, asked: GrantRequest) -> ConsentReply:
+@on_archivist
+def grant(served: Served, asked: GrantRequest) -> ConsentReply:
     """Note the user's consent to a profile, and what it is for."""
-    await served.archivist.run(lambda: served.consent(asked.purpose))
-    return await consent(served)
+    served.consent(asked.purpose)
+    return _consent_of(served)
 
 
 @router.delete("/consent")
-async def revoke(served: Served) -> ConsentReply:
+@on_archivist
+def revoke(served: Served) -> ConsentReply:
     """Withdraw consent, and erase the profile with its bytes in every file."""
-    await served.archivist.run(served.revoke_consent)
-    return await consent(served)
+    served.revoke_consent()
+    return _consent_of(served)
 
 
 def look(service: QueryService, query: Question) -> dict[str, Any]:
@@ -125,13 +141,13 @@ def look(service: QueryService, query: Question) -> dict[str, Any]:
     turn, findings, settings = found.turn, found.findings, service.memory.recall_settings
     recall, documents = findings.conversations, findings.documents
     question = recall.question if recall else read_question(turn.expanded, now=utc_now())
-    timings = dict(found.timings_ms)
-    for name, part in (("memory", recall), ("documents", documents)):
-        timings |= {
-            f"{name}.{stage}": ms for stage, ms in (part.timings_ms if part else {}).items()
-        }
     period = question.period and {
         name: value and str(value) for name, value in asdict(question.period).items()
+    }
+    timings = {
+        f"{stage}{name}": round(ms, 3)
+        for stage, part in (("", found), ("memory.", recall), ("documents.", documents))
+        for name, ms in (part.timings_ms if part else {}).items()
     }
     return {
         "query": found.query.text,
@@ -158,7 +174,7 @@ def look(service: QueryService, query: Question) -> dict[str, Any]:
         },
         "counts": dict(recall.counts) if recall else {},
         "flags": dict(recall.flags) if recall else {},
-        "timings_ms": {stage: round(ms, 3) for stage, ms in timings.items()},
+        "timings_ms": timings,
         "summaries": [summary.text for summary, _ in recall.summaries] if recall else [],
         "budget_tokens": findings.budget_tokens,
         "used_tokens": findings.used_tokens,
@@ -191,34 +207,13 @@ def _rounded(parts: Any) -> dict[str, float | None]:
     return {name: None if one is None else round(one, 4) for name, one in signals.items()}
 
 
-def _consent_of(store: MemoryStore | None) -> ConsentReply:
-    if store is None:
+def _consent_of(served: ServedWorkspace) -> ConsentReply:
+    if (store := served.memory_if_any()) is None:
         return ConsentReply.model_validate(Consent(given=False))
     given = ConsentReply.model_validate(store.profile.consent())
     return given.model_copy(update={"events": store.profile.events()})
 
 
-def _numbers(value: object, names: tuple[str, ...]) -> dict[str, Any]:
+def _numbers(value: object, *names: str) -> dict[str, Any]:
     """Fields of a value by name; zeros when there is none."""
     return {name: 0 if value is None else getattr(value, name) for name in names}
-
-
-def _stats(served: ServedWorkspace, waiting: int) -> dict[str, Any]:
-    store = served.memory_if_any()
-    held = store.stats() if store else None
-    models = [asdict(one) for one in held.models] if held else []
-    model = model_name(served.memory.config.settings.recall.embeddings)
-    return {
-        "memory": {
-            **_numbers(held, STORED),
-            "enabled": served.memory.flags.enabled,
-            **_numbers(held, IN_DETAIL),
-            "schema_version": held.schema_version if held else None,
-            "models": models,
-        },
-        "index_bytes": index_sizes(store.database) if store else {},
-        "consent": store.profile.consent().given if store else False,
-        "documents": _numbers(served.queries.library.holdings(), HELD),
-        "queries": {"waiting": waiting},
-        "embedding": {"model": model, **asdict(served.embedding)},
-    }

@@ -32,12 +32,14 @@ class ContextMessage(RequestBody):
 class QueryRequest(RequestBody):
     """A question. Only ``query`` is needed."""
 
-    query: MessageText
-    conversation_context: list[ContextMessage] | None = Field(None, max_length=MOST_MESSAGES)
+    text: MessageText = Field(alias="query")
+    context: list[ContextMessage] | None = Field(
+        None, max_length=MOST_MESSAGES, alias="conversation_context"
+    )
     """What was said before, oldest first: the last ten turns, of each reply 500 characters."""
-    session_id: str | None = Field(None, min_length=1, max_length=ID_LIMIT)
+    session: str | None = Field(None, min_length=1, max_length=ID_LIMIT, alias="session_id")
     """A stored session: it stands in for a context that is not sent, and remembers the question."""
-    source_path: str | None = Field(None, min_length=1, max_length=PATH_LIMIT)
+    source: str | None = Field(None, min_length=1, max_length=PATH_LIMIT, alias="source_path")
     """The document that the user looks at: its passages count 15 % more."""
     scope: Scope = "all"
     """Where to look; `document` is that of `source_path`, `conversation` that of `session_id`."""
@@ -45,19 +47,12 @@ class QueryRequest(RequestBody):
     answer: bool = True
     """Let a model answer from the passages, where one is configured."""
 
-    def query_value(self) -> Query:
+    def value(self) -> Query:
         """The question as the service takes it."""
-        sent = self.conversation_context
-        context = None if sent is None else tuple(Message(one.role, one.content) for one in sent)
-        return Query(
-            text=self.query,
-            context=context,
-            session=self.session_id,
-            source=self.source_path,
-            scope=self.scope,
-            limit=self.limit,
-            answer=self.answer,
-        )
+        said = None
+        if self.context is not None:
+            said = tuple(Message(one.role, one.content) for one in self.context)
+        return Query(**{**dict(self), "context": said})
 
 
 router = APIRouter(tags=["query"])
@@ -70,7 +65,7 @@ async def ask(served: Served, asked: QueryRequest) -> Response:
     The passages come back whether or not a model answers. A session is remembered; without
     `session_id` nothing is stored, whatever is sent.
     """
-    reply = await answered(served, asked.query_value())
+    reply = await answered(served, asked.value())
     return JSONResponse(reply.as_dict())
 
 

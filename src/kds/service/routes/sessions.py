@@ -1,9 +1,8 @@
 """Sessions over HTTP: begun, listed, read, changed, written out, erased."""
 
-from collections.abc import Callable
-from dataclasses import asdict
+from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, AwareDatetime, Field
@@ -14,15 +13,14 @@ from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
 from kds.brain.errors import StoreError
 from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
-from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT
-from kds.brain.passages.values import Message, Role
+from kds.brain.passages.values import Role
 from kds.brain.store.columns import within_reach
 from kds.query.session import checked_id, checked_session
-from kds.service.errors import ConflictError, NotServedError
+from kds.service.errors import ConflictError
 from kds.service.models import DocumentPath, MessageText, Reply, RequestBody, ShortText
-from kds.service.requests import Served
+from kds.service.requests import Served, on_archivist
 from kds.service.workspaces import ServedWorkspace
 
 MOST_DOCUMENTS: Final = 50
@@ -87,7 +85,7 @@ class SessionReply(Reply):
     title: str
     document: str | None = Field(validation_alias="document_context")
     """Of several the paths, one a line."""
-    documents: tuple[str, ...] = ()
+    documents: tuple[str, ...]
     created_at: datetime
     updated_at: datetime
     messages: int = Field(validation_alias="message_count")
@@ -143,36 +141,29 @@ _ONE = "/{session:path}"
 
 
 @router.post("", status_code=201)
-async def create_session(served: Served, asked: NewSession) -> SavedSession:
+@on_archivist
+def create_session(served: Served, asked: NewSession) -> SavedSession:
     """Begin a session."""
     chosen = None if asked.id is None else checked_session(asked.id)
-
-    def create() -> Session:
-        store = served.memory_for_writing()
-        if chosen is not None and store.find_session(chosen) is not None:
-            raise ConflictError(
-                "there is a session with this id already",
-                where="id",
-                hint="go on with it, or choose another id",
-            )
-        return store.create_session(
-            title=asked.title, document_context=asked.tied, session_id=chosen
+    store = served.memory_for_writing()
+    if chosen is not None and store.find_session(chosen) is not None:
+        raise ConflictError(
+            "there is a session with this id already",
+            where="id",
+            hint="go on with it, or choose another id",
         )
-
-    return await _saved(served, create, asked)
+    session = store.create_session(
+        title=asked.title, document_context=asked.tied, session_id=chosen
+    )
+    return _saved(served, session, asked)
 
 
 @router.get("")
-async def list_sessions(
-    served: Served, limit: LimitQuery = 50, offset: OffsetQuery = 0
-) -> SessionsReply:
+@on_archivist
+def list_sessions(served: Served, limit: LimitQuery = 50, offset: OffsetQuery = 0) -> SessionsReply:
     """List sessions, the one changed last first."""
-
-    def read() -> SessionsReply:
-        sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
-        return SessionsReply.model_validate({"sessions": sessions, "next_offset": following})
-
-    return await served.archivist.run(read)
+    sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
+    return SessionsReply.model_validate({"sessions": sessions, "next_offset": following})
 
 
 @router.get(
@@ -180,118 +171,81 @@ async def list_sessions(
     response_model=ArchiveFile,
     responses={200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
 )
-async def export_session(
+@on_archivist
+def export_session(
     served: Served, session: SessionPath, format: Literal["json", "markdown"] = "json"
 ) -> Response:
     """Write a session out whole: JSON that can be imported again, or Markdown to read."""
-    found = await served.archivist.run(lambda: archive(_store_of(served, session), session))
+    found = archive(served.store_of(session), session)
     if format == "markdown":
         return Response(to_markdown(found), media_type="text/markdown")
     return Response(to_json([found]), media_type="application/json")
 
 
 @router.get(_ONE)
-async def show_session(
+@on_archivist
+def show_session(
     served: Served, session: SessionPath, limit: LimitQuery = 50, offset: OffsetQuery = 0
 ) -> SessionPage:
     """Return a session with a page of its messages, oldest first."""
-
-    def read() -> tuple[Session, tuple[Message, ...]]:
-        store = _store_of(served, session)
-        found = store.session(session)
-        end = min(offset + limit, found.message_count)
-        if end <= offset:
-            return found, ()
-        return found, store.messages(session, last=end - offset, before_seq=end + 1)
-
-    found, messages = await served.archivist.run(read)
-    end = offset + limit
-    more = {"page": messages, "next_offset": end if end < found.message_count else None}
-    return SessionPage.model_validate({**_fields(found), **more})
+    store = served.store_of(session)
+    found = SessionPage.model_validate(store.session(session))
+    end = min(offset + limit, found.messages)
+    if end <= offset:
+        return found
+    page = store.messages(session, last=end - offset, before_seq=end + 1)
+    return found.model_copy(
+        update={
+            "page": tuple(map(MessageReply.model_validate, page)),
+            "next_offset": end if end < found.messages else None,
+        }
+    )
 
 
 @router.patch(_ONE)
-async def change_session(
-    served: Served, session: SessionPath, asked: SessionChange
-) -> SavedSession:
+@on_archivist
+def change_session(served: Served, session: SessionPath, asked: SessionChange) -> SavedSession:
     """Give a session a title, or say which document it is about; what is left out stays."""
-
-    def change() -> Session:
-        store = _store_of(served, session, writes=True)
-        if asked.title is not None:
-            store.rename(session, asked.title)
-        if not asked.model_fields_set.isdisjoint({"document", "documents"}):
-            store.set_document(session, asked.tied)
-        return store.session(session)
-
-    return await _saved(served, change, asked)
+    store = served.store_of(session, writes=True)
+    if asked.title is not None:
+        store.rename(session, asked.title)
+    if not asked.model_fields_set.isdisjoint({"document", "documents"}):
+        store.set_document(session, asked.tied)
+    return _saved(served, store.session(session), asked)
 
 
 @router.delete(_ONE)
-async def delete_session(served: Served, session: SessionPath) -> DeletedReply:
+@on_archivist
+def delete_session(served: Served, session: SessionPath) -> DeletedReply:
     """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
-
-    def delete() -> None:
-        _store_of(served, session)
-        served.memory.delete(session)
-
-    await served.archivist.run(delete)
+    served.store_of(session)
+    served.memory.delete(session)
     return DeletedReply(deleted=session)
 
 
 @router.post(f"{_ONE}/messages", status_code=201)
-async def add_message(served: Served, session: SessionPath, asked: NewMessage) -> MessageReply:
+@on_archivist
+def add_message(served: Served, session: SessionPath, asked: NewMessage) -> MessageReply:
     """Store a message at the end of a session; when this returns it is on the disk."""
     chosen = None if asked.id is None else checked_id(asked.id)
-
-    def add() -> Message:
-        store = _store_of(served, session, writes=True)
-        try:
-            found = served.memory.add(
-                session, asked.role, asked.content,
-                speaker=asked.speaker, at=asked.at, message_id=chosen, summarise=False,
-            )  # fmt: skip
-            served.memory.catch_up_later(session)
-        except StoreError as error:
-            if chosen is not None and _holds(store, chosen):
-                raise ConflictError(error.message, where="id", hint=error.hint) from error
-            raise
-        assert found is not None  # None means that the memory is off, which `writes` refuses
-        return found
-
-    return MessageReply.model_validate(await served.archivist.run(add))
-
-
-def _store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> MemoryStore:
-    """The memory that holds ``session``. Raises NotServedError when there is no such session."""
-    store = served.memory_for_writing() if writes else served.memory_if_any()
-    if store is None or store.find_session(session) is None:
-        raise NotServedError("no such session", where="session", hint="GET /sessions lists them")
-    return store
-
-
-def _holds(store: MemoryStore, message_id: str) -> bool:
+    store = served.store_of(session, writes=True)
     try:
-        store.message(message_id)
-    except StoreError:
-        return False
-    return True
+        found = served.memory.add(
+            session, asked.role, asked.content,
+            speaker=asked.speaker, at=asked.at, message_id=chosen, summarise=False,
+        )  # fmt: skip
+        served.memory.catch_up_later(session)
+    except StoreError as error:
+        with suppress(StoreError):
+            if chosen is not None:
+                store.message(chosen)  # it is there
+                raise ConflictError(error.message, where="id", hint=error.hint) from error
+        raise
+    return MessageReply.model_validate(found)
 
 
-def _fields(session: Session) -> dict[str, Any]:
-    return asdict(session) | {"documents": session.documents}
-
-
-async def _saved(
-    served: ServedWorkspace, save: Callable[[], Session], asked: SessionChange
-) -> SavedSession:
-    """Save a session, and say when the document it is to be about is not there."""
-
-    def work() -> SavedSession:
-        saved = save()
-        notes = map(served.queries.library.note_on, (asked.tied or "").splitlines())
-        return SavedSession.model_validate(
-            _fields(saved) | {"warnings": [note for note in notes if note]}
-        )
-
-    return await served.archivist.run(work)
+def _saved(served: ServedWorkspace, session: Session, asked: SessionChange) -> SavedSession:
+    """A session as it was saved; it says when a document it is to be about is not there."""
+    notes = map(served.queries.library.note_on, (asked.tied or "").splitlines())
+    saved = SavedSession.model_validate(session)
+    return saved.model_copy(update={"warnings": tuple(filter(None, notes))})

@@ -8,22 +8,21 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from fastapi import Path as PathParameter
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
-from kds.api.conversations import Conversations
+from kds.brain.clock import utc_now
 from kds.brain.context.journal import LoadedContext
 from kds.brain.environment import routing_variables
 from kds.brain.errors import DispatchError, KdsError, MessageError
-from kds.brain.turn import Turn, Utterance, entry_to_wire, to_wire
-from kds.router.rewriting.writer import CheckedRewriter
+from kds.brain.message import clean_message
+from kds.brain.turn import ContextEntry, Turn, entry_to_wire, to_wire
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.listening import SiteHost
 from kds.service.models import (
     TEXT_LIMIT,
     ConversationName,
     ConversationQuery,
-    EntryReply,
     MessageText,
     Reply,
     RequestBody,
@@ -63,8 +62,11 @@ class WebReply(Reply):
 class ContextReply(Reply):
     """A conversation context, oldest first: at most ten entries, none older than two hours."""
 
-    entries: list[EntryReply]
+    entries: list[ContextEntry]
+    """What a message does not have, such as something that it refers to, is left out."""
     warnings: list[str]
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
 
 class ClearedReply(Reply):
@@ -120,8 +122,12 @@ async def load_context(served: Served, conversation: ConversationQuery = None) -
 @router.post("/context", response_model=ContextReply)
 async def log_context(served: Served, asked: ContextRequest) -> Response:
     """Remember a message as it stands, with secrets taken out, and return the context."""
-    entry = served.entry(
-        asked.message, asked.intent, context_ref=asked.context_ref, session_id=asked.session_id
+    entry = ContextEntry(
+        timestamp=utc_now(),
+        user_message=clean_message(asked.message),
+        intent=served.conversations.library.intent_named(asked.intent),
+        session_id=clean_message(asked.session_id) if asked.session_id else None,
+        context_ref=clean_message(asked.context_ref) if asked.context_ref else None,
     )
     journal = served.conversations.journal(asked.conversation)
     return _context(await served.worker.run(lambda: journal.log(entry)))
@@ -182,25 +188,23 @@ async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
     if asked.variables is not None:
         _check_variables(served, asked.variables)
     how: dict[str, Any] = {
-        "conversation": asked.conversation, "join": asked.join,
-        "history": tuple(Utterance(one.content, one.role) for one in asked.history),
+        "conversation": asked.conversation, "join": asked.join, "history": asked.said,
         "known": asked.known, "origin": asked.origin,
     }  # fmt: skip
-
-    def read_by_rules() -> Turn:
-        read = by.route(asked.message, log=False, rewrite=False, **how)
-        return replace(read, rewrite=asked.rewrite)
-
-    rewriter = None if asked.rewrite is False else _rewriter(by)
-    if rewriter is not None:
-        read = await worker.run(read_by_rules)
-        if rewriter.wants(read):
+    rewriter = None
+    with suppress(KdsError):  # the turn itself reports what is wrong with it
+        rewriter = None if asked.rewrite is False else by.rewriter()
+    if rewriter is not None and rewriter.mode != "rules-only":
+        by_rules = {**how, "log": False, "rewrite": False}
+        turn = await worker.run(lambda: by.route(asked.message, **by_rules))
+        turn = replace(turn, rewrite=asked.rewrite)
+        if rewriter.wants(turn):
             with suppress(KdsError):  # too slow, or stopping: it is routed by the rules
-                ask = partial(rewriter.ask_ahead, read)
+                ask = partial(rewriter.ask_ahead, turn)
                 await served.queries.speakers.run(ask, timeout_s=served.queries.rewriting_s)
         elif not asked.log and asked.rewrite is None:  # as the rules read it: once is enough
             served.turns += 1
-            return read
+            return turn
     how |= {"log": asked.log, "rewrite": asked.rewrite}
     return await worker.run(lambda: served.route(asked.message, **how))
 
@@ -223,11 +227,3 @@ def _check_variables(served: ServedWorkspace, theirs: Mapping[str, str]) -> None
         )
     if not served.memory.config.settings.service.enabled:
         raise ConflictError("the service is switched off for commands", where=SWITCHED_OFF)
-
-
-def _rewriter(by: Conversations) -> CheckedRewriter | None:
-    """The rewriter that may be asked; the turn itself reports what is wrong with it."""
-    with suppress(KdsError):
-        found = by.rewriter()
-        return None if found is None or found.mode == "rules-only" else found
-    return None
