@@ -2,9 +2,10 @@
 
     python benchmarks/hook_cost.py [--runs N] [--json]
 
-Four processes take turns, so that what else the machine does falls on all alike: `python -c pass`
-(what no Python program can be below), `kds-hook` with a warm service, with none, and for a prompt
-that it leaves alone. CPU is that of the process alone (wait4), the service's is not in it.
+Five processes take turns, so that what else the machine does falls on all alike: `python -c pass`
+(what no Python program can be below), `kds-hook` with a warm service, with none, for a prompt
+that it leaves alone, and at the end of a turn. CPU is that of the process alone (wait4), the
+service's is not in it.
 
 Byte code is cached, as it is after `pip install`, whatever the environment says.
 """
@@ -98,10 +99,11 @@ def _cases(folder: Path, number: int) -> list[Case]:
         Case("warm service", [HOOK], _input(folder / "served", "Make it purple", number)),
         Case("no service", [HOOK], _input(folder / "alone", "Make it purple", number)),
         Case("left alone", [HOOK], _input(folder / "served", "/compact", number)),
+        Case("end of a turn", [HOOK], _input(folder / "served", "", number, event="Stop")),
     ]
 
 
-def _input(workspace: Path, prompt: str, number: int) -> Path:
+def _input(workspace: Path, prompt: str, number: int, *, event: str = "UserPromptSubmit") -> Path:
     path = workspace / f"{len(prompt)}.json"
     path.write_text(
         json.dumps(
@@ -109,7 +111,7 @@ def _input(workspace: Path, prompt: str, number: int) -> Path:
                 "session_id": f"hook-cost-{number}",
                 "transcript_path": str(workspace / "transcript.jsonl"),
                 "cwd": str(workspace),
-                "hook_event_name": "UserPromptSubmit",
+                "hook_event_name": event,
                 "prompt": prompt,
             }
         )

@@ -93,6 +93,8 @@ class InitRecord(BaseModel):
     """VS Code and the Copilot CLI cannot be told apart by their files."""
     files: dict[str, FileRecord] = {}
     folders: list[str] = []
+    asked_to_import: bool = False
+    """Whether the user has said yes or no to bringing in past sessions."""
 
 
 class RecordStore:

@@ -1,10 +1,11 @@
-// Asks KDS about every prompt that is typed, and puts its hint beside the prompt, if it has one.
+// Asks KDS at the start of a session and about every prompt that is typed, puts what it has to say
+// beside the prompt, and tells it when a turn has ended.
 import { spawn } from "node:child_process"
 
 const COMMAND = "@COMMAND@"
 const LIMIT_MS = 5000
 
-function hint(input) {
+function ask(input) {
   return new Promise((resolve) => {
     const child = spawn(COMMAND, { shell: true, stdio: ["pipe", "pipe", "ignore"] })
     const timer = setTimeout(() => child.kill(), LIMIT_MS)
@@ -24,16 +25,25 @@ function hint(input) {
   })
 }
 
-export const KDS = async ({ directory }) => ({
-  "chat.message": async (input, output) => {
-    const typed = output.parts.find((part) => part.type === "text" && !part.synthetic)
-    if (!typed) return
-    const text = await hint({
-      hook_event_name: "UserPromptSubmit",
-      session_id: input.sessionID,
-      cwd: directory,
-      prompt: typed.text,
-    })
-    if (text) output.parts.push({ ...typed, id: `${typed.id}k`, text, synthetic: true })
-  },
-})
+export const KDS = async ({ directory }) => {
+  const started = new Set()
+  const tell = (hook_event_name, session_id, more) =>
+    ask({ hook_event_name, session_id, cwd: directory, ...more })
+  return {
+    "chat.message": async (input, output) => {
+      const typed = output.parts.find((part) => part.type === "text" && !part.synthetic)
+      if (!typed) return
+      const said = []
+      if (!started.has(input.sessionID)) {
+        started.add(input.sessionID)
+        said.push(await tell("SessionStart", input.sessionID, { source: "startup" }))
+      }
+      said.push(await tell("UserPromptSubmit", input.sessionID, { prompt: typed.text }))
+      const text = said.filter(Boolean).join("\n")
+      if (text) output.parts.push({ ...typed, id: `${typed.id}k`, text, synthetic: true })
+    },
+    event: async ({ event }) => {
+      if (event.type === "session.idle") await tell("Stop", event.properties.sessionID)
+    },
+  }
+}

@@ -216,12 +216,10 @@ class Plan:
         return (first, COPILOT_HOOKS) if for_vscode else (first,)
 
     def _plan_hook(self, place: HookPlace) -> None:
-        prompt, start = hook_entries(self._command(), style=place.style).items()
         settings = self._settings(place.file)
         if place.style in ("copilot", "cursor"):
             settings.set_default("version", 1)
-        # at the start of a session there is nothing to do but to start the service
-        settings.set_hooks(dict([prompt, start] if self.wish.start else [prompt]))
+        settings.set_hooks(hook_entries(self._command(), style=place.style))
         self._put_settings(place.file, settings)
 
     def _command(self) -> str:

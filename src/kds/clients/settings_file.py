@@ -39,35 +39,43 @@ _BY_HAND: Final = "correct it by hand: nothing was changed"
 class _HookForm:
     """How a client has a command run: its events, and the keys of an entry."""
 
-    prompt: str
-    start: str
+    events: tuple[str, ...]
+    """Of a prompt, the start of a session, and the ends of turns and sessions."""
     limit: tuple[str, int]
     key: str = "command"
     grouped: bool = True
 
 
-_CLAUDE_FORM: Final = _HookForm("UserPromptSubmit", "SessionStart", ("timeout", HOOK_TIMEOUT_S))
+_TIMEOUT: Final = ("timeout", HOOK_TIMEOUT_S)
+_CLAUDE_FORM: Final = _HookForm(
+    ("UserPromptSubmit", "SessionStart", "Stop", "SessionEnd", "PreCompact"), _TIMEOUT
+)
 _FORMS: Final[Mapping[HookStyle, _HookForm]] = {
     "claude": _CLAUDE_FORM,
     "codex": _CLAUDE_FORM,
-    "gemini": _HookForm("BeforeAgent", "SessionStart", ("timeout", HOOK_TIMEOUT_S * 1000)),
+    "gemini": _HookForm(  # its PreCompress comes with every prompt (tried with 0.61.0)
+        ("BeforeAgent", "SessionStart", "AfterAgent", "SessionEnd"),
+        ("timeout", HOOK_TIMEOUT_S * 1000),
+    ),
     "copilot": _HookForm(
-        "userPromptSubmitted", "sessionStart", ("timeoutSec", HOOK_TIMEOUT_S), "bash", grouped=False
+        ("userPromptSubmitted", "sessionStart", "agentStop", "sessionEnd", "preCompact"),
+        ("timeoutSec", HOOK_TIMEOUT_S), "bash", grouped=False,
     ),
     "cursor": _HookForm(
-        "beforeSubmitPrompt", "sessionStart", ("timeout", HOOK_TIMEOUT_S), grouped=False
+        ("beforeSubmitPrompt", "sessionStart", "stop", "sessionEnd", "preCompact"), _TIMEOUT,
+        grouped=False,
     ),
-}
-PROMPT_EVENTS: Final = frozenset(form.prompt for form in _FORMS.values())
+}  # fmt: skip
+PROMPT_EVENTS: Final = frozenset(form.events[0] for form in _FORMS.values())
 
 
 def hook_entries(command: str, *, style: HookStyle) -> dict[str, object]:
-    """The entry for a prompt, and that for the start of a session, by their events."""
+    """The entry for each event, that of a prompt first."""
     form = _FORMS[style]
     entry: dict[str, object] = {"type": "command", form.key: command, form.limit[0]: form.limit[1]}
     if form.grouped:
         entry = {"hooks": [entry]}
-    return {form.prompt: entry, form.start: entry}
+    return dict.fromkeys(form.events, entry)
 
 
 def hook_settings(command: str, *, style: HookStyle) -> dict[str, object]:

@@ -80,6 +80,9 @@ _GOES_ON: Final = re.compile(
 _NAMES: Final = ("hook_event_name", "hookEventName")
 _SESSIONS: Final = ("session_id", "sessionId", "conversation_id")
 _TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
+_ENDS: Final = ("stopReason", "reason", "trigger")
+"""What Copilot CLI writes at the end of a turn and of a session, and before a compaction (tried
+with 1.0.102)."""
 _MODE: Final = "permission_mode"
 _INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; kds help docs/hook.md"
 
@@ -140,7 +143,7 @@ def read_hook(raw: bytes) -> HookCall:
     """Read the input of a hook: the spellings of Claude Code, Copilot CLI and VS Code.
 
     Copilot CLI names no event unless asked to: with a ``prompt`` it is one, with a ``source`` the
-    start of a session. Raises HookInputError.
+    start of a session, with a reason the end of one. Raises HookInputError.
 
     >>> read_hook(b'{"sessionId": "f3", "cwd": "/home/me", "prompt": "Make it purple"}')
     HookCall(prompt='Make it purple', cwd='/home/me', session='f3', event='prompt')
@@ -310,7 +313,10 @@ def _event(data: dict[str, Any]) -> str:
     name = _text(data, *_NAMES)
     if name is not None:
         return EVENTS.get(name.lower(), "other")
-    return "start" if "source" in data and "prompt" not in data else "prompt"
+    if "prompt" in data:
+        return "prompt"
+    ends = any(key in data for key in _ENDS)
+    return "start" if "source" in data else "end" if ends else "prompt"
 
 
 def _text(data: dict[str, Any], *names: str) -> str | None:

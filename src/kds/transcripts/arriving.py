@@ -28,6 +28,8 @@ from kds.transcripts.recalling import SURE, ask, excerpt, latest
 
 PAUSE_S: Final = 20.0
 """Seconds between two imports that nobody asked for."""
+WAIT_S: Final = 60.0
+"""How long the import of a session that stopped waits for another import."""
 RECENT: Final = timedelta(days=30)
 """What changed before that, only an import by the user reads."""
 EMBED_S: Final = 5.0
@@ -87,7 +89,20 @@ def keep_current(embeddings: str | None, *, now: bool = False) -> None:
         _running.release()
 
 
-def _import(memory: AssistantMemory, embeddings: str | None) -> None:
+def keep_session(embeddings: str | None, session: str) -> None:
+    """Import what is new of one session, by its client's id, as `keep_current` does of all."""
+    memory = AssistantMemory()
+    if not memory.exists or not _running.acquire(timeout=WAIT_S):
+        return
+    try:
+        with suppress(KdsError, OSError):
+            _import(memory, embeddings, session)
+    finally:
+        memory.close()
+        _running.release()
+
+
+def _import(memory: AssistantMemory, embeddings: str | None, session: str = "") -> None:
     chosen = dict(memory.rows("SELECT client, everywhere FROM chosen"))
     known = readers(Path.home(), os.environ, project_folders(memory))
     wanted = {one.num for one in memory.projects() if one.wanted}
@@ -95,7 +110,9 @@ def _import(memory: AssistantMemory, embeddings: str | None) -> None:
     for everywhere in (True, False):
         some = {name: known[name] for name in chosen if bool(chosen[name]) is everywhere}
         only = None if everywhere else wanted
-        report = import_sessions(memory, some, only=only, since=utc_now() - RECENT)
+        report = import_sessions(
+            memory, some, only=only, since=utc_now() - RECENT, session=session
+        )  # fmt: skip
         imported |= set(report.projects)
     ends = monotonic() + EMBED_S
     with memory.stores([one for one in memory.projects() if one.num in imported]) as opened:

@@ -84,17 +84,18 @@ def import_sessions(
     *,
     only: Collection[int] | None,
     since: datetime | None = None,
+    session: str = "",
     dry_run: bool = False,
     tell: Teller = lambda what, done, total: None,
 ) -> Report:
     """Read what is new in the sessions of the ``chosen`` clients.
 
     ``only`` are the numbers of the projects that are wanted; None: every one. ``since`` leaves out
-    sessions that did not change after it.
+    sessions that did not change after it, ``session`` all but that one, by its client's id.
     """
     report = Report()
     with memory.alone():
-        if not dry_run:
+        if not (dry_run or session):
             memory.purge()
         work = Work(memory, report, only, dry_run)
         for client, reader in chosen.items():
@@ -102,7 +103,8 @@ def import_sessions(
                 sources = [
                     one
                     for one in reader.sources()
-                    if since is None or one.changed >= since.timestamp() * 1e9
+                    if (since is None or one.changed >= since.timestamp() * 1e9)
+                    and session in ("", one.session)
                 ]
             except (OSError, sqlite3.Error, *UNREADABLE) as error:
                 report.problems.append(f"{client}: cannot be read: {error}")

@@ -155,7 +155,8 @@ def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call
     assert NAME.match(read[".claude-plugin/plugin.json"]["name"])
     (entry,) = read[".claude-plugin/marketplace.json"]["plugins"]
     assert (entry["name"], entry["source"]) == ("kds", "./")
-    assert set(read["hooks/hooks.json"]["hooks"]) == {"UserPromptSubmit", "SessionStart"}
+    events = "UserPromptSubmit SessionStart Stop SessionEnd PreCompact"
+    assert " ".join(read["hooks/hooks.json"]["hooks"]) == events
     assert read[".mcp.json"]["mcpServers"]["kds"]["args"] == ["mcp"]
     assert [path.name for path in Path("out/skills").iterdir()] == ["kds"]
 

@@ -18,8 +18,12 @@ BOTH = ("--hook", "--mcp")
 CLIENTS = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents")
 ALL = (*CLIENTS, *BOTH, "--skills")
 HOOK = "kds-hook 2>/dev/null || true"
+CLAUDE_EVENTS = "UserPromptSubmit SessionStart Stop SessionEnd PreCompact"
+COPILOT_EVENTS = "userPromptSubmitted sessionStart agentStop sessionEnd preCompact"
+CURSOR_EVENTS = "beforeSubmitPrompt sessionStart stop sessionEnd preCompact"
+GEMINI_EVENTS = "BeforeAgent SessionStart AfterAgent SessionEnd"  # PreCompress: with each prompt
 THEIRS = {
-    ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
+    ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"PreToolUse": []}\n}\n',
     ".mcp.json": '{"mcpServers": {"github": {"command": "npx"}}}',
     ".vscode/mcp.json": '{\r\n\t"servers": {\r\n\t\t"x": {"command": "y"}, // one\r\n\t},\r\n}\r\n',
     ".cursor/mcp.json": "{}",
@@ -50,11 +54,11 @@ def _commands(path: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("client", "hooks", "events", "servers"),
     [
-        ("claude", ".claude/settings.json", "UserPromptSubmit SessionStart", ".mcp.json"),
-        ("copilot", ".github/hooks/kds.json", "userPromptSubmitted sessionStart", ".mcp.json"),
-        ("cursor", ".cursor/hooks.json", "beforeSubmitPrompt sessionStart", ".cursor/mcp.json"),
-        ("codex", ".codex/hooks.json", "UserPromptSubmit SessionStart", ".codex/config.toml"),
-        ("gemini", ".gemini/settings.json", "BeforeAgent SessionStart", ".gemini/settings.json"),
+        ("claude", ".claude/settings.json", CLAUDE_EVENTS, ".mcp.json"),
+        ("copilot", ".github/hooks/kds.json", COPILOT_EVENTS, ".mcp.json"),
+        ("cursor", ".cursor/hooks.json", CURSOR_EVENTS, ".cursor/mcp.json"),
+        ("codex", ".codex/hooks.json", CLAUDE_EVENTS, ".codex/config.toml"),
+        ("gemini", ".gemini/settings.json", GEMINI_EVENTS, ".gemini/settings.json"),
     ],
 )
 def test_a_client_gets_hook_and_server_where_it_reads_them(
@@ -208,7 +212,7 @@ def test_the_users_entries_keep_order_comments_and_layout(project: Project) -> N
     _settle(project)
     project.init(*ALL)
     settings = Path(".claude/settings.json").read_text()
-    assert settings.startswith('{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": [], "User')
+    assert settings.startswith('{\n  // mine\n  "model": "opus",\n  "hooks": {"PreToolUse": [], "')
     vscode = Path(".vscode/mcp.json").read_bytes()
     assert vscode.startswith(
         b'{\r\n\t"servers": {\r\n\t\t"x": {"command": "y"}, // one\r\n\t\t"kds'

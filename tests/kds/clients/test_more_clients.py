@@ -1,5 +1,9 @@
 """Codex, Gemini CLI, opencode, Cursor and AGENTS.md: what `kds init` writes, and takes back."""
 
+import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,6 +26,43 @@ def test_opencode_gets_a_plugin_that_calls_the_hook_and_a_server(project: Projec
     plugin = Path(".opencode/plugin/kds.js").read_text()
     assert 'const COMMAND = "kds-hook --no-start"' in plugin
     assert read("opencode.json")["mcp"]["kds"]["command"] == ["kds", "mcp"]
+
+
+HOST = """
+import {{ KDS }} from {plugin}
+const hooks = await KDS({{ directory: "/home/me/shop" }})
+for (const text of ["Go on", "Make it purple"]) {{
+  const output = {{ parts: [{{ type: "text", id: "p1", text }}] }}
+  await hooks["chat.message"]({{ sessionID: "s1" }}, output)
+  console.log(output.parts.map((part) => part.text).join("|"))
+}}
+await hooks.event({{ event: {{ type: "session.updated", properties: {{}} }} }})
+await hooks.event({{ event: {{ type: "session.idle", properties: {{ sessionID: "s1" }} }} }})
+"""
+
+
+def test_the_plugin_of_opencode_tells_of_starts_prompts_and_ends(
+    project: Project, programs: Path
+) -> None:
+    node = shutil.which("node", path=os.defpath)
+    if node is None:
+        pytest.skip("needs Node.js")
+    told = project.folder / "told"
+    answer = '{"additionalContext": "KDS: x"}'
+    (programs / "kds-hook").write_text(
+        f"#!/bin/sh\nread -r L; echo \"$L\" >>{told}\necho '{answer}'"
+    )
+    project.init("opencode")
+    plugin = Path(".opencode/plugin/kds.js").rename("kds.mjs")
+    host = project.write("host.mjs", HOST.format(plugin=json.dumps(str(plugin.absolute()))))
+    done = subprocess.run([node, host], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["Go on|KDS: x", "KDS: x", "Make it purple|KDS: x"]
+    calls = [json.loads(line) for line in told.read_text().splitlines()]
+    assert [(one["hook_event_name"], one.get("prompt")) for one in calls] == [
+        *(("SessionStart", None), ("UserPromptSubmit", "Go on")),
+        *(("UserPromptSubmit", "Make it purple"), ("Stop", None)),
+    ]
+    assert {(one["session_id"], one["cwd"]) for one in calls} == {("s1", "/home/me/shop")}
 
 
 def test_a_broken_file_of_a_client_that_nobody_asked_for_stops_nobody(project: Project) -> None:

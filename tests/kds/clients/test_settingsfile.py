@@ -14,7 +14,7 @@ from kds.clients.json_edit import insert, parse_json_text, remove
 from kds.clients.programs import hook_command
 from kds.clients.settings_file import SettingsFile, SettingsFileError, hook_settings, mcp_server
 
-EVENTS = ("UserPromptSubmit", "SessionStart")
+EVENTS = ("UserPromptSubmit", "SessionStart", "Stop", "SessionEnd", "PreCompact")
 SERVER = mcp_server("kds", style="claude")
 HOOK_PAGE = Path(__file__).parents[3] / "docs" / "hook.md"
 
@@ -22,7 +22,7 @@ HOOK_PAGE = Path(__file__).parents[3] / "docs" / "hook.md"
 def _wanted(*, start: bool = True) -> dict[str, object]:
     hooks = hook_settings(hook_command(start=start), style="claude")["hooks"]
     assert isinstance(hooks, dict)
-    return {event: hooks[event][0] for event in (EVENTS if start else EVENTS[:1])}
+    return {event: hooks[event][0] for event in EVENTS}
 
 
 _handlers = st.fixed_dictionaries(
@@ -76,7 +76,7 @@ def test_the_users_entries_stay_and_ours_are_there_once(text: str) -> None:
     _set(settings)
     value, before = _value(settings.text), _value(text)
     assert [hook.event for hook in settings.hooks()].count("UserPromptSubmit") == 1
-    assert len(settings.hooks()) == 2
+    assert len(settings.hooks()) == len(EVENTS)
     assert value["mcpServers"].pop("kds") == SERVER
     for event in EVENTS:
         assert value["hooks"][event].pop() == _wanted()[event]
@@ -129,9 +129,7 @@ def test_a_hook_that_the_user_tuned_keeps_its_tuning() -> None:
     settings.set_hooks(_wanted())
     assert settings.text == tuned
     settings.set_hooks(_wanted(start=False))
-    assert '"timeout": 9' in settings.text
-    assert "--start" not in settings.text
-    assert "SessionStart" not in settings.text
+    assert settings.text == tuned.replace("kds-hook", "kds-hook --no-start")
 
 
 @pytest.mark.parametrize(
@@ -163,6 +161,4 @@ def test_the_page_about_the_hook_shows_the_files_that_init_writes() -> None:
         hook_settings(command, style="claude"),
         {"version": 1, **hook_settings(command, style="copilot")},
     ]
-    events = [list(file["hooks"]) for file in files]
-    assert events[0] == ["UserPromptSubmit", "SessionStart"]
-    assert events[1] == ["userPromptSubmitted", "sessionStart"]
+    assert list(files[0]["hooks"]) == list(EVENTS)

@@ -38,6 +38,15 @@ from kds.hooks.reply import HookCall, HookInputError, goes_on, is_for_routing, r
             {"session_id": "f3", "hook_event_name": "SessionStart", "source": "resume"},
             HookCall("", None, "f3", "start"),
         ),
+        (
+            {"sessionId": "f3", "transcriptPath": "/e.jsonl", "stopReason": "end_turn"},
+            HookCall("", None, "f3", "end", "/e.jsonl"),
+        ),
+        (
+            {"sessionId": "f3", "cwd": "/home/me", "reason": "complete"},
+            HookCall("", "/home/me", "f3", "end"),
+        ),
+        ({"sessionId": "f3", "trigger": "auto"}, HookCall("", None, "f3", "end")),
         ({"prompt": ""}, HookCall("", None, None, "prompt")),
         ({"hook_event_name": "Stop", "prompt": None}, HookCall("", None, None, "end")),
     ],

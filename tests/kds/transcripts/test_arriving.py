@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sysconfig
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from kds.transcripts.briefs import BRIEF_TOKENS, START_TOKENS, start_line
 from kds.transcripts.catalogue import AssistantMemory, about_tokens
 from kds.transcripts.recalling import SURE, latest
 
+from ...effort import PATIENCE_S
 from ..conftest import data, refused
-from .conftest import Write
+from .conftest import Write, contents
 
 DECISION = "We use port 8443 for staging because 8080 is taken by the proxy."
 ASKED = "Tests pass. Shall I deploy it by hand?"
@@ -209,6 +211,29 @@ def test_a_session_starts_with_where_the_last_one_stopped_and_prompts_find_what_
     assert DECISION in running("UserPromptSubmit", prompt=asked)
     assert running("UserPromptSubmit", prompt="Add a dark mode toggle to the settings page") == ""
     assert running("Stop") == ""
+
+
+def test_what_was_said_last_is_kept_when_a_turn_or_a_session_ends(
+    running: Callable[..., str], shop: Path, claude: Write, kds_call: Callable[..., Any]
+) -> None:
+    claude("growing", "Rename the vault", folder=str(shop))
+    assert running("Stop", session_id="growing") == ""
+    assert not AssistantMemory().exists  # nothing was ever imported
+    kds_call("memory", "import", "--from", "claude")
+    said = ["Rename the vault"]
+    for event in ("Stop", "PreCompact", "SessionEnd"):
+        said += [f"{event} one", f"{event} two"]
+        claude("growing", *said, folder=str(shop))
+        assert running(event, session_id="growing") == ""
+        wait_for(said)
+
+
+def wait_for(said: list[str]) -> None:
+    """Wait until the background has imported these messages, each once."""
+    ends = time.monotonic() + PATIENCE_S
+    while (seen := [one for one in contents(AssistantMemory()) if one in said]) != said:
+        assert time.monotonic() < ends, seen
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(

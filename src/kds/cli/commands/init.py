@@ -3,20 +3,25 @@
 import difflib
 import os
 import shlex
-from collections.abc import Collection, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 import click
 from click.core import ParameterSource
 
 from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, flag
+from kds.cli.command import asked_json, command, flag
+from kds.cli.commands.recall import bring_in
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
 from kds.cli.output import print_line, print_lines, say
 from kds.cli.progress import slow
+from kds.cli.terminal import for_people
 from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
 from kds.clients.doctor import make_private, ours_too_open
 from kds.clients.exports import Kind, export, generate
@@ -25,6 +30,13 @@ from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
 from kds.clients.table import CLIENTS, HOOK_CLIENTS, Client
 from kds.router.prompts.library import PromptLibrary
+from kds.transcripts.catalogue import AssistantMemory
+
+_QUESTION: Final = (
+    "\nImport past sessions of your assistants about this repository, and keep them current?\n"
+    "They stay on this machine, in your own folder of KDS, where `kds recall` finds what was said"
+)
+_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +68,14 @@ class Outcome:
 @flag("--skills", "Add the skill `kds`, for when you ask for KDS.")
 @click.option("--start/--no-start", default=True, show_default=True,
               help="Let the hook start the service in the background.")  # fmt: skip
+@click.option("--import/--no-import", "past", default=None,
+              help="Also import past sessions of this repository, or not.  [default: ask once, at "
+                   "a terminal]")  # fmt: skip
 @common_options
 @click.pass_context
 def init(
     ctx: click.Context, *, named: tuple[Client, ...], dry_run: bool, back: bool, hook: bool | None,
-    mcp: bool | None, skills: bool, start: bool, workspace: Workspace,
+    mcp: bool | None, skills: bool, start: bool, past: bool | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Write the hook, the MCP server or a skill into the project of the workspace.
 
@@ -69,11 +84,14 @@ def init(
 
     Files that you have keep their entries, order, comments and layout. A second run changes
     nothing. Where you are below the top folder of a repository, name the folder with --workspace.
+
+    At a terminal it asks once whether to import the past sessions of your assistants
+    (kds memory import); elsewhere it does so with --import alone.
     """
     named_here = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
     project, notes = _project(workspace, named=named_here, writes=not (back or dry_run))
     if back:
-        _refuse_a_part(project, named)
+        _refuse_a_part(project, named, past)
         if RecordStore(project.workspace.brain).is_foreign():
             notes.append(
                 "kds-brain/init/record.json was not written here (it is from a clone, was edited, "
@@ -83,6 +101,8 @@ def init(
         files = _undo(project, dry_run=dry_run)
         if (brain := project.workspace.brain).is_dir():
             notes.append(f"{brain} stays, with conversations and rules: delete it if you want")
+        if _is_imported(project):
+            notes.append("sessions that were imported stay: kds memory forget --project . --yes")
         _report(Outcome(project.folder, files, notes, undo=True, dry_run=dry_run))
         return
     chosen = [(client, "named") for client in named] or _found(project, _record(project))
@@ -98,7 +118,14 @@ def init(
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     notes += plan.notes
-    _report(Outcome(project.folder, plan.files, notes, chosen, dry_run=dry_run))
+    outcome = Outcome(project.folder, plan.files, notes, chosen, dry_run=dry_run)
+    if asked_json():
+        found = bring_in(project.workspace, dry_run=dry_run)[0] if past else None
+        _report(outcome, {"imported": found} if found else {})
+        return
+    _report(outcome)
+    if past or (past is None and not dry_run and _agrees(project)):
+        say(*bring_in(project.workspace, dry_run=dry_run))
 
 
 def _found(project: Project, record: InitRecord) -> list[tuple[Client, str]]:
@@ -167,8 +194,37 @@ def _install(project: Project, wish: Wish, *, dry_run: bool) -> Plan:
     return plan
 
 
-def _refuse_a_part(project: Project, named: Collection[Client]) -> None:
-    """Refuse to take back only some clients: they share files."""
+def _agrees(project: Project) -> bool:
+    """Ask the user, once and at a terminal alone, whether to import past sessions."""
+    if not (for_people() and sys.stdin is not None and sys.stdin.isatty()):
+        return False
+    store = RecordStore(project.workspace.brain)
+    if store.load().asked_to_import or _is_imported(project):
+        return False
+    agreed = click.confirm(_QUESTION, default=False)
+    with store.hold():
+        record = store.load()
+        record.asked_to_import = True
+        store.save(record)
+    if not agreed:
+        click.echo("nothing was read; whenever you want it: kds memory import")
+    return agreed
+
+
+def _is_imported(project: Project) -> bool:
+    """Whether sessions of the project's repository were ever imported."""
+    memory = AssistantMemory()
+    if not memory.exists:
+        return False
+    found = memory.project_of(str(project.folder))
+    memory.close()
+    return found is not None and found.wanted
+
+
+def _refuse_a_part(project: Project, named: Collection[Client], past: bool | None) -> None:
+    """Refuse to take back only some clients, which share files, and to import meanwhile."""
+    if past:
+        raise Refusal("--undo imports nothing", "kds init --undo; kds memory import")
     if not named:
         return
     stay = [f"--client {one}" for one in _record(project).clients if one not in named]
@@ -188,15 +244,16 @@ def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
     return files
 
 
-def _report(outcome: Outcome) -> None:
-    """Print what became of the files."""
-    told = {
+def _report(outcome: Outcome, more: Mapping[str, object] = _NOTHING) -> None:
+    """Print what became of the files, and in JSON ``more``."""
+    told: dict[str, object] = {
         "project": str(outcome.folder),
         "dry_run": outcome.dry_run,
         "clients": [{"client": client, "because": why} for client, why in outcome.chosen],
         "files": [_row(file, outcome) for file in outcome.changed],
         "unchanged": len(outcome.files) - len(outcome.changed),
         "notes": list(outcome.notes),
+        **more,
     }
     say(told, lambda: _print(outcome))
 

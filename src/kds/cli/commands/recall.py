@@ -220,7 +220,7 @@ def import_(
     """
     if file is None:
         names = clients or CLIENTS
-        _import_assistants(workspace, names, since, everywhere=everywhere, dry_run=dry_run)
+        say(*bring_in(workspace, names, since, everywhere=everywhere, dry_run=dry_run))
         return
     if clients or since or everywhere or dry_run:
         raise Refusal("these options are for sessions of assistants", "leave FILE out")
@@ -250,11 +250,11 @@ def _read(file: Path) -> str:
         raise StoreError(reason, where=str(file), hint="check the file and its rights") from error
 
 
-def _import_assistants(
-    workspace: Workspace, names: Sequence[str], since: datetime | None,
-    *, everywhere: bool, dry_run: bool,
-) -> None:  # fmt: skip
-    """Import what is new in the sessions of assistants, and say how much that was."""
+def bring_in(
+    workspace: Workspace, names: Sequence[str] = CLIENTS, since: datetime | None = None,
+    *, everywhere: bool = False, dry_run: bool = False,
+) -> tuple[dict[str, Any], Iterator[Shown]]:  # fmt: skip
+    """Import what is new in the sessions of assistants; returns how much that was, for `say`."""
     waiting = 0
     with _opened(workspace) as (memory, folder):
         project = None if everywhere else memory.project_of(folder, make=True)
@@ -302,7 +302,7 @@ def _import_assistants(
             yield (f"{clone.folder} has the same origin; to make the two one project: "
                    f"kds memory join {shlex.quote(clone.folder)}")  # fmt: skip
 
-    say(told, text())
+    return told, text()
 
 
 def _embedded(memory: AssistantMemory, embedder: Embedder, projects: Iterable[int]) -> int:

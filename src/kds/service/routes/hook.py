@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -31,7 +32,13 @@ from kds.service.models import MESSAGE_LIMIT
 from kds.service.requests import Served
 from kds.service.service_client import ServiceAddress
 from kds.service.workspaces import ServedWorkspace
-from kds.transcripts.arriving import keep_current, points_back, prompt_line, session_start
+from kds.transcripts.arriving import (
+    keep_current,
+    keep_session,
+    points_back,
+    prompt_line,
+    session_start,
+)
 from kds.transcripts.following import Followed
 
 K = TypeVar("K")
@@ -172,7 +179,8 @@ async def hook(request: Request, served: Served) -> Response:
     said = None
     if not (call.probe or served.person):
         said = await _said_before(served, call, chosen)
-        _import_in_background(served, chosen.recall.embeddings, now=False)
+        embeddings = chosen.recall.embeddings
+        _in_background(served, lambda: keep_current(embeddings))
     output = hook_output(
         turn,
         client=call.client,
@@ -189,10 +197,11 @@ async def _session_event(served: ServedWorkspace, call: HookCall) -> Response:
     A start waits for the import a while; an end does not wait at all.
     """
     embeddings = _settings(served.workspace).recall.embeddings
-    at_start = call.event == "start"
-    task = _import_in_background(served, embeddings, now=at_start)
-    if not at_start:
+    if call.event == "end":
+        if session := call.session:
+            _in_background(served, lambda: keep_session(embeddings, session))
         return Response(status_code=204)
+    task = _in_background(served, lambda: keep_current(embeddings, now=True))
     await asyncio.wait({task}, timeout=START_S)
     folder = call.cwd or served.root
     try:
@@ -204,10 +213,9 @@ async def _session_event(served: ServedWorkspace, call: HookCall) -> Response:
     return JSONResponse(as_output(line, call.client, event="SessionStart"))
 
 
-def _import_in_background(
-    served: ServedWorkspace, embeddings: str | None, *, now: bool
-) -> asyncio.Task[None]:
-    task = asyncio.create_task(served.archivist.run(lambda: keep_current(embeddings, now=now)))
+def _in_background(served: ServedWorkspace, work: Callable[[], None]) -> asyncio.Task[None]:
+    """Have the thread that looks after sessions do something, and keep hold of the task."""
+    task = asyncio.create_task(served.archivist.run(work))
     _background.add(task)
     task.add_done_callback(_background.discard)
     return task
@@ -262,9 +270,7 @@ def _learn(
         with suppress(KdsError, OSError, ValueError):  # nothing is learned, and the prompt goes on
             session.learn(call.client, path, names.__contains__, uses)
 
-    task = asyncio.create_task(served.archivist.run(learn))
-    _background.add(task)
-    task.add_done_callback(_background.discard)
+    _in_background(served, learn)
 
 
 def _settings(workspace: Workspace) -> Settings:
