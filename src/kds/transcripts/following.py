@@ -22,10 +22,15 @@ class Followed:
         self._end = 0
         self._prompt = ""
         self._named: tuple[str, str] | None = None
+        self._ever_named: set[str] = set()
 
-    def name(self, prompt: str, entry: str) -> None:
-        """Note that ``entry`` was named beside ``prompt``."""
+    def name(self, prompt: str, entry: str) -> bool:
+        """Note that ``entry`` is named beside ``prompt``; False: it was before, which is enough."""
+        if entry in self._ever_named:
+            return False
+        self._ever_named.add(entry)
         self._named = prompt, entry
+        return True
 
     def learn(self, client: str, path: Path, knows: Callable[[str], bool], uses: Uses) -> None:
         """Keep what ran since it was last read, and the name that was said in vain.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from fastapi import APIRouter, Request
+from starlette.datastructures import State
 from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator
@@ -41,6 +42,7 @@ from kds.transcripts.arriving import (
 )
 from kds.transcripts.following import Followed
 
+Output = dict[str, Any]
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -74,11 +76,7 @@ class Doubles:
 
 
 class Suggestions:
-    """The activators of the open workspaces, and what was named in which session.
-
-    An activator reads the library when it is first asked for, on the thread that looks after
-    sessions; until then nothing is named.
-    """
+    """The activators of the open workspaces, and the sessions that hooks named, as far as read."""
 
     KEPT: Final = 16
     """Workspaces and clients whose libraries are kept."""
@@ -88,44 +86,36 @@ class Suggestions:
         self._opening: OrderedDict[tuple[str, str, ActivationSettings], asyncio.Task[Activator]] = (
             OrderedDict()
         )
-        self._named: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
-        self._followed: OrderedDict[tuple[str, str], Followed] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str, str], Followed] = OrderedDict()
 
     def activator(
         self, served: ServedWorkspace, client: str, chosen: ActivationSettings
     ) -> Activator | None:
-        """Return the activator once it is read; None before, and when it cannot be."""
-        key = (served.root, client, chosen)
-        if key not in self._opening:
-            self._opening[key] = asyncio.create_task(
-                served.archivist.run(
-                    lambda: Activator.open(
-                        served.workspace,
-                        client=client,
-                        precision=chosen.precision,
-                        learn=chosen.learn,
-                    )
-                )
+        """Return the activator once it is read; None before, and when it cannot be.
+
+        The library is read when it is first asked for, on the thread that looks after sessions.
+        """
+
+        def read() -> Activator:
+            return Activator.open(
+                served.workspace, client=client, precision=chosen.precision, learn=chosen.learn
             )
-        task = _latest(self._opening, key, self.KEPT)
+
+        task = _latest(
+            self._opening, (served.root, client, chosen), self.KEPT,
+            lambda: asyncio.create_task(served.archivist.run(read)),
+        )  # fmt: skip
         return task.result() if task.done() and task.exception() is None else None
 
-    def is_new(self, root: str, session: str, name: str) -> bool:
-        """Whether ``name`` was not named in this session yet; from now on it was."""
-        self._named.setdefault((root, session), set())
-        named = _latest(self._named, (root, session), self.SESSIONS)
-        new = name not in named
-        named.add(name)
-        return new
-
-    def followed(self, root: str, session: str) -> Followed:
+    def session(self, root: str, session: str) -> Followed:
         """Return a session, as far as it was read."""
-        self._followed.setdefault((root, session), Followed())
-        return _latest(self._followed, (root, session), self.SESSIONS)
+        return _latest(self._sessions, (root, session), self.SESSIONS, Followed)
 
 
-def _latest(kept: OrderedDict[K, V], key: K, most: int) -> V:
+def _latest(kept: OrderedDict[K, V], key: K, most: int, make: Callable[[], V]) -> V:
     """The value of ``key``, which is now the one used last; the oldest beyond ``most`` go."""
+    if key not in kept:
+        kept[key] = make()
     kept.move_to_end(key)
     while len(kept) > most:
         kept.popitem(last=False)
@@ -153,15 +143,21 @@ async def hook(request: Request, served: Served) -> Response:
     """Answer the prompt hook of an assistant: what to add to the user's prompt."""
     call = read_hook(await request.body())
     ServiceAddress().hung_path.unlink(missing_ok=True)
-    doubles: Doubles = request.app.state.doubles
     if call.event in ("start", "end") and not served.person:
-        return await _session_event(served, call)
+        output = await _session_event(served, call)
+    else:
+        output = await _prompt(request.app.state, served, call)
+    return Response(status_code=204) if output is None else JSONResponse(output)
+
+
+async def _prompt(state: State, served: ServedWorkspace, call: HookCall) -> Output | None:
+    """What to add to a prompt, which is routed and remembered."""
+    doubles: Doubles = state.doubles
     if not call.for_routing or (not call.probe and doubles.has(served.root, call)):
-        return Response(status_code=204)
+        return None
     if len(call.prompt) > MESSAGE_LIMIT:
-        raise TooLargeError(
-            f"the prompt is longer than {MESSAGE_LIMIT:,} characters", where="prompt"
-        )
+        text = f"the prompt is longer than {MESSAGE_LIMIT:,} characters"
+        raise TooLargeError(text, where="prompt")
     chosen = _settings(served.workspace)
     history = await asyncio.to_thread(read_transcript, call.transcript or "", prompt=call.prompt)
     turn = await served.worker.run(
@@ -175,23 +171,21 @@ async def hook(request: Request, served: Served) -> Response:
             rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
         )
     )
-    fits = await _fits(request.app.state.suggestions, served, call, chosen, history)
-    said = None
+    lines: list[str | None] = []
     if not (call.probe or served.person):
-        said = await _said_before(served, call, chosen)
-        embeddings = chosen.recall.embeddings
-        _in_background(served, lambda: keep_current(embeddings))
-    output = hook_output(
+        lines.append(await _fits(state.suggestions, served, call, chosen.activation, history))
+        lines.append(await _said_before(served, call, chosen))
+        _in_background(served, lambda: keep_current(chosen.recall.embeddings))
+    return hook_output(
         turn,
         client=call.client,
         mode="agent" if call.probe else chosen.hook.mode,  # `kds doctor` waits for some answer
         planning=call.planning,
-        fits="\n".join(line for line in (fits, said) if line) or None,
+        fits="\n".join(filter(None, lines)) or None,
     )
-    return Response(status_code=204) if output is None else JSONResponse(output)
 
 
-async def _session_event(served: ServedWorkspace, call: HookCall) -> Response:
+async def _session_event(served: ServedWorkspace, call: HookCall) -> Output | None:
     """Keep the memory of assistants current, and say at a start where the branch stopped.
 
     A start waits for the import a while; an end does not wait at all.
@@ -200,17 +194,13 @@ async def _session_event(served: ServedWorkspace, call: HookCall) -> Response:
     if call.event == "end":
         if session := call.session:
             _in_background(served, lambda: keep_session(embeddings, session))
-        return Response(status_code=204)
+        return None
     task = _in_background(served, lambda: keep_current(embeddings, now=True))
     await asyncio.wait({task}, timeout=START_S)
-    folder = call.cwd or served.root
-    try:
-        line = await asyncio.to_thread(session_start, folder, call.session)
-    except KdsError:  # no line is better than a session that does not start
-        line = None
-    if line is None:
-        return Response(status_code=204)
-    return JSONResponse(as_output(line, call.client, event="SessionStart"))
+    with suppress(KdsError):  # no line is better than a session that does not start
+        line = await asyncio.to_thread(session_start, call.cwd or served.root, call.session)
+        return as_output(line, call.client, event="SessionStart") if line else None
+    return None
 
 
 def _in_background(served: ServedWorkspace, work: Callable[[], None]) -> asyncio.Task[None]:
@@ -227,50 +217,39 @@ async def _said_before(served: ServedWorkspace, call: HookCall, settings: Settin
         return None
     folder, embeddings = call.cwd or served.root, settings.recall.embeddings
     looking = asyncio.to_thread(prompt_line, call.prompt, folder, embeddings)
-    try:
+    with suppress(KdsError, TimeoutError):
         return await asyncio.wait_for(looking, timeout=RECALL_S)
-    except (KdsError, TimeoutError):
-        return None
+    return None
 
 
 async def _fits(
     suggestions: Suggestions,
     served: ServedWorkspace,
     call: HookCall,
-    settings: Settings,
+    chosen: ActivationSettings,
     history: tuple[Utterance, ...],
 ) -> str | None:
     """The line on the entry that the prompt calls for; None where none does for certain."""
-    chosen = settings.activation
-    if served.person or not chosen.enabled or call.probe or not is_for_activation(call):
+    if not chosen.enabled or not is_for_activation(call):
         return None
     activator = suggestions.activator(served, call.client, chosen)
     if activator is None:
         return None
-    session = suggestions.followed(served.root, call.session or "")
+    session = suggestions.session(served.root, call.session or "")
     if chosen.learn and call.transcript:
-        _learn(session, served, call, activator)
+        path, uses = Path(call.transcript), Uses(served.workspace)
+        names = {entry.name for entry in activator.entries}
+
+        def learn() -> None:
+            """Read what ran since the last prompt of the session."""
+            with suppress(KdsError, OSError, ValueError):  # nothing is learned
+                session.learn(call.client, path, names.__contains__, uses)
+
+        _in_background(served, learn)
     told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
-    if told.entry is None or not suggestions.is_new(
-        served.root, call.session or "", told.entry.name
-    ):
+    if told.entry is None or not session.name(call.prompt, told.entry.name):
         return None
-    session.name(call.prompt, told.entry.name)
     return activation_line(told.entry, call.client)
-
-
-def _learn(
-    session: Followed, served: ServedWorkspace, call: HookCall, activator: Activator
-) -> None:
-    """Read in the background what ran since the last prompt of the session."""
-    names = {entry.name for entry in activator.entries}
-    path, uses = Path(call.transcript or ""), Uses(served.workspace)
-
-    def learn() -> None:
-        with suppress(KdsError, OSError, ValueError):  # nothing is learned, and the prompt goes on
-            session.learn(call.client, path, names.__contains__, uses)
-
-    _in_background(served, learn)
 
 
 def _settings(workspace: Workspace) -> Settings:
