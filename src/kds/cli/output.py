@@ -49,8 +49,16 @@ class Table:
     none: str = ""
 
 
-Shown = str | tuple[str, str] | Table | Iterable[Any] | Callable[[], object] | None
-"""What people see: a text, a label with its text, a table, several of these, or nothing."""
+Shown = (
+    str
+    | tuple[str, str]
+    | tuple[str, str, Tone]
+    | Table
+    | Iterable[Any]
+    | Callable[[], object]
+    | None
+)
+"""What people see: a text, a label with its text (and its tone), a table, several, or nothing."""
 
 
 def say(value: object, *shown: Shown) -> None:

@@ -11,7 +11,7 @@ from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, group
 from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import print_table, say
+from kds.cli.output import Table, say
 
 key_argument = click.argument("key", metavar="KEY")
 own_option = flag("--own", "In your own file, for every workspace; `model` is only there.")
@@ -42,7 +42,7 @@ def config(ctx: click.Context, *, workspace: Path | None) -> None:
     ]
     say(
         {name: _row(layers, place) for name, place in KEYS.items()},
-        lambda: print_table(("setting", "value", "from"), rows),
+        Table(("setting", "value", "from"), rows),
     )
 
 

@@ -1,17 +1,17 @@
 """`kds docs`: the documents of a workspace."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
-from kds.brain.documents.store import DocumentPlace
-from kds.brain.documents.values import ALL, Document, DocumentHit, DocumentRecall, Section
+from kds.brain.documents.store import DocumentPlace, Documents
+from kds.brain.documents.values import ALL, Document, DocumentHit, Section
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, flag, group, option
+from kds.cli.command import asked_json, command, flag, group, option
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, pass_on
 from kds.cli.options import (
     PATH,
@@ -19,9 +19,10 @@ from kds.cli.options import (
     common_options,
     embeddings_option,
     looking,
+    question_argument,
     search_embedder,
 )
-from kds.cli.output import counted, fields, print_line, print_lines, print_table, say
+from kds.cli.output import Shown, Table, counted, fields, hit_lines, say
 from kds.cli.progress import reported, slow
 from kds.documents.indexing import Report, State, add_documents
 
@@ -67,7 +68,7 @@ def add(
         with reported("reading documents") as tell:
             report = add_documents(store, paths, prune=prune, tell=tell)
         _complain_about(report)
-        say(_report_dict(report), lambda: _print_added(report))
+        say(_report_dict(report), _added_lines(report))
         if embedder is not None:
             try:
                 with reported("embedding") as tell:
@@ -91,16 +92,16 @@ def _complain_about(report: Report) -> None:
         complain("there is no document in these folders", "give .md, .txt, .html, .pdf or .docx")
 
 
-def _print_added(report: Report) -> None:
+def _added_lines(report: Report) -> Iterator[Shown]:
     for one in report.outcomes:
         if one.state in _TOLD and one.document is not None:
             title, size = one.document.title, _size(one.document)
-            click.echo(f"{one.state:<9} {_shown_path(one.path)}  '{title}', {size}")
+            yield f"{one.state:<9} {_shown_path(one.path)}  '{title}', {size}"
     counts = (f"{len(report.of(state))} {state}" for state in _COUNTED if report.of(state))
     if report.outcomes:
-        click.echo(", ".join(counts))
+        yield ", ".join(counts)
     if report.of("gone"):
-        click.echo("  documents whose files are gone stay until you add with --prune")
+        yield "  documents whose files are gone stay until you add with --prune"
 
 
 def _report_dict(report: Report) -> dict[str, Any]:
@@ -128,40 +129,41 @@ def show(*, name: str | None, workspace: Workspace) -> None:
     with looking(DocumentPlace.of(workspace)) as store:
         if name is None:
             found = store.documents() if store else ()
-            told = {"documents": [fields(one, _DOCUMENT) for one in found]}
-            say(told, lambda: _print_documents(found))
+            say({"documents": [fields(one, _DOCUMENT) for one in found]}, _document_table(found))
             return
-        if store is None:
-            raise Refusal(NOTHING, "add some: kds docs add PATH")
-        document = store.document(name)
-        sections = store.sections(document.id)
+        document = _kept(store).document(name)
+        sections = _kept(store).sections(document.id)
     outline = [fields(one, _SECTION) for one in sections]
-    told = fields(document, _DOCUMENT) | {"outline": outline}
-    say(told, lambda: _print_outline(document, sections))
+    say(fields(document, _DOCUMENT) | {"outline": outline}, _outline(document, sections))
 
 
-def _print_documents(found: Sequence[Document]) -> None:
+def _kept(store: Documents | None) -> Documents:
+    if store is None:
+        raise Refusal(NOTHING, "add some: kds docs add PATH")
+    return store
+
+
+def _document_table(found: Sequence[Document]) -> Table:
     columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
     rows = [
         (one.id, one.title, one.kind, "" if one.pages is None else f"{one.pages:,}",
          f"{one.sections:,}", f"{one.chunks:,}", _shown_path(one.path))
         for one in found
     ]  # fmt: skip
-    print_table(columns, rows, none=NOTHING)
+    return Table(columns, rows, NOTHING)
 
 
-def _print_outline(document: Document, sections: Sequence[Section]) -> None:
-    click.echo(document.title)
+def _outline(document: Document, sections: Sequence[Section]) -> Iterator[Shown]:
     pages = f", {counted(document.pages, 'page')}" if document.pages is not None else ""
-    print_line("file", _shown_path(document.path))
-    print_line("holds", _size(document) + pages)
-    print_line("id", document.id)
-    click.echo()
+    yield document.title
+    yield "file", _shown_path(document.path)
+    yield "holds", _size(document) + pages
+    yield "id", f"{document.id}\n"
     for one in sections:
         if one.path or one.chunks:
             heading = one.path[-1] if one.path else "(before the first heading)"
             where = f"  p. {one.page}" if one.page is not None else ""
-            click.echo(f"{'  ' * (one.level - 1)}{heading}{where}")
+            yield f"{'  ' * (one.level - 1)}{heading}{where}"
 
 
 @command(
@@ -169,23 +171,20 @@ def _print_outline(document: Document, sections: Sequence[Section]) -> None:
     "kds docs search 'notice period' --only handbook.md --why",
     of=docs,
 )
-@click.argument("words", metavar="QUERY", nargs=-1, required=True)
+@question_argument("QUERY")
 @option("--only DOC", "Look at this document only.", to="scope", default=ALL)
 @option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 100))
 @flag("--why", "Also say why each passage was found.")
 @embeddings_option
 @common_options
 def search(
-    *, words: tuple[str, ...], scope: str, limit: int, why: bool, embeddings: str | None,
+    *, query: str, scope: str, limit: int, why: bool, embeddings: str | None,
     workspace: Workspace,
 ) -> None:  # fmt: skip
     """Find the passages that answer QUERY, with document, section and page.
 
     A question for a defined term finds its definition first; a section is found by its number.
     """
-    query = " ".join(words).strip()
-    if not query:
-        raise Refusal("the question is empty", "say what to look for: kds docs search WORDS")
     embedder = search_embedder(embeddings, workspace)
     with looking(DocumentPlace.of(workspace)) as store:
         if store is None:
@@ -200,7 +199,9 @@ def search(
         "notes": list(found.notes),
         "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
     }
-    say(report, lambda: _print_hits(found, why=why))
+    pass_on(() if asked_json() else found.notes)
+    lines = [_hit_lines(number, hit, why=why) for number, hit in enumerate(found.hits, start=1)]
+    say(report, lines or "nothing was found")
 
 
 def _hit_dict(hit: DocumentHit) -> dict[str, Any]:
@@ -215,17 +216,12 @@ def _hit_dict(hit: DocumentHit) -> dict[str, Any]:
     }
 
 
-def _print_hits(found: DocumentRecall, *, why: bool) -> None:
-    pass_on(found.notes)
-    for number, hit in enumerate(found.hits, start=1):
-        click.echo(f"{number}. {hit.score:.2f}  {hit.citation}")
-        for line in hit.passage.text.strip().splitlines():
-            click.echo(f"   {line}")
-        if why:
-            print_lines(("   why", reason) for reason in hit.why)
-        click.echo()
-    if not found.hits:
-        click.echo("nothing was found")
+def _hit_lines(number: int, hit: DocumentHit, *, why: bool) -> Iterator[Shown]:
+    return hit_lines(
+        f"{number}. {hit.score:.2f}  {hit.citation}",
+        hit.passage.text.strip().splitlines(),
+        [("why", reason) for reason in hit.why] if why else (),
+    )
 
 
 @command("kds docs remove handbook.md", "kds docs remove 3f2a9c1b77d0 agreement.pdf", of=docs)
@@ -234,11 +230,9 @@ def _print_hits(found: DocumentRecall, *, why: bool) -> None:
 def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     """Remove documents from the store and wipe their bytes; the files themselves stay."""
     with looking(DocumentPlace.of(workspace)) as store, slow("wiping them from the store"):
-        if store is None:
-            raise Refusal(NOTHING, "add some: kds docs add PATH")
-        found = store.remove(names)
+        found = _kept(store).remove(names)
     lines = [f"removed '{one.title}' ({_shown_path(one.path)})" for one in found]
-    say({"removed": [fields(one, _DOCUMENT) for one in found]}, "\n".join(lines))
+    say({"removed": [fields(one, _DOCUMENT) for one in found]}, lines)
 
 
 def _size(document: Document) -> str:

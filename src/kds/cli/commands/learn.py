@@ -1,25 +1,25 @@
 """`kds learn` and `kds forget`: teaching KDS, taking it back, and forgetting all of it."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import click
 
-from kds.brain.learning.events import LearningEvent
-from kds.brain.learning.examples import Learned, LearnedExample, LearnedReference
+from kds.brain.learning.examples import Learned, LearnedReference
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, asked_json, command, flag, group, option
 from kds.cli.guard import Refusal, pass_on
 from kds.cli.options import common_options
-from kds.cli.output import fields, print_line, print_table, say
+from kds.cli.output import Shown, Table, fields, say, show
 from kds.cli.progress import slow
 from kds.forget import KINDS, Survey, backups, restore, survey
 from kds.forget import forget as forget_all
 from kds.learning import teaching
-from kds.learning.teaching import Learning, Taught, offer
+from kds.learning.teaching import Learning, offer
 
 NOTHING: Final = "nothing was learned yet"
+OFF: Final = "off: nothing is recorded, and nothing learned is used"
 
 
 @group(
@@ -48,8 +48,17 @@ def list_(*, workspace: Workspace) -> None:
             "corrections": [fields(one, "text intent was at") for one in corrected],
             "file": str(learning.file.text),
         },
-        lambda: _print_list(learning, examples, described, corrected),
+        None if learning.enabled else ("learning", OFF),
+        None if examples or described or corrected else NOTHING,
+        _table("message intent", examples),
+        _table("description means", described),
+        [("corrected", offer(one)) for one in corrected],
     )
+
+
+def _table(what: str, learned: Sequence[Learned]) -> Table | None:
+    rows = [tuple(_as_dict(one).values()) for one in learned]
+    return Table(("learned", *what.split(), "by"), rows) if rows else None
 
 
 @command(
@@ -89,7 +98,13 @@ def teach(
         "undo": undo,
         "file": str(Learning(workspace).file.text),
     }
-    say(_as_dict(done.example) | told, "\n".join(_told_taught(done, undo)))
+    what = "learned" if done.new else "learned before"
+    instead = f", no longer {done.instead_of}" if done.instead_of else ""
+    say(
+        _as_dict(done.example) | told,
+        f"{what}: {done.example.told}{instead}; {undo} takes it back",
+        "the secret in it is not kept" if done.redacted else None,
+    )
 
 
 def _teach_reference(workspace: Workspace, description: str, thing: str) -> None:
@@ -110,41 +125,12 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
     learning = Learning(workspace)
     taken = [learning.undo_last()] if last else [learning.undo(one) for one in ids]
-    told = "\n".join(f"taken back: {one.told}" for one in taken)
-    say({"undone": [_as_dict(one) for one in taken]}, told)
+    say({"undone": [_as_dict(one) for one in taken]}, [f"taken back: {one.told}" for one in taken])
 
 
 def _as_dict(one: Learned) -> dict[str, Any]:
     what = "antecedent" if isinstance(one, LearnedReference) else "intent"
     return fields(one, f"id text {what} by")
-
-
-def _told_taught(done: Taught, undo: str) -> Iterable[str]:
-    what = "learned" if done.new else "learned before"
-    instead = f", no longer {done.instead_of}" if done.instead_of else ""
-    yield f"{what}: {done.example.told}{instead}; {undo} takes it back"
-    if done.redacted:
-        yield "the secret in it is not kept"
-
-
-def _print_list(
-    learning: Learning,
-    examples: Sequence[LearnedExample],
-    described: Sequence[LearnedReference],
-    corrected: Sequence[LearningEvent],
-) -> None:
-    if not learning.enabled:
-        print_line("learning", "off: nothing is recorded, and nothing learned is used")
-    if not (examples or described or corrected):
-        click.echo(NOTHING)
-    if examples:
-        rows = [(one.id, one.text, one.intent, one.by) for one in examples]
-        print_table(("learned", "message", "intent", "by"), rows)
-    if described:
-        rows = [(one.id, one.text, one.antecedent, one.by) for one in described]
-        print_table(("learned", "description", "means", "by"), rows)
-    for one in corrected:
-        print_line("corrected", offer(one))
 
 
 YES = "kds forget --yes"
@@ -177,7 +163,7 @@ def forget(
     """
     if listing:
         made = backups(workspace)
-        say([str(path) for path in made], "\n".join(map(str, made)) or "there are no backups")
+        say([str(path) for path in made], [*map(str, made)] or "there are no backups")
     elif backup is not None:
         _restore(workspace, backup or None, force=force)
     else:
@@ -187,13 +173,13 @@ def forget(
 def _forget(
     workspace: Workspace, found: Survey, keep: tuple[str, ...], *, dry_run: bool, yes: bool
 ) -> None:
-    told = _told(found) if found.files else f"nothing is remembered here: {workspace.brain}"
+    told: Shown = _told(found) if found.files else f"nothing is remembered here: {workspace.brain}"
     if dry_run or not found.files:
         say(found, told)
         return
     if not yes:
         if not asked_json():
-            click.echo(told)
+            show(told)
         if asked_json() or not _is_confirmed(workspace):
             raise Refusal("nothing was forgotten: it was not confirmed", YES)
     with slow("making a backup, then forgetting"):
@@ -223,11 +209,12 @@ def _is_confirmed(workspace: Workspace) -> bool:
     return answer.strip().lower() == "yes"
 
 
-def _told(found: Survey) -> str:
-    parts = (
+def _told(found: Survey) -> Iterator[Shown]:
+    for head, rows in (
         ("to be forgotten, after a backup:", found.items),
         ("stays:", found.stays),
         ("links, which stay:", found.links),
-    )
-    lines = ["\n".join((head, *(f"  {one}" for one in rows))) for head, rows in parts if rows]
-    return "\n".join((*lines, f"\nto do it: {YES}"))
+    ):
+        if rows:
+            yield [head, *(f"  {one}" for one in rows)]
+    yield f"\nto do it: {YES}"

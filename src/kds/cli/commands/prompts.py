@@ -1,7 +1,7 @@
 """`kds prompts` and `kds rules`: prompt files and reference rules, and their checks."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group
 from kds.cli.guard import TESTS_FAILED, complain, problem_rows
 from kds.cli.options import common_options, open_router, workspace_option
-from kds.cli.output import fields, print_table, say
+from kds.cli.output import Shown, Table, fields, say
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
 from kds.router.prompts.library import PromptLibrary
@@ -41,10 +41,7 @@ def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents with their intents, by priority, then the others."""
     found = _ordered(PromptLibrary.load(workspace.prompts_dir))
     rows = [(prompt.intent or "", prompt.name, prompt.description) for prompt in found]
-    say(
-        [_summary(prompt) for prompt in found],
-        lambda: print_table(("intent", "prompt", "what it does"), rows),
-    )
+    say([_summary(one) for one in found], Table(("intent", "prompt", "what it does"), rows))
 
 
 @command("kds prompts new deploy-runner", of=prompts)
@@ -85,7 +82,7 @@ def show(*, name: str, render: bool, workspace: Workspace) -> None:
         {"pattern": one.source, "weight": one.weight, "exact": one.exact}
         for one in prompt.patterns
     ]}  # fmt: skip
-    say(card, lambda: click.echo(prompt.path.read_text(encoding="utf-8"), nl=False))
+    say(card, prompt.path.read_text(encoding="utf-8").removesuffix("\n"))
 
 
 @command("kds prompts check", "kds prompts check --json", "kds prompts check --lint", of=prompts)
@@ -116,17 +113,13 @@ def check(*, lint: bool, workspace: Workspace) -> None:
     if lint:
         linted = lint_examples(library.prompts(), own=workspace.prompts_dir)
         report["lint"] = list(linted)
-
-    def show_check() -> None:
-        _print_check(library, found, chain(*notes.values()), workspace.prompts_dir)
-        _print_lint(linted, library.prompts())
-
-    say(report, show_check)
+    lines = _check_lines(library, found, chain(*notes.values()), workspace.prompts_dir)
+    say(report, lines, _lint_table(linted, library.prompts()) if linted else None)
 
 
-def _print_check(
+def _check_lines(
     library: PromptLibrary, found: Sequence[ExampleReach], notes: Iterable[Problem], own: Path
-) -> None:
+) -> Iterator[Shown]:
     for note in notes:
         complain(f"{note.where}: {note.message}", note.hint)
     for one in found:
@@ -136,28 +129,23 @@ def _print_check(
             complain(f"{stray.where}: the example '{stray.text}' reaches {stray.intent}", hint)
         if (more := len(one.strays) - SHOWN_STRAYS) > 0:
             complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
-    count, among = len(library.prompts()), len(library.agents())
-    click.echo(f"{count} prompts are in order, {among} of them agents")
+    yield f"{len(library.prompts())} prompts are in order, {len(library.agents())} of them agents"
     examples, reached = sum(one.examples for one in found), sum(one.reached for one in found)
-    click.echo(f"{reached:,} of {examples:,} examples reach their own agent when typed verbatim")
+    yield f"{reached:,} of {examples:,} examples reach their own agent when typed verbatim"
     for one in found:
         if one.strays or one.prompt.path.is_relative_to(own):
-            click.echo(f"  {one.prompt.name}: {one.reached:,} of {one.examples:,}")
+            yield f"  {one.prompt.name}: {one.reached:,} of {one.examples:,}"
 
 
-def _print_lint(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> None:
-    """A table of the findings, with the files as `kds prompts list` names them."""
+def _lint_table(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> Iterator[Shown]:
+    """The findings, with the files as `kds prompts list` names them."""
     refs = {str(prompt.path): prompt.ref for prompt in prompts}
-
-    def place(where: str) -> str:
-        path, colon, line = where.rpartition(":")
-        if colon and line.isdigit():
-            return f"{refs.get(path, path)}:{line}"
-        return refs.get(where, where)
-
-    if rows := [(place(one.where), one.text, " ".join(one.others)) for one in found]:
-        click.echo()
-        print_table(("where", "example", "also of"), rows)
+    places = (one.where.rpartition(":") for one in found)
+    rows = [
+        (f"{refs.get(path, path)}:{line}", one.text, " ".join(one.others))
+        for one, (path, _, line) in zip(found, places, strict=True)
+    ]
+    yield ["", Table(("where", "example", "also of"), rows)]
 
 
 def _rendered(workspace: Workspace) -> PromptLibrary:
@@ -209,10 +197,8 @@ def list_rules(*, workspace: Workspace) -> None:
     """List the rules in the order in which they are tried, with what each is for."""
     found = sorted(load_rules(workspace.rules_dir).rules, key=lambda rule: rule.priority)
     rows = [(rule.id, str(rule.priority), rule.description) for rule in found]
-    say(
-        [fields(rule, "id priority description where") for rule in found],
-        lambda: print_table(("rule", "priority", "what it is for"), rows),
-    )
+    told = [fields(rule, "id priority description where") for rule in found]
+    say(told, Table(("rule", "priority", "what it is for"), rows))
 
 
 @command("kds rules new usual-place", of=rules, name="new")
@@ -256,6 +242,6 @@ def check_rules(*, workspace: Workspace) -> int:
     }
     passed = len(outcomes) - len(failed)
     counts = f"{told['rules']} rules, {passed} tests passed, {len(failed)} failed"
-    texts = [f"{describe_outcome(one)}\n\n" for one in failed]
-    say(told, "".join(texts) + toned(counts, "problem" if failed else "ok"))
+    texts = [f"{describe_outcome(one)}\n" for one in failed]
+    say(told, texts, toned(counts, "problem" if failed else "ok"))
     return TESTS_FAILED if failed else 0

@@ -26,15 +26,7 @@ from kds.cli.options import (
     route_message,
     workspace_option,
 )
-from kds.cli.output import (
-    counted,
-    print_entries,
-    print_json,
-    print_line,
-    print_steps,
-    print_turn,
-    say,
-)
+from kds.cli.output import Shown, counted, entry_table, say, step_lines, turn_lines
 
 why_option = flag("--why", "Also print what every step recorded.")
 no_log_option = flag("--no-log", "Leave the conversation context as it is.")
@@ -84,21 +76,15 @@ def route(
         message, workspace, context=context, log=not no_log, rewrite=rewrite,
         may_start=not no_log, history=before,
     )  # fmt: skip
-    if asked_json():
-        steps = [
-            {"step": one.step, "cpu_ms": round(one.cpu_ms, 3), "notes": list(one.notes)}
-            for one in turn.records
-        ]
-        print_json({**turn.as_dict(), **({"steps": steps} if why else {})})
-        return
-    if prompt_only:
-        click.echo(turn.prompt)
-    else:
-        print_turn(turn)
-        if turn.prompt and turn.agent:
-            print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
-    if why:
-        print_steps(turn)
+    steps = [
+        {"step": one.step, "cpu_ms": round(one.cpu_ms, 3), "notes": list(one.notes)}
+        for one in turn.records
+    ]
+    lines: list[Shown] = [turn.prompt] if prompt_only else [turn_lines(turn)]
+    if turn.prompt and turn.agent and not prompt_only:
+        lines.append(("prompt", f"{len(turn.prompt):,} characters; --prompt prints it"))
+    report = {**turn.as_dict(), **({"steps": steps} if why else {})}
+    say(report, lines, step_lines(turn) if why else None)
 
 
 def _read_history(file: Path) -> list[Utterance]:
@@ -142,9 +128,10 @@ def load(*, only_path: bool, context: str | None, workspace: Workspace) -> None:
         return
     place = workspace.context_path if context is None else conversation_path(workspace, context)
     text = str(place)
-    # A path that is not text must come out byte for byte.
-    odd = any("\ud800" <= character <= "\udfff" for character in text)
-    say({"path": text}, lambda: click.echo(bytes(place) if odd else text))
+    if not asked_json() and any("\ud800" <= character <= "\udfff" for character in text):
+        click.echo(bytes(place))  # a path that is not text must come out byte for byte
+    else:
+        say({"path": text}, text)
 
 
 @command(
@@ -186,7 +173,7 @@ def clear(*, context: str | None, workspace: Workspace) -> None:
 def _show(loaded: LoadedContext) -> None:
     pass_on(loaded.warnings)
     entries = [entry_to_wire(entry) for entry in loaded.entries]
-    say({"entries": entries}, lambda: print_entries(loaded.entries))
+    say({"entries": entries}, entry_table(loaded.entries))
 
 
 @command(

@@ -1,7 +1,6 @@
 """`kds skills`: what a prompt can activate, what keeps it from being chosen, and its tests."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, group, option
 from kds.cli.guard import TESTS_FAILED, Refusal, complain
 from kds.cli.options import common_options, message_argument, read_message
-from kds.cli.output import print_json, print_line, print_table, say
+from kds.cli.output import Table, counted, fields, print_json, say
 from kds.cli.progress import slow
 from kds.testing.skills import describe, failure, judge, read_cases
 
@@ -57,13 +56,12 @@ def list_(*, client: str | None, workspace: Workspace) -> None:
     entries = [one for one in found.entries if client is None or reads(client, one)]
     tokens = listing_tokens(entries)
     rows = [(one.client, one.kind, one.name, one.description[:80]) for one in entries]
-
-    def show() -> None:
-        print_table(("client", "kind", "name", "what it is for"), rows, none=NO_ENTRIES)
-        for name, count in tokens.items():
-            print_line(name, f"about {count:,} tokens of skills and agents in every request")
-
-    say({"entries": [_summary(one) for one in entries], "listing_tokens": tokens}, show)
+    cost = "about {:,} tokens of skills and agents in every request"
+    say(
+        {"entries": [_summary(one) for one in entries], "listing_tokens": tokens},
+        Table(("client", "kind", "name", "what it is for"), rows, NO_ENTRIES),
+        [(name, cost.format(count)) for name, count in tokens.items()],
+    )
 
 
 @command("kds skills explain 'write the notes for 2.4'", of=skills)
@@ -74,14 +72,12 @@ def explain(*, words: tuple[str, ...], workspace: Workspace) -> None:
     text = read_message(words)
     told = _open(workspace).suggest(text)
     signs = sorted(told.why.items(), key=lambda sign: -abs(sign[1]))[:SHOWN_SIGNS]
-
-    def show() -> None:
-        print_line("says", told.choice or "nothing")
-        for name, chance in told.ranked[:3]:
-            print_line(f"{chance:.2f}", name)
-        print_line("because", ", ".join(f"{name} {value:.2f}" for name, value in signs))
-
-    say({"choice": told.choice, "ranked": told.ranked, "why": dict(told.why)}, show)
+    say(
+        {"choice": told.choice, "ranked": told.ranked, "why": dict(told.why)},
+        ("says", told.choice or "nothing"),
+        [(f"{chance:.2f}", name) for name, chance in told.ranked[:3]],
+        ("because", ", ".join(f"{name} {value:.2f}" for name, value in signs)),
+    )
 
 
 @command("kds skills check", "kds skills check --format sarif > skills.sarif", of=skills)
@@ -103,11 +99,11 @@ def check(*, form: str, workspace: Workspace) -> int:
             text = f"{one.message}; {one.hint}".replace("%", "%25").replace("\n", "%0A")
             click.echo(f"::warning file={_place(one, workspace.root)}::{text}")
     else:
-        texts = [f"{one.where}: {one.message}\n  fix: {one.hint}" for one in found]
-        count = f"{len(activator.entries)} entries, {len(found)} to fix"
-        findings = [asdict(one) for one in found]
-        told = {"entries": len(activator.entries), "findings": findings}
-        say(told, "\n".join([*texts, count]))
+        say(
+            {"entries": len(activator.entries), "findings": found},
+            [f"{one.where}: {one.message}\n  fix: {one.hint}" for one in found],
+            f"{len(activator.entries)} entries, {len(found)} to fix",
+        )
     return TESTS_FAILED if found else 0
 
 
@@ -147,11 +143,8 @@ def history(*, workspace: Workspace) -> None:
     """Show which entry ran after which prompt of this project, and which name was ignored."""
     uses = Uses(workspace).read()
     rows = [(one.at[:10], one.outcome, one.entry, one.prompt[:80]) for one in uses]
-
-    def show() -> None:
-        print_table(("day", "outcome", "entry", "prompt"), rows, none="nothing was learned yet")
-
-    say({"uses": [asdict(one) for one in uses]}, show)
+    table = Table(("day", "outcome", "entry", "prompt"), rows, "nothing was learned yet")
+    say({"uses": uses}, table)
 
 
 @command("kds skills forget release-notes", "kds skills forget --all", of=skills)
@@ -165,7 +158,7 @@ def forget(*, name: str | None, everything: bool, workspace: Workspace) -> None:
     count = Uses(workspace).forget(name)
     if name is not None and not count:
         raise Refusal(f"no use of '{name}' is known", "kds skills history lists what was learned")
-    say({"forgotten": count}, f"forgotten: {count} use{'' if count == 1 else 's'}")
+    say({"forgotten": count}, f"forgotten: {counted(count, 'use')}")
 
 
 @command("kds skills test tests/skills.yaml", of=skills)
@@ -180,20 +173,16 @@ def test(*, file: Path, workspace: Workspace) -> int:
     cases = read_cases(file, (one.name for one in activator.entries))
     judged = [judge(case, activator) for case in cases]
     failed = [one for one in judged if not one.passed]
-    text = "\n".join(
-        [*map(describe, failed), f"{len(judged) - len(failed)} passed, {len(failed)} failed"]
+    passed = len(judged) - len(failed)
+    say(
+        {"passed": passed, "failed": list(map(failure, failed))},
+        map(describe, failed),
+        f"{passed} passed, {len(failed)} failed",
     )
-    say({"passed": len(judged) - len(failed), "failed": list(map(failure, failed))}, text)
     return TESTS_FAILED if failed else 0
 
 
 def _summary(entry: Entry) -> dict[str, object]:
-    return {
-        "client": entry.client,
-        "kind": entry.kind,
-        "name": entry.name,
-        "description": entry.description,
-        "path": str(entry.path) if entry.path else None,
-        "suggested": entry.suggested,
-        "paths": list(entry.paths),
-    }
+    path = str(entry.path) if entry.path else None
+    return {**fields(entry, "client kind name description"), "path": path,
+            "suggested": entry.suggested, "paths": list(entry.paths)}  # fmt: skip

@@ -1,9 +1,8 @@
 """`kds status`, `kds doctor` and `kds metrics`: what KDS works with here, and how it does."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any, Final
-
-import click
 
 from kds.brain.clock import minute
 from kds.brain.context.conversations import Contexts
@@ -24,16 +23,7 @@ from kds.cli.options import (
     read_span,
     workspace_option,
 )
-from kds.cli.output import (
-    counted,
-    fields,
-    mebibytes,
-    print_json,
-    print_line,
-    print_lines,
-    print_table,
-    say,
-)
+from kds.cli.output import Shown, Table, counted, fields, mebibytes, say, show
 from kds.cli.progress import slow
 from kds.clients.doctor import Finding, findings_of, is_well, leave_out, make_private
 from kds.clients.plan import installed_hooks
@@ -81,11 +71,8 @@ def status(*, workspace: Workspace) -> int:
         "hooks": [hook.name for hook in installed_hooks(Project.of(workspace))],
         "counts": counts,
     }
-    if asked_json():
-        told = [fields(one, "where message hint") for one in faults]
-        print_json(report | ({"problems": told} if told else {}))
-    else:
-        print_lines(_lines(report))
+    told = [fields(one, "where message hint") for one in faults]
+    say(report | ({"problems": told} if told else {}), _lines(report))
     for fault in faults:
         complain_about(fault)
     return BAD_INPUT if faults else 0
@@ -138,25 +125,25 @@ def doctor(*, fix: bool, workspace: Workspace) -> int:
     """
     project = Project.of(workspace)
     if fix:
-        changed = make_private(project.workspace)
-        if changed and not asked_json():
-            click.echo(f"took the rights of others from {changed} files and folders")
-        if leave_out(project.workspace) and not asked_json():
-            click.echo(f"added rules to {project.workspace.brain / '.gitignore'}")
+        done: list[Shown] = []
+        if changed := make_private(project.workspace):
+            done.append(f"took the rights of others from {changed} files and folders")
+        if leave_out(project.workspace):
+            done.append(f"added rules to {project.workspace.brain / '.gitignore'}")
+        show(*([] if asked_json() else done))
     with slow("checking workspace, service, hook and clients"):
         findings = list(findings_of(project))
     well = is_well(findings)
-    say({"well": well, "findings": findings}, lambda: _print_findings(findings, well=well))
+    problems = sum(finding.mark == "problem" for finding in findings)
+    end = "all is well" if well else f"{problems} to put right"
+    say({"well": well, "findings": findings}, map(_finding_lines, findings), end)
     return 0 if well else TESTS_FAILED
 
 
-def _print_findings(findings: Sequence[Finding], *, well: bool) -> None:
-    for finding in findings:
-        print_line(finding.mark, f"{finding.check}: {finding.found}", tone=finding.mark)
-        if finding.fix:
-            print_line("", f"  do: {finding.fix}")
-    problems = sum(finding.mark == "problem" for finding in findings)
-    click.echo("all is well" if well else f"{problems} to put right")
+def _finding_lines(finding: Finding) -> Iterator[Shown]:
+    yield finding.mark, f"{finding.check}: {finding.found}", finding.mark
+    if finding.fix:
+        yield "", f"  do: {finding.fix}"
 
 
 NOTHING: Final = """\
@@ -166,36 +153,34 @@ true}` in kds-brain/settings.yaml. Measurements are kept for 30 days."""
 
 
 @command("kds metrics", "kds metrics --since 24h --json")
-@option("--since TIME", "How far to look back, at most 30d.", default="7d")
+@option("--since TIME", "How far to look back, at most 30d.", default="7d", type=read_span)
 @json_option
 @workspace_option
-def metrics(*, since: str, workspace: Workspace) -> None:
+def metrics(*, since: timedelta, workspace: Workspace) -> None:
     """Print KDS's own metrics: turns, corrections, recalls, hits, times.
 
     What each figure means: `kds help memory-cli`.
     """
-    span = read_span(since)
-    if span > KEPT:
-        raise Refusal(f"'{since}' is longer than measurements are kept", "at most 30d")
+    if since > KEPT:
+        raise Refusal(f"{since.days} days are longer than measurements are kept", "at most 30d")
     corrections = PromptLibrary.load(workspace.prompts_dir).corrections()
     with looking(MemoryPlace.of(workspace)) as store:
-        report = read_report(store, span, corrections)
+        report = read_report(store, since, corrections)
         stats = store.stats() if store else EMPTY
     memory = fields(stats, "sessions messages tokens size_bytes")
-    say(report.as_dict() | {"memory": memory}, lambda: _print_metrics(report, stats))
+    say(report.as_dict() | {"memory": memory}, _metrics_lines(report, stats))
 
 
-def _print_metrics(report: MetricsReport, stats: Stats) -> None:
+def _metrics_lines(report: MetricsReport, stats: Stats) -> Iterator[Shown]:
     tables = list(metrics_tables(report))
     if not tables:
-        click.echo(NOTHING)
+        yield NOTHING
         return
-    print_line("since", minute(report.since))
-    print_line("turns", f"{sum(one.turns for one in report.buckets):,}")
-    print_line("recalls", f"{sum(one.recalls for one in report.buckets):,}")
+    yield "since", minute(report.since)
+    yield "turns", f"{sum(one.turns for one in report.buckets):,}"
+    yield "recalls", f"{sum(one.recalls for one in report.buckets):,}"
     for table in tables:
         if table.key != "activity":  # a line for each hour or day
-            click.echo(f"\n{table.title}")
-            print_table(table.heads, table.rows)
+            yield [f"\n{table.title}", Table(table.heads, table.rows)]
     size = f"{counted(stats.sessions, 'session')}, {counted(stats.messages, 'message')}"
-    click.echo(f"\nmemory: {size}, {mebibytes(stats.size_bytes)}")
+    yield f"\nmemory: {size}, {mebibytes(stats.size_bytes)}"

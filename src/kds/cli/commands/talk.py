@@ -25,14 +25,7 @@ from kds.cli.options import (
     start_now,
     workspace_option,
 )
-from kds.cli.output import (
-    counted,
-    print_entries,
-    print_json,
-    print_line,
-    print_steps,
-    print_turn,
-)
+from kds.cli.output import counted, entry_table, say, show, step_lines, turn_lines
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
 from kds.service.router_client import LOADING
@@ -103,7 +96,9 @@ def ask(
         if asked_json() or no_stream:
             with slow(WAITING):
                 answer = asked.ask(message, agent=agent, follow=follow)
-            _show_whole(answer)
+            say(answer, answer.text if answer.error is None else None)
+            if not asked_json():
+                _tell_noted(answer)
         else:
             with slow(WAITING) as arrived:
                 answer = _show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
@@ -113,29 +108,17 @@ def ask(
     return 0 if answer.error is None else NO_ANSWER
 
 
-def _show_whole(answer: Answer) -> None:
-    if asked_json():
-        print_json(answer.as_dict())
-        return
-    if answer.error is None:
-        click.echo(answer.text)
-    _tell_noted(answer)
-
-
 def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None:
     with slow(WAITING):
         preview = asked.preview(message, agent=agent)
-    if asked_json():
-        sent = [{"role": one.role, "content": one.text} for one in preview.messages]
-        told = {"says": preview.says or None, "notes": list(preview.notes)}
-        print_json({"turn": dict(preview.turn.as_dict()), "messages": sent, **told})
-        return
-    pass_on(preview.notes)
-    if preview.says:
-        click.echo(preview.says)
-    for one in preview.messages:
-        print_line(f"--- {one.role}", "")
-        click.echo(one.text)
+    pass_on(() if asked_json() else preview.notes)
+    sent = [{"role": one.role, "content": one.text} for one in preview.messages]
+    told = {"says": preview.says or None, "notes": list(preview.notes)}
+    say(
+        {"turn": preview.turn, "messages": sent, **told},
+        preview.says or None,
+        [[(f"--- {one.role}", ""), one.text] for one in preview.messages],
+    )
 
 
 @command(
@@ -226,23 +209,20 @@ class _Chat:
         else:
             with slow(WAITING):
                 self.last = self.session.ask(message)
-            print_turn(self.last.turn)
+            show(turn_lines(self.last.turn))
             if self.last.question and self.last.question != self.last.turn.question:
-                print_line("confirm", self.last.question)
+                show(("confirm", self.last.question))
             elif not self.last.replies and not self.last.question:
-                print_line("", self.last.text)
+                show(("", self.last.text))
         _tell_about(self.last, has_model=True)
         click.echo()
 
     def why(self) -> None:
-        if self.last is None:
-            click.echo("nothing was routed yet")
-        else:
-            print_steps(self.last.turn)
+        show("nothing was routed yet" if self.last is None else step_lines(self.last.turn))
 
     def context(self) -> None:
         conversations = self.session.conversations
-        print_entries(conversations.journal(self.session.conversation).load().entries)
+        show(entry_table(conversations.journal(self.session.conversation).load().entries))
 
     def clear(self) -> None:
         memory = self.session.memory
