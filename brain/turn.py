@@ -291,7 +291,7 @@ _NEEDED: Final = (
     *("intent", "confidence", "in_scope", "alternatives", "secondary_intents", "action"),
     *("question", "candidates", "session_id", "agent", "prompt_file", "prompt", "records"),
 )
-_OLDER_LACK: Final = ("unresolved", "rewriting")
+_OLDER_LACK: Final = ("unresolved", "rewriting", "edits")
 
 
 def to_wire(turn: Turn) -> dict[str, object]:

@@ -20,8 +20,8 @@ from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedText
-from kds.brain.secrets.redaction import withheld, without
-from kds.brain.store.columns import kept_text
+from kds.brain.secrets.redaction import withheld
+from kds.brain.store.columns import kept_data
 from kds.brain.turn import Turn, from_wire, read, to_wire
 
 
@@ -240,7 +240,7 @@ def encode(work: Work, *, at: datetime) -> bytes:
         **asdict(replace(work, turn=None)),
         "turn": None if work.turn is None else _turn_data(work.turn),
     }
-    return json.dumps(_kept(data, _withheld(work)), ensure_ascii=False).encode()
+    return json.dumps(kept_data(data, _withheld(work)), ensure_ascii=False).encode()
 
 
 def decode(content: bytes) -> tuple[Work, datetime]:
@@ -272,13 +272,3 @@ def _withheld(work: Work) -> frozenset[str]:
         return frozenset()
     said = (one.text for one in turn.history)
     return withheld(turn.message, turn.expanded, *said)
-
-
-def _kept(value: Any, hidden: frozenset[str]) -> Any:
-    if isinstance(value, str):
-        return without(kept_text(value), hidden)
-    if isinstance(value, Mapping):
-        return {key: _kept(one, hidden) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_kept(one, hidden) for one in value]
-    return value

@@ -4,7 +4,7 @@ The JSON of one or several sessions::
 
     {"kds_memory": 1,
      "sessions": [{"id", "title", "created_at", "updated_at", "document_context",
-                   "messages": [{"id", "role", "speaker", "content", "at"}],
+                   "messages": [{"id", "role", "speaker", "content", "at", "details"}],
                    "summaries": [{"first_seq", "last_seq", "text", "at", "kind"}]}]}
 """
 
@@ -32,6 +32,7 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import EXPORTED, Archive, Session
 from kds.brain.memory.sessions import ID_LIMIT
+from kds.brain.passages.details import without_profile
 from kds.brain.passages.values import Message, Role, Summary, SummaryKind
 from kds.brain.store.columns import within_reach
 
@@ -58,6 +59,7 @@ class _Message(_Part):
     speaker: str | None = None
     content: str
     at: Moment
+    details: str | None = None
 
 
 class _Summary(_Part):
@@ -95,7 +97,9 @@ class ArchiveFile(_Part):
 def archive(store: MemoryStore, session_id: str) -> Archive:
     """Read a whole session."""
     return Archive(
-        store.session(session_id), store.messages(session_id), store.summaries(session_id)
+        store.session(session_id),
+        store.messages(session_id, details=True),
+        store.summaries(session_id),
     )
 
 
@@ -222,6 +226,9 @@ def _session_data(found: Archive) -> dict[str, Any]:
 def _data(part: type[_Part], value: object) -> dict[str, Any]:
     """The fields of a part, of the value that it stands for."""
     given = {name: getattr(value, name) for name in part.model_fields if hasattr(value, name)}
+    if "details" in given:
+        kept = given.pop("details")
+        given |= {"details": without_profile(kept)} if kept else {}
     return {
         name: one.isoformat() if isinstance(one, datetime) else one for name, one in given.items()
     }
@@ -233,7 +240,7 @@ def _archive_of(read: Any) -> Archive:
         message_count=len(read.messages),
     )
     messages = tuple(
-        Message(row.id or "", read.id, seq, row.role, row.content, row.at, 0, row.speaker)
+        Message(row.id or "", read.id, seq, tokens=0, **row.model_dump(exclude={"id"}))
         for seq, row in enumerate(read.messages, start=1)
     )
     summaries = tuple(

@@ -63,6 +63,8 @@ class MemoryPassage:
     citation: str
     """The day, the session and the speaker."""
     text: str
+    message: str = ""
+    """The id of the message that it is a part of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Citations:
         self._store = store
         self._titles: dict[str, str] = {}
 
-    def __call__(self, passage: Passage) -> str:
+    def __call__(self, passage: Passage | Message) -> str:
         """Return the day, the session by its title, and the speaker. Raises StoreError."""
         session = passage.session_id
         if session not in self._titles:
@@ -294,6 +296,7 @@ class ConversationMemory:
         speaker: str | None = None,
         at: datetime | None = None,
         message_id: str | None = None,
+        details: str | None = None,
         summarise: bool = True,
     ) -> Message | None:
         """Store a message, and after a reply bring the summaries up to date.
@@ -309,7 +312,13 @@ class ConversationMemory:
         if self.store.find_session(session) is None:
             self.begin(session)
         message = self.store.append(
-            session, role, content, at=at, speaker=speaker, message_id=message_id
+            session,
+            role,
+            content,
+            at=at,
+            speaker=speaker,
+            message_id=message_id,
+            details=details,
         )
         if summarise and role == "assistant":
             self.windows.catch_up(session, message, flags, self.summarizer)
@@ -456,7 +465,8 @@ class ConversationMemory:
             used_tokens=text.tokens,
         )
         return tuple(
-            MemoryPassage(cite(hit.passage), hit.passage.body.strip()) for hit in text.used
+            MemoryPassage(cite(hit.passage), hit.passage.body.strip(), hit.passage.message_id)
+            for hit in text.used
         )
 
     def _shipped(self, passages: int) -> Embedder | None:

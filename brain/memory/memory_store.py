@@ -25,6 +25,7 @@ from kds.brain.memory.records import Archive, Session, Stats
 from kds.brain.memory.sessions import Draft, MessageTable, SessionTable, new_id
 from kds.brain.memory.sessions import insert as insert_session
 from kds.brain.memory.summaries import SummaryTable
+from kds.brain.passages.details import imported
 from kds.brain.passages.embedding_queue import read_models
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.schema import WITHOUT_VECTOR
@@ -114,6 +115,7 @@ class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
             at=message.at,
             speaker=message.speaker,
             message_id=message.id or None,
+            details=imported(message.details, message.content),
         )
 
     @abstractmethod

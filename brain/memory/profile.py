@@ -12,6 +12,7 @@ from typing import Any, Final
 from kds.brain.errors import StoreError
 from kds.brain.memory.records import Consent, ConsentAction, ConsentEvent, Profile
 from kds.brain.memory.summaries import alike
+from kds.brain.passages.details import PROFILE_MARK, without_profile
 from kds.brain.passages.question import Question
 from kds.brain.passages.recall import Vector
 from kds.brain.passages.store import Embedder
@@ -77,6 +78,7 @@ class ProfileTable:
         """Withdraw consent: wipes profile and vectors, and their bytes from every file."""
         with self.database.write() as connection:
             _wipe(connection)
+            _wipe_in_details(connection)
             self._log(connection, "revoked", "")
             note_scrub(self.database, connection)
             consent = _consent(connection)
@@ -185,6 +187,17 @@ class ProfileTable:
 def _wipe(connection: Connection) -> None:
     connection.execute("DELETE FROM profile")
     connection.execute("DELETE FROM profile_vector")
+
+
+def _wipe_in_details(connection: Connection) -> None:
+    """Take the lines that stood in prompts out of what is kept of the turns."""
+    rows = connection.execute(
+        "SELECT num, details FROM message WHERE details LIKE ?", (f"%{PROFILE_MARK}%",)
+    ).fetchall()
+    connection.executemany(
+        "UPDATE message SET details = ? WHERE num = ?",
+        [(without_profile(text), number) for number, text in rows],
+    )
 
 
 def _consent(connection: Connection) -> Consent:

@@ -229,9 +229,9 @@ def _to_column(value: Any) -> Any:
 
 
 def message_of(row: Row) -> Message:
-    """Read MESSAGE_COLUMNS."""
-    message_id, session_id, seq, role, content, at, tokens, speaker = row
-    return Message(message_id, session_id, seq, role, content, from_micros(at), tokens, speaker)
+    """Read MESSAGE_COLUMNS; the details may stand behind them."""
+    message_id, session_id, seq, role, content, at, *rest = row
+    return Message(message_id, session_id, seq, role, content, from_micros(at), *rest)
 
 
 def passage_of(row: Row) -> Passage:

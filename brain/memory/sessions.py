@@ -266,6 +266,7 @@ class Draft:
     at: int
     tokens: int
     pieces: tuple[Piece, ...]
+    details: str | None = None
 
 
 class MessageTable:
@@ -284,15 +285,19 @@ class MessageTable:
         at: datetime | None = None,
         speaker: str | None = None,
         message_id: str | None = None,
+        details: str | None = None,
     ) -> Message:
         """Store a message with its chunks, index rows and embedding jobs, at once or not at all.
 
+        ``details`` are JSON, without secrets (`kds.brain.passages.details`).
         When it returns, the message outlives a crash of the process and of the machine. A
         ``message_id`` that is stored already, with the same content in the same session, is
         returned as it is; with another content it is refused.
         """
         # Redacting and cutting take the most time: before the lock, not under it.
-        draft = self.draft(role, content, at=at, speaker=speaker, message_id=message_id)
+        draft = self.draft(
+            role, content, at=at, speaker=speaker, message_id=message_id, details=details
+        )
         with self.database.write() as connection:
             number = session_number(connection, session_id, self.database.place)
             stored = self._stored(connection, draft.id) if message_id is not None else None
@@ -318,6 +323,7 @@ class MessageTable:
         at: datetime | None,
         speaker: str | None,
         message_id: str | None,
+        details: str | None = None,
     ) -> Draft:
         """Get a message ready. Raises StoreError for a role that is none."""
         place = self.database.place
@@ -335,16 +341,23 @@ class MessageTable:
             tokens=self.count_tokens(text),
             # What the system says is for the model alone: it is not searched, nor quoted.
             pieces=() if role == "system" else cut(text, count=self.count_tokens),
+            details=details,
         )
 
     def messages(
-        self, session_id: str, *, last: int | None = None, before_seq: int | None = None
+        self,
+        session_id: str,
+        *,
+        last: int | None = None,
+        before_seq: int | None = None,
+        details: bool = False,
     ) -> tuple[Message, ...]:
         """Return messages in order: all, or the ``last`` ones (before ``before_seq``)."""
+        columns = f"{MESSAGE_COLUMNS}, details" if details else MESSAGE_COLUMNS
         with self.database.read() as connection:
             number = session_number(connection, session_id, self.database.place)
             rows = connection.execute(
-                f"SELECT {MESSAGE_COLUMNS} FROM {_FROM} WHERE session_num = ? AND seq < ? "
+                f"SELECT {columns} FROM {_FROM} WHERE session_num = ? AND seq < ? "
                 "ORDER BY seq DESC LIMIT ?",
                 (
                     number,
@@ -353,6 +366,11 @@ class MessageTable:
                 ),
             ).fetchall()
         return tuple(map(message_of, reversed(rows)))
+
+    def describe(self, message_id: str, details: str) -> None:
+        """Replace the details of a message; one that was erased meanwhile stays so."""
+        with self.database.write() as connection:
+            _describe(connection, message_id, details)
 
     def kinds(self) -> dict[str, int]:
         """Return how many passages there are of each kind: prose, code."""
@@ -410,6 +428,8 @@ class MessageTable:
                 draft.tokens,
             ),
         ).fetchone()
+        if draft.details is not None:
+            _describe(connection, draft.id, draft.details)
         first = (session_num << CHUNK_BITS) + chunks - count + 1
         ids = range(first, first + count)
         insert_chunks(connection, row[0], ids, draft.pieces)
@@ -440,6 +460,10 @@ class MessageTable:
                 hint="an id stands for one message: give the new one another",
             )
         return stored
+
+
+def _describe(connection: Connection, message_id: str, details: str) -> None:
+    connection.execute("UPDATE message SET details = ? WHERE id = ?", (details, message_id))
 
 
 def insert_chunks(

@@ -29,6 +29,8 @@ class Message:
     at: datetime
     tokens: int
     speaker: str | None = None
+    details: str | None = None
+    """What KDS made of it, as JSON (`kds.brain.passages.details`); only where it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)

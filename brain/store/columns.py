@@ -8,12 +8,13 @@ is stored stays a year away from them, and what is stored already is read as the
 
 import json
 import sqlite3
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from kds.brain.errors import StoreError
 from kds.brain.message import without_controls
-from kds.brain.secrets.redaction import redacted
+from kds.brain.secrets.redaction import redacted, without
 
 EARLIEST: Final = datetime(2, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
@@ -71,6 +72,21 @@ def kept_text(text: str) -> str:
     'log in with password: [secret: password]\n'
     """
     return redacted(without_controls(text))
+
+
+def kept_data(value: Any, hidden: Collection[str] = ()) -> Any:
+    """Return JSON data as it may be stored; words that are ``hidden`` (`withheld`) are, too.
+
+    >>> kept_data({"said": ["password: hunter2", 1]}, {"hunter2"})
+    {'said': ['password: [secret: password]', 1]}
+    """
+    if isinstance(value, str):
+        return without(kept_text(value), hidden)
+    if isinstance(value, Mapping):
+        return {key: kept_data(one, hidden) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [kept_data(one, hidden) for one in value]
+    return value
 
 
 class DamagedRowError(sqlite3.DataError):

@@ -66,6 +66,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     ),
     (_sql("kept_texts"), _own_rows("kds")),
     (_sql("conversation_vectors"), _own_rows("kds")),
+    (_sql("details"),),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""
 
@@ -90,6 +91,18 @@ def upgrade(server: Server) -> tuple[int, int]:
     Raises StoreError when the server or pgvector is too old, when the role may not make tables,
     or when a newer KDS made them.
     """
+    before = after = _take_step(server)
+    while after < len(STEPS):
+        after = _take_step(server) + 1
+    return before, len(STEPS)
+
+
+def _take_step(server: Server) -> int:
+    """Take one step, if there is any to take; returns how many there were before.
+
+    Each is a transaction of its own: of two tables that it would lock in another order than a
+    service does, one is free again.
+    """
     # A step may build an index over all there is, and who comes second waits for it.
     with server.transaction(f"BEGIN; {UPGRADE_LOCK}", limit_s=inf) as connection:
         _require_server(connection, server.place)
@@ -100,14 +113,15 @@ def upgrade(server: Server) -> tuple[int, int]:
                 where=server.place,
                 hint="update KDS; nothing was touched",
             )
+        if before == len(STEPS):
+            return before
         if not before:
             _prepare(connection, server.place)
         connection.execute(b"SET LOCAL search_path = kds, public")
-        for step in STEPS[before:]:
-            for script in step:
-                connection.execute(script.encode())
-        connection.execute(b"UPDATE kds.version SET steps = %s", (len(STEPS),))
-    return before, len(STEPS)
+        for script in STEPS[before]:
+            connection.execute(script.encode())
+        connection.execute(b"UPDATE kds.version SET steps = %s", (before + 1,))
+    return before
 
 
 def require(server: Server) -> None:

@@ -3,10 +3,12 @@
 Each sees the reply of the one before. What is halted or breaks off keeps what it had said; what
 is left to do is kept as work in progress, so that "continue" takes it up."""
 
+import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import Event, Lock
+from time import perf_counter
 from typing import Final
 
 from kds.agents.agent import Agent
@@ -15,6 +17,8 @@ from kds.agents.reply import AgentReply
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.work import Halted, Offer, Work, WorkStore
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
+from kds.brain.memory.memory import PromptMemory
+from kds.brain.passages.details import AgentDetails, AnswerDetails, Fault, ToolCall
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.discourse.reply import closing_question, proposes
@@ -245,15 +249,18 @@ class Exchange:
         self._over = Event()
         self._lock = Lock()
         self._run: AgentRun | None = None
+        self._known = PromptMemory()
+        self._begun_at = perf_counter()
+        self._keep = deps.memory.answered_by()
 
     def pieces(self) -> Iterator[str | Answer]:
         """Yield the answer as it comes, and at last the whole of it."""
         opening, deps = self._opening, self._deps
         try:
             yield from self._serve()
-            served = self._result.noted(*deps.memory.take_notes())
+            self._note(*deps.memory.take_notes())
             self._over.set()
-            yield served.as_answer(
+            yield self._result.as_answer(
                 opening, deps.course, halted=self._halted.is_set(), session=deps.memory.session
             )
         finally:
@@ -261,6 +268,7 @@ class Exchange:
                 self.halt()
                 self._change(lambda now: now.idle() if now.exchange == self.id else now)
             if not self._result.forgot:
+                self._keep(opening.turn, self._details())
                 deps.memory.close_turn(opening.turn, self._result.said, deps.conversation)
                 if self._result.error is None:  # a model that fails would not summarise either
                     deps.memory.condense()
@@ -336,6 +344,21 @@ class Exchange:
         if reply.answered:
             self._deps.memory.reply(reply.text, agent=reply.agent)
 
+    def _details(self) -> AnswerDetails:
+        """How it was answered, as it is kept: without what can be found elsewhere."""
+        result, known = self._result, self._known
+        error, last = result.error, result.replies[-1:]
+        return AnswerDetails(
+            agents=tuple(_agent_details(reply, self._opening.turn) for reply in result.replies),
+            notes=tuple(dict.fromkeys(result.notes)),
+            error=None if error is None else Fault(error.message, error.where, error.hint),
+            halted=self._halted.is_set(),
+            proposal=any(one.answered and proposes(closing_question(one.text)) for one in last),
+            profile=known.profile,
+            quotes=self._deps.memory.quotes(known.passages),
+            ms=(perf_counter() - self._begun_at) * 1000,
+        )
+
     def _start(self, turn: Turn, agent: Agent) -> AgentRun | None:
         assignment = self._assignment(turn, agent)
         with self._lock:
@@ -345,6 +368,15 @@ class Exchange:
             return self._run
 
     def _assignment(self, turn: Turn, agent: Agent) -> Assignment:
+        assignment = self._assigned(turn, agent)
+        known, added = self._known, assignment.memory
+        self._known = PromptMemory(
+            tuple(dict.fromkeys((*known.profile, *added.profile))),
+            tuple(dict.fromkeys((*known.passages, *added.passages))),
+        )
+        return assignment
+
+    def _assigned(self, turn: Turn, agent: Agent) -> Assignment:
         opening, memory = self._opening, self._deps.memory
         if not self._result.replies:
             return replace(first_assignment(opening, agent, memory), turn=turn)
@@ -428,8 +460,18 @@ class Exchange:
             self._note(f"what comes next is not kept: {error.message}")
             return None
 
-    def _note(self, note: str) -> None:
-        self._result = self._result.noted(note)
+    def _note(self, *notes: str) -> None:
+        self._result = self._result.noted(*notes)
+
+
+def _agent_details(reply: AgentReply, turn: Turn) -> AgentDetails:
+    tools = (
+        ToolCall(one.name, json.dumps(one.arguments, default=str, ensure_ascii=False), one.failed)
+        for one in reply.tools
+    )
+    prompt = "" if reply.answered or reply.turn.prompt == turn.prompt else reply.turn.prompt
+    tokens = reply.usage.total_tokens if reply.usage else 0
+    return AgentDetails(reply.agent, reply.answered, prompt, reply.model, tokens, tuple(tools))
 
 
 def _kept(turn: Turn) -> Turn:

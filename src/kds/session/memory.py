@@ -4,7 +4,7 @@ What goes wrong with the memory is a note for the answer; it never costs a turn.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -12,11 +12,12 @@ from kds.api.session_names import LAST, all_sessions
 from kds.api.turn_log import SHARED, TURN, TurnRecord, turn_metric, turn_terms
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import ExposedError, KdsError
-from kds.brain.memory.memory import ConversationMemory, PromptMemory
+from kds.brain.memory.memory import ConversationMemory, MemoryPassage, PromptMemory
 from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import new_id
 from kds.brain.memory.summarizer import Summarizer
-from kds.brain.passages.values import Role
+from kds.brain.passages.details import AnswerDetails, Details, Quote, decode, encode
+from kds.brain.passages.values import Message, Role
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
@@ -25,6 +26,9 @@ Found = TypeVar("Found")
 
 KDS: Final = "kds"
 """Speaker of what no agent says: questions, and that something was dropped."""
+
+_CONTEXT_REACH: Final = 60
+"""Messages among which the ten of the context are, with the replies to each."""
 
 _LOOK_BACK: Final = 8
 """Messages in which the last reply is looked for: a user may have said some things since."""
@@ -66,6 +70,8 @@ class SessionMemory(TurnRecord):
         self._keeps = keeps
         self._trouble: list[str] = []
         self._last: Said | None = None
+        self._noted: tuple[str, Details] | None = None
+        """The id of the message that was noted last, and what was made of it."""
 
     @property
     def enabled(self) -> bool:
@@ -78,9 +84,31 @@ class SessionMemory(TurnRecord):
         def remember() -> None:
             memory = self._opened()
             memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
-            self._add(memory, "user", turn.message, at=turn.at)
+            details = self._said_here(memory, Details(turn))
+            stored = self._add(memory, "user", turn.message, at=turn.at, details=encode(details))
+            self._noted = None if stored is None else (stored.id, details)
 
+        self._noted = None
         self._kept("the message was not remembered", remember)
+
+    def answered_by(self) -> "Callable[[Turn, AnswerDetails], None]":
+        """What keeps how the message that was noted last is answered, once that is known; after a
+        handover the last one of the session is meant."""
+        noted, self._noted = self._noted, None
+
+        def keep(turn: Turn, answer: AnswerDetails) -> None:
+            memory = self._opened()
+            found = noted or self._last_noted(memory)
+            if found is None:
+                return
+            name, details = found
+            if turn.at == details.turn.at and turn.message == details.turn.message:
+                details = replace(details, turn=turn)  # with what was noted of it since
+            memory.store.describe(name, encode(self._said_here(memory, details.answered(answer))))
+
+        return lambda turn, answer: self._kept(
+            "how it was answered is not kept", lambda: keep(turn, answer)
+        )
 
     def reply(self, text: str, *, agent: str = KDS) -> None:
         """Remember what an agent said, or KDS itself.
@@ -140,6 +168,19 @@ class SessionMemory(TurnRecord):
 
         return self._found("asked without the memory", found, PromptMemory())
 
+    def quotes(self, passages: Iterable[MemoryPassage]) -> tuple[Quote, ...]:
+        """Where passages that a prompt quotes stand in their messages."""
+
+        def found() -> tuple[Quote, ...]:
+            store = self._opened().store
+            texts = ((one, store.message(one.message).content) for one in passages if one.message)
+            return tuple(
+                Quote(one.message, max(text.find(one.text), 0), len(one.text))
+                for one, text in texts
+            )
+
+        return self._found("what the prompt quoted is not kept", found, ())
+
     def last_reply(self) -> Said | None:
         """The last reply of an agent, whole; None when there is none."""
         if self._last is not None or self.session is None:
@@ -196,6 +237,27 @@ class SessionMemory(TurnRecord):
         found = next(replies, None)
         return Said("assistant", found.content, found.speaker) if found else None
 
+    def _last_noted(self, memory: ConversationMemory) -> tuple[str, Details] | None:
+        """The last message of the user, if it is known what was made of it."""
+        for one in reversed(self._newest(memory)):
+            if one.role == "user":
+                details = decode(one.details, one.content)
+                return None if details is None else (one.id, details)
+        return None
+
+    def _said_here(self, memory: ConversationMemory, details: Details) -> Details:
+        """The same without what other conversations said."""
+        if not details.turn.context:
+            return details
+        newest = self._newest(memory, details=False)
+        return details.said_here(one.at for one in newest if one.role == "user")
+
+    def _newest(self, memory: ConversationMemory, *, details: bool = True) -> tuple[Message, ...]:
+        session = self.session
+        if session is None or memory.store.find_session(session) is None:
+            return ()
+        return memory.store.messages(session, last=_CONTEXT_REACH, details=details)
+
     def _add(
         self,
         memory: ConversationMemory,
@@ -204,17 +266,20 @@ class SessionMemory(TurnRecord):
         *,
         speaker: str | None = None,
         at: datetime | None = None,
-    ) -> None:
+        details: str | None = None,
+    ) -> Message | None:
         if self.session is None:
-            return
+            return None
         if self.title and memory.store.find_session(self.session) is None:
             memory.begin(self.session, title=self.title)
-        memory.add(self.session, role, text, speaker=speaker, at=at, summarise=False)
+        return memory.add(
+            self.session, role, text, speaker=speaker, at=at, details=details, summarise=False
+        )
 
     def _find_summarizer(self) -> Summarizer | None:
         return self.find_summarizer()
 
-    def _kept(self, failing: str, write: Callable[[], None]) -> None:
+    def _kept(self, failing: str, write: Callable[[], object]) -> None:
         if self._keeps and self.enabled:
             self._tried(failing, write, None)
 

@@ -1,17 +1,19 @@
 """A conversation as the page shows it, what KDS made of each message, and the list of sessions."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kds.api.session_names import all_sessions, session_page
 from kds.brain.context.work import Offer
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Session
+from kds.brain.passages.details import decode
 from kds.brain.passages.values import Message
 from kds.brain.turn import Reference, Turn
 from kds.router.prompts.library import PromptLibrary
 from kds.service.workspaces import ServedWorkspace
+from kds.session.answer_record import UNANSWERED, Outcome, Reason, outcome_kept, outcome_of, reasons
 from kds.session.memory import KDS
 from kds.web.request_context import RequestContext
 from kds.web.talks import Talk, Telling
@@ -41,6 +43,7 @@ class TurnView:
     spans: tuple[Span, ...]
     implied: tuple[Reference, ...]
     """What the message refers to without a word for it."""
+    why: tuple[Reason, ...] = ()
 
     @property
     def rewritten(self) -> bool:
@@ -48,13 +51,11 @@ class TurnView:
         return bool(self.turn.expanded) and self.turn.expanded != self.turn.message
 
 
-def view_of(turn: Turn) -> TurnView:
+def view_of(turn: Turn, why: Iterable[Reason] | None = None) -> TurnView:
     """A turn as the page shows it."""
-    return TurnView(
-        turn,
-        tuple(spans_of(turn)),
-        tuple(one for one in turn.references if not one.text and one.target),
-    )
+    implied = tuple(one for one in turn.references if not one.text and one.target)
+    told = map(Reason, turn.why) if why is None else why
+    return TurnView(turn, tuple(spans_of(turn)), implied, tuple(told))
 
 
 def spans_of(turn: Turn) -> Iterator[Span]:
@@ -93,7 +94,9 @@ class Line:
     """Its number in the session; 0: it is not kept."""
     speaker: str | None = None
     view: TurnView | None = None
-    """What KDS made of it, as far as this service still knows."""
+    """What KDS made of it, as far as that is kept."""
+    outcome: Outcome | None = None
+    """Instead of a message: how the one before was answered."""
 
     @property
     def is_kds(self) -> bool:
@@ -106,13 +109,15 @@ class Tail:
     """What stands behind the last message."""
 
     telling: Telling | None = None
-    """The last answer."""
+    """The last answer, if this service gave it."""
     running: bool = False
     """Whether it was on its way before the messages were read: if not, it is among them."""
+    outcome: Outcome = UNANSWERED
+    """How the last message was answered, if it was."""
+    last: Line | None = None
+    """The last message of the user: its reasons have grown with the answer."""
     confirm: bool = False
     """Whether something waits for a yes."""
-    proposal: bool = False
-    """Whether the answer proposes something, which a yes takes."""
     choices: tuple[Choice, ...] = ()
     """What a question of KDS gives to choose from."""
     offers: tuple[Offer, ...] = ()
@@ -133,24 +138,27 @@ class Shown:
 
 def earlier_page(store: MemoryStore, talk: Talk, session: Session, before: int) -> Shown:
     """The messages before one of them, as many as a page holds."""
-    messages = store.messages(session.id, last=PAGE, before_seq=before)
-    first = messages[0].seq if messages else 1
-    return Shown(_lines(messages, talk), first if first > 1 else None)
+    lines, last = _lines(store, talk, store.messages(session.id, last=PAGE, before_seq=before,
+                                                     details=True))  # fmt: skip
+    first = lines[0].seq if lines else 1
+    return Shown((*lines, *_ending(last)), first if first > 1 else None)
 
 
 def newest_page(store: MemoryStore, talk: Talk, session: Session, after: int = 0) -> Shown:
     """The newest messages, as many as a page holds, of those behind one that is shown already."""
-    tail = tail_of(talk)
-    messages = store.messages(session.id, last=PAGE)
-    new = tuple(one for one in messages if one.seq > after)
+    running = talk.running is not None  # before they are read: if not, the answer is among them
+    messages = store.messages(session.id, last=PAGE, details=True)
+    lines, last = _lines(store, talk, messages)
+    new = tuple(one for one in lines if one.seq > after)
     first = new[0].seq if new else 1
     end = messages[-1].seq if messages else after
-    return Shown(_lines(new, talk), first if first > 1 and not after else None, tail, end)
+    tail = tail_of(talk, running=running, last=last)
+    return Shown(new, first if first > 1 and not after else None, tail, end)
 
 
 def unkept(talk: Talk, said: str = "") -> Shown:
     """What was said last where the memory is off: the user's message, or the answers to it."""
-    tail, turn = tail_of(talk), talk.latest
+    tail, turn = tail_of(talk, running=talk.running is not None), talk.latest
     lines = [Line("user", said, view=view_of(turn))] if said and turn is not None else []
     answer = None if tail.telling is None or tail.running else tail.telling.answer
     if answer is not None:
@@ -160,30 +168,54 @@ def unkept(talk: Talk, said: str = "") -> Shown:
     return Shown(tuple(lines), tail=tail)
 
 
-def tail_of(talk: Talk) -> Tail:
+def tail_of(talk: Talk, *, running: bool, last: Line | None = None) -> Tail:
     """What may come next. Raises StoreError when the work in progress cannot be read."""
-    running, latest, telling = talk.running is not None, talk.latest, talk.telling
-    work = talk.session.work
+    telling, work = talk.telling, talk.session.work
+    latest = talk.latest or (last.view.turn if last and last.view else None)
     asks = latest is not None and latest.action == "clarify" and not work.confirm
     library = talk.session.conversations.library
     choices = choices_of(library, latest.candidates) if asks and latest else []
-    answer = telling.answer if telling is not None else None
-    failed = answer is not None and answer.error
-    offers = () if failed else tuple(one for one in work.offers if one.intent not in work.chain)
-    proposal = answer is not None and bool(answer.proposal)
-    return Tail(telling, running, bool(work.confirm), proposal, tuple(choices), offers)
+    outcome = last.outcome if last and last.outcome is not None else UNANSWERED
+    if telling is not None and telling.answer is not None:
+        outcome = outcome_of(telling.answer)
+    offers = tuple(one for one in work.offers if one.intent not in work.chain)
+    return Tail(
+        telling, running, outcome, last, bool(work.confirm), tuple(choices),
+        () if outcome.error else offers,
+    )  # fmt: skip
 
 
-def _lines(messages: tuple[Message, ...], talk: Talk) -> tuple[Line, ...]:
-    heard = (one for one in messages if one.role != "system")
-    return tuple(_line(one, talk.turns.get(one.at)) for one in heard)
+def _lines(
+    store: MemoryStore, talk: Talk, messages: Iterable[Message]
+) -> tuple[list[Line], Line | None]:
+    """The messages, the outcome of each behind the replies to it, and the user's last one."""
+    lines: list[Line] = []
+    last: Line | None = None
+    for one in messages:
+        if one.role == "system":
+            continue
+        if one.role == "user":
+            lines += (replace(ending, seq=one.seq) for ending in _ending(last))
+            last = _line(store, talk, one)
+            lines.append(last)
+        else:
+            lines.append(Line(one.role, one.content, one.seq, one.speaker))
+    return lines, last
 
 
-def _line(message: Message, turn: Turn | None) -> Line:
-    """A message beside its turn. Where a secret was marked, the words have other places."""
-    same = turn is not None and turn.message == message.content
-    view = view_of(turn) if turn is not None and same else None
-    return Line(message.role, message.content, message.seq, message.speaker, view)
+def _line(store: MemoryStore, talk: Talk, message: Message) -> Line:
+    """A message of the user, with what is kept of its turn."""
+    details = decode(message.details, message.content)
+    if details is None:
+        return Line(message.role, message.content, message.seq)
+    outcome = outcome_kept(store, talk.session.conversations.library, details)
+    view = view_of(details.turn, reasons(store, details))
+    return Line(message.role, message.content, message.seq, None, view, outcome)
+
+
+def _ending(line: Line | None) -> tuple[Line, ...]:
+    """What stands behind the replies to a message."""
+    return (Line("outcome", "", outcome=line.outcome),) if line and line.outcome else ()
 
 
 SHOWN: Final = 30

@@ -9,8 +9,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from threading import Event, Thread
 from time import perf_counter
 from typing import Final, Unpack
@@ -30,9 +29,6 @@ from kds.web.markup import GrowingText
 
 MOST_TALKS: Final = 32
 """Conversations that stay open; each holds its file open, and the oldest goes first."""
-
-MOST_TURNS: Final = 200
-"""Turns of a conversation whose making is still known; the memory keeps what was said alone."""
 
 LOOK_S: Final = 0.05
 """How often it is looked whether more of an answer has come: twenty times a second reads as
@@ -134,14 +130,10 @@ class Talk:
     telling: Telling | None = None
     """The last answer, which may be on its way."""
     latest: Turn | None = None
-    turns: OrderedDict[datetime, Turn] = field(default_factory=OrderedDict)
-    """What the router made of the messages, by when they were said."""
+    """What the router made of the last message, of those that this service has heard."""
 
     def begin(self, exchange: Exchange) -> Telling:
         """Have an exchange answered."""
-        self.turns[exchange.turn.at] = exchange.turn
-        while len(self.turns) > MOST_TURNS:
-            self.turns.popitem(last=False)
         self.latest, self.telling = exchange.turn, Telling(exchange)
         return self.telling
 
@@ -210,7 +202,7 @@ class Talks:
         )
         talk = Talk(opened, (None, None))
         if before is not None:
-            talk.turns, talk.telling, talk.latest = before.turns, before.telling, before.latest
+            talk.telling, talk.latest = before.telling, before.latest
             await asyncio.to_thread(before.session.close)
         return talk
 

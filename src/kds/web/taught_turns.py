@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from starlette.responses import Response
 
 from kds.brain.memory.records import Session
+from kds.brain.passages.details import Details, decode
 from kds.brain.turn import Turn
 from kds.learning.antecedents import corrections_of
 from kds.learning.teaching import Learning, LearningError, teach, teach_reference
@@ -18,7 +18,7 @@ from kds.service.workspaces import ServedWorkspace
 from kds.web.auth import Note
 from kds.web.chat_view import choices_of
 from kds.web.request_context import RequestContext, get, post
-from kds.web.session_changes import address, talks_of
+from kds.web.session_changes import address
 
 UNDO: Final = "/chat/unlearn"
 
@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 async def mend(context: RequestContext) -> Response:
     """What may have been meant: every intent, and what else the words may point to.
 
-    Raises NotServedError when the service no longer knows what it made of the message.
+    Raises NotServedError when it is not kept what was made of the message.
     """
     session, turn = await _turn(context)
     corrections = await context.route(lambda: corrections_of(turn, _resolver(context.served)))
@@ -68,17 +68,15 @@ async def point(context: RequestContext) -> Note:
 async def _turn(context: RequestContext) -> tuple[Session, Turn]:
     chosen, seq = context.text("session"), context.number("seq", 0)
 
-    def read() -> tuple[Session, datetime | None]:
+    def read() -> tuple[Session, Details | None]:
         store = context.served.store_of(chosen)
-        found = store.messages(chosen, last=1, before_seq=seq + 1)
-        return store.session(chosen), found[0].at if found else None
+        found = store.messages(chosen, last=1, before_seq=seq + 1, details=True)
+        return store.session(chosen), decode(found[0].details, found[0].content) if found else None
 
-    session, at = await context.archive(read)
-    talk = await talks_of(context).find(context.served, chosen)
-    turn = talk.turns.get(at) if at is not None else None
-    if turn is None:
-        raise NotServedError("nothing is known any more of this message", hint="say it again")
-    return session, turn
+    session, details = await context.archive(read)
+    if details is None:
+        raise NotServedError("nothing is known of this message", hint="say it again")
+    return session, details.turn
 
 
 async def learn(context: RequestContext) -> Response:

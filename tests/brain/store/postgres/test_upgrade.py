@@ -18,10 +18,9 @@ from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
 from kds.brain.memory import profile
-from kds.brain.memory.export import archive
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.postgres_store import PostgresStore
-from kds.brain.memory.records import Profile
+from kds.brain.memory.records import Archive, Profile
 from kds.brain.passages.passage_file import words_of
 from kds.brain.store import postgres_schema as upgrading
 from kds.brain.store.postgres import Server
@@ -63,7 +62,10 @@ def fill(store: MemoryStore, clock: HandClock) -> None:
 def all_of(store: MemoryStore) -> list[object]:
     """All that a memory holds, without what only its engine has: numbers, sizes."""
     sessions = store.sessions(limit=99)
-    whole = [archive(store, session.id) for session in sessions]
+    whole = [
+        Archive(session, store.messages(session.id), store.summaries(session.id))
+        for session in sessions
+    ]  # without details, which came later
     models = store.models()
     return [
         [

@@ -1,0 +1,1 @@
+ALTER TABLE kds.message ADD COLUMN details text;

@@ -1,0 +1,175 @@
+"""A turn is stored whole: after a restart the page shows it as before."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.brain.memory.memory_store import MemoryPlace
+from kds.brain.passages.details import decode
+
+from ...agents.openai_server import Calls, Failure, FakeProvider, Text
+from .conftest import Site, Windows, driven
+from .test_chat_page import FAB, VAGUE, say
+
+_OF_THIS_RUN = re.compile(r'(name="csrf" value=|telling=)"?[\w-]+"?| open=""| class=""')
+"""What differs from one look to the next: the marks of forms, and what is unfolded."""
+
+
+class Restarted:
+    """A service that a test may restart, and a window at it."""
+
+    def __init__(self, folder: Path, runtime: Path, page: Any) -> None:
+        self._folder, self._runtime = folder, runtime
+        self.page = page
+        self.site = Site(folder, runtime).start()
+        self._enter("/chat")
+
+    def restart(self) -> None:
+        """Stop the service, start another one, and look at the same page again."""
+        path = self.page.url.partition(self.site.url)[2]
+        self.site.stop()
+        self.site = Site(self._folder, self._runtime).start()
+        self._enter(path)
+
+    def shown(self) -> list[str]:
+        """The conversation as it stands on the page."""
+        found = self.page.evaluate(
+            """() => (turns.innerHTML + tail.innerHTML).replace(/\\s+/g, " ")"""
+        )
+        return _OF_THIS_RUN.sub("", found).split("<")
+
+    def _enter(self, path: str) -> None:
+        self.page.context.request.get(self.site.link())
+        self.page.goto(f"{self.site.url}{path}")
+
+
+@pytest.fixture
+def restarted(
+    tmp_path: Path,
+    fitted_brain: Path,
+    windows: Windows,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Restarted]:
+    shutil.copytree(fitted_brain, tmp_path / "kds-brain")
+    runtime = tmp_path_factory.mktemp("runtime") / "kds"
+    with driven(windows.loop):
+        one = Restarted(tmp_path, runtime, windows.open())
+        yield one
+        seen = [*windows.seen]
+        windows.close()
+    one.site.stop()
+    assert not seen
+
+
+def answered(page: Any) -> None:
+    """Wait until nothing is on its way."""
+    page.wait_for_function("() => !document.querySelector('.running, [class*=htmx-]')")
+
+
+def compared(one: Restarted) -> None:
+    """What is shown, seen as it came, loaded anew, and after a restart, is the same."""
+    answered(one.page)
+    before = one.shown()
+    one.page.reload()
+    assert one.shown() == before
+    one.restart()
+    assert one.shown() == before
+
+
+def test_prompts_reasons_and_chips_are_the_same_after_a_restart(restarted: Restarted) -> None:
+    page = restarted.page
+    for message in (FAB, "Make it purple", "add a tooltip, and then write tests for it"):
+        say(page, message)
+    compared(restarted)
+    turn = page.locator(".line.user").nth(1)
+    assert turn.locator(".ref").count() == 1
+    assert "read as Make the FAB button purple" in turn.inner_text()
+    turn.locator("summary", has_text="Why").click()
+    assert "pron.it" in turn.inner_text()
+    turn.locator("summary", has_text="Not what I meant").click()
+    turn.get_by_label("The intent that was meant").wait_for()
+
+
+def test_a_question_with_its_choices_is_the_same_after_a_restart(restarted: Restarted) -> None:
+    page = restarted.page
+    for message in VAGUE:
+        if say(page, message).locator(".chip.warn", has_text="not sure").count():
+            break
+    compared(restarted)
+    assert page.locator("#tail .next button").count() >= 2
+
+
+def test_answers_errors_tools_and_times_are_the_same_after_a_restart(
+    restarted: Restarted, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_REWRITING", "rules-only")
+    page = restarted.page
+    provider.play(
+        Calls(("search_memory", {"query": "buttons"})), Text("Shall I make it round?"),
+        Failure(401, "no such key"),
+    )  # fmt: skip
+    say(page, "Where is the FAB button described?")
+    page.locator(".line.reply .md p").wait_for()
+    answered(page)
+    turn = page.locator(".line.user").first
+    turn.locator("summary", has_text="Why").click()
+    assert "answered with fake" in turn.inner_text()
+    assert re.search(r"answered in \d+\.\d s", turn.inner_text())
+    compared(restarted)
+    say(page, "Make it purple")
+    page.locator("#tail .alert.bad").wait_for()
+    compared(restarted)
+    say(page, "Now write tests for it")
+    answered(page)
+    assert page.locator("#turns .alert.bad").count() == 1
+    compared(restarted)
+
+
+def test_what_profile_and_memory_put_into_a_prompt_stands_in_why_until_it_is_erased(
+    restarted: Restarted,
+) -> None:
+    page = restarted.page
+    with restarted.site.visitor() as visitor:
+        visitor.send_form("/memory/consent", purpose="answers that suit me")
+        visitor.send_form("/memory/profile", constraints="Zanzibar only")
+        staging = visitor.send_form("/chat/send", message="Staging uses port 8443").url
+    say(page, "Add a health check for the staging port")
+    answered(page)
+    turn = page.locator(".line.user")
+    turn.locator("summary", has_text="Why").click()
+    why = turn.inner_text()
+    assert "from your profile: Constraints: Zanzibar only" in why
+    assert "Staging uses port 8443" in turn.locator("blockquote").inner_text()
+    assert "8443" in page.locator("#tail pre").inner_text()
+    compared(restarted)
+    with restarted.site.visitor() as visitor:
+        visitor.send_form("/chat/delete", session=staging.params["session"])
+        visitor.send_form("/memory/revoke")
+    page.reload()
+    assert "quoted what is erased by now" in turn.inner_html()
+    assert "Zanzibar" not in page.content()
+    assert "8443" not in page.content()
+    kept = b"".join(p.read_bytes() for p in restarted.site.workspace.brain.rglob("*.db*"))
+    assert b"Zanzibar" not in kept
+    assert b"8443" not in kept
+
+
+def test_a_secret_is_not_kept_with_the_turn(restarted: Restarted) -> None:
+    page = restarted.page
+    say(page, FAB)
+    say(page, "Make it use DB_PASSWORD=swordfish")
+    restarted.restart()
+    assert page.locator(".line.user").nth(1).locator(".ref, .chip.intent").count() == 2
+    assert "swordfish" not in page.content()
+    session = page.locator("#composer input[name=session]").input_value()
+    store = MemoryPlace.of(restarted.site.workspace).open()
+    one = store.messages(session, details=True)[-1]
+    store.close()
+    details = decode(one.details, one.content)
+    assert details is not None
+    assert details.turn.references
+    assert "swordfish" not in (one.details or "") + one.content
