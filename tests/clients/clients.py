@@ -74,12 +74,14 @@ class Client(ABC):
 
     def environ(self) -> dict[str, str]:
         """All that the client sees of the environment."""
+        runtime = os.environ.get("XDG_RUNTIME_DIR")  # where the hook finds the service
         commands = (str(self.npm), sysconfig.get_path("scripts"), os.defpath.lstrip(":"))
         return {
             "HOME": str(self.state / "home"),
             "PATH": os.pathsep.join(commands),
             "LANG": "C.UTF-8",
             "TERM": "dumb",
+            **({"XDG_RUNTIME_DIR": runtime} if runtime else {}),
             **self.own_environ(),
             **self.more,
         }

@@ -1,13 +1,17 @@
 """KDS in the real clients by its hook: what reaches the model, and how often."""
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
+from kds.transcripts.catalogue import AssistantMemory
+
+from ..effort import PATIENCE_S
 from .clients import SHARING, Client, Copilot
-from .conftest import Install, await_service, logged_messages
+from .conftest import Install, Run, await_service, logged_messages
 
 FIRST, SECOND = "I want to add a FAB button", "Make it purple"
 HINT = 'KDS: "it" probably means "the FAB button".'
@@ -77,6 +81,35 @@ def test_installing_twice_leaves_one_hook(client: Client, install: Install) -> N
     client.ask(SECOND, carry_on=True)
     assert client.model.turns[1].newest.count(HINT) == 1
     assert logged_messages(client.project) == [FIRST, SECOND]
+
+
+def test_what_was_said_is_kept_once_when_the_turn_has_ended(
+    client: Client, install: Install, run_kds: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        if value := client.environ().get(name):
+            monkeypatch.setenv(name, value)
+    run_kds("memory", "import")  # nothing yet, but from now on it is wanted
+    run_kds("service", "start")
+    install(client.name)
+    client.ask("The vault of staging has port 8443")
+    assert await_messages(1) == ["The vault of staging has port 8443", "ok"]
+    client.ask("Make it 8444", carry_on=True)
+    assert await_messages(3)[2:] == ["Make it 8444", "ok"]
+
+
+def await_messages(count: int) -> list[str]:
+    """Wait until more than ``count`` messages are in the memory of assistants; all of them."""
+    ends = time.monotonic() + PATIENCE_S
+    memory = AssistantMemory()
+    while True:
+        with memory.stores(memory.projects()) as opened:
+            kept = [one.content for _, store in opened for session in store.kept()
+                    for one in store.messages(session.session.id)]  # fmt: skip
+        if len(kept) > count:
+            return kept
+        assert time.monotonic() < ends, kept
+        time.sleep(0.1)
 
 
 def test_without_a_service_the_prompt_goes_through_as_it_is(
