@@ -26,7 +26,6 @@ class PostgresDocuments(PostgresPassages, Documents):
 
     database: Tenancy
     area = DOCUMENTS
-    holders = "document"
     texts = "SELECT * FROM chunk_text"
     contradictions = CONTRADICTIONS
     index_names = INDEX_NAMES
@@ -34,8 +33,7 @@ class PostgresDocuments(PostgresPassages, Documents):
     def index_columns(self, passage: DraftPassage) -> Row:
         """Return what the index has of a passage, as `texts` would say it."""
         columns = (passage.header, passage.body, passage.beside, passage.idents)
-        one = indexed(self._forms, columns, tenant=self.database.tenant)
-        return one.words, one.size
+        return indexed(self._forms, columns, tenant=self.database.tenant)
 
     def count_words(self, connection: Connection, number: int) -> None:
         """Note how many words the index has of a new document."""

@@ -18,9 +18,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
-from kds.brain.clock import Clock
 from kds.brain.documents.chunking import (
     AFTER_CHARACTERS,
     BEFORE_CHARACTERS,
@@ -47,9 +46,6 @@ from kds.brain.passages.embedding_queue import count_vector_deletion, queue
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.schema import (
     CHUNK_BITS,
-    INDEX_TABLES,
-    STATE_TABLE,
-    VECTOR_TABLES,
     WITHOUT_VECTOR,
     Row,
     in_order,
@@ -68,7 +64,6 @@ from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import all_files, size_of
 from kds.brain.words.stems import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
-from kds.brain.workspace import SharedDatabase
 
 APPLICATION_ID: Final = 0x4B445344
 """'KDSD': says whose file it is."""
@@ -114,8 +109,11 @@ SHORTEST: Final = 3
 """Characters of a part of a title that may stand for it."""
 
 TABLES: Final = read_script(
-    Path(__file__).with_name("tables.sql"), before=BEFORE_CHARACTERS, after=AFTER_CHARACTERS
-) + (f"{INDEX_TABLES}{VECTOR_TABLES}{STATE_TABLE}\nPRAGMA application_id = {APPLICATION_ID};")
+    Path(__file__).with_name("tables.sql"),
+    before=BEFORE_CHARACTERS,
+    after=AFTER_CHARACTERS,
+    application_id=APPLICATION_ID,
+)
 """Version 1."""
 
 CONTRADICTIONS: Final = {
@@ -171,6 +169,7 @@ class Documents(PassageStore):
 
     database: Engine
     count_tokens: TokenCounter
+    holders = "document"
     index_names: ClassVar[str] = ""
     """The columns of a passage that are its index, each behind a comma."""
 
@@ -586,7 +585,6 @@ class DocumentStore(PassageFile, Documents):
     database: Database
     kind = DOCUMENTS
     file_name = "documents.db"
-    holders = "document"
 
     def holdings(self) -> Holdings:
         """Return how much is stored."""
@@ -600,19 +598,12 @@ class DocumentPlace(Place[Documents]):
     """The documents of a workspace, wherever they are."""
 
     __slots__ = ()
+    file_name = DocumentStore.file_name
+    private = DOCUMENT_FILES
 
-    @property
-    def path(self) -> Path:
-        """The file, whether it is used or not."""
-        return DocumentStore.path_in(self.workspace)
-
-    def _private(self) -> tuple[str, ...]:
-        return DOCUMENT_FILES
-
-    def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> Documents:
+    def _opened(self, **options: Any) -> Documents:
+        if self.shared is None:
+            return DocumentStore(self.path, **options)
         from kds.brain.documents.postgres_documents import PostgresDocuments  # takes psycopg along
 
-        return PostgresDocuments.of(shared, clock=clock, count_tokens=count)
-
-    def _in_file(self, clock: Clock, count: TokenCounter) -> Documents:
-        return DocumentStore(self.path, clock=clock, count_tokens=count)
+        return PostgresDocuments.of(self.shared, **options)

@@ -74,3 +74,42 @@ SELECT chunk.id AS id, chunk.header AS header,
   END || chunk.columns AS context,
   chunk.idents AS idents
 FROM chunk JOIN section ON section.num = chunk.section_num;
+
+CREATE VIRTUAL TABLE chunk_fts USING fts5(
+  header, body, context, idents, content='chunk_text', content_rowid='id', tokenize='porter unicode61'
+);
+CREATE VIRTUAL TABLE chunk_word USING fts5vocab(chunk_fts, row);
+CREATE TRIGGER chunk_indexed AFTER INSERT ON chunk BEGIN
+  INSERT INTO chunk_fts(rowid, header, body, context, idents) SELECT id, header, body, context, idents FROM chunk_text WHERE id = new.id;
+END;
+CREATE TRIGGER chunk_unindexed BEFORE DELETE ON chunk BEGIN
+  INSERT INTO chunk_fts(chunk_fts, rowid, header, body, context, idents)
+  SELECT 'delete', id, header, body, context, idents FROM chunk_text WHERE id = old.id;
+END;
+
+CREATE TABLE embedding_model(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  dimensions INTEGER,
+  serving INTEGER NOT NULL,
+  wanted INTEGER NOT NULL
+);
+CREATE TABLE embedding(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  chunk_id INTEGER NOT NULL REFERENCES chunk(id) ON DELETE CASCADE,
+  model_num INTEGER NOT NULL REFERENCES embedding_model(num) ON DELETE CASCADE,
+  f16 BLOB NOT NULL
+);
+CREATE UNIQUE INDEX embedding_by_chunk ON embedding(chunk_id, model_num);
+CREATE TABLE embed_job(
+  chunk_id INTEGER PRIMARY KEY REFERENCES chunk(id) ON DELETE CASCADE,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  next_at INTEGER,
+  error TEXT
+);
+CREATE INDEX embed_job_by_time ON embed_job(next_at);
+
+CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER NOT NULL);
+INSERT INTO state(key, value) VALUES ('vector_deletions', 0), ('scrub_due', 0);
+
+PRAGMA application_id = {application_id};

@@ -14,9 +14,8 @@ from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from kds.brain.clock import Clock
 from kds.brain.git import CONVERSATION
 from kds.brain.memory.entities import EntityTable
 from kds.brain.memory.metrics import MetricTable
@@ -37,8 +36,6 @@ from kds.brain.store.health import healing
 from kds.brain.store.migrations import FileKind, scripts, version_of
 from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import all_files, size_of
-from kds.brain.words.tokens import TokenCounter
-from kds.brain.workspace import SharedDatabase
 
 CONTRADICTIONS: Final = {
     "messages are missing in the middle of a session": (
@@ -74,6 +71,8 @@ MEMORY: Final = FileKind(
 
 class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
     """All of it: conversations, what was said in them, and what stands beside them."""
+
+    holders = "session"
 
     @cached_property
     def profile(self) -> ProfileTable:
@@ -144,7 +143,6 @@ class SqliteStore(PassageFile, MemoryStore):
     kind = MEMORY
     phrases = False
     file_name = "memory.db"
-    holders = "session"
 
     def stats(self) -> Stats:
         """Return how much is stored."""
@@ -165,19 +163,12 @@ class MemoryPlace(Place[MemoryStore]):
     """The memory of a workspace, wherever that is."""
 
     __slots__ = ()
+    file_name = SqliteStore.file_name
+    private = CONVERSATION
 
-    @property
-    def path(self) -> Path:
-        """The file, whether it is used or not."""
-        return SqliteStore.path_in(self.workspace)
+    def _opened(self, **options: Any) -> MemoryStore:
+        if self.shared is None:
+            return SqliteStore(self.path, **options)
+        from kds.brain.memory.postgres_store import PostgresStore  # takes psycopg along
 
-    def _private(self) -> tuple[str, ...]:
-        return CONVERSATION
-
-    def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> MemoryStore:
-        from kds.brain.memory.postgres_store import PostgresStore  # for who has a server
-
-        return PostgresStore.of(shared, clock=clock, count_tokens=count)
-
-    def _in_file(self, clock: Clock, count: TokenCounter) -> MemoryStore:
-        return SqliteStore(self.path, clock=clock, count_tokens=count)
+        return PostgresStore.of(self.shared, **options)

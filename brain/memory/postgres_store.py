@@ -33,7 +33,6 @@ class PostgresStore(PostgresPassages, MemoryStore):
     """The memory of one person in an organisation."""
 
     database: Tenancy
-    holders = "session"
     texts = _TEXTS
     contradictions = CONTRADICTIONS
 
@@ -49,10 +48,10 @@ class PostgresStore(PostgresPassages, MemoryStore):
     ) -> int:
         """Add a summary, and what finds it, within a transaction; returns its id."""
         number = super().add_row(connection, session_num, values)
-        one = indexed(self._forms, ("", values[2]))
+        words, _ = indexed(self._forms, ("", values[2]))
         connection.execute(
             "UPDATE summary SET words = CAST(? AS tsvector) WHERE num = ?",
-            (one.words, number),
+            (words, number),
         )
         return number
 

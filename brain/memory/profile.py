@@ -16,7 +16,6 @@ from kds.brain.passages.details import PROFILE_MARK, without_profile
 from kds.brain.passages.question import Question
 from kds.brain.passages.recall import Vector
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.vector_blob import to_blobs
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
@@ -121,6 +120,8 @@ class ProfileTable:
 
         Raises StoreError without consent or for unusable vectors, and what the model raises.
         """
+        from kds.brain.passages.vectors import to_blobs  # takes numpy along
+
         lines = self._lines()
         found = dict(zip(lines, embedder.embed_documents(list(lines.values())), strict=True))
         _, blobs = to_blobs(found, where=self.database.place)

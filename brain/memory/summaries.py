@@ -19,7 +19,6 @@ from kds.brain.passages.passage_file import any_of, words_of
 from kds.brain.passages.schema import session_number
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Summary, SummaryKind
-from kds.brain.passages.vector_blob import from_blob, to_blobs
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.health import healing
@@ -132,6 +131,8 @@ class SummaryTable:
 
         Raises StoreError for unusable vectors, and what the model raises.
         """
+        from kds.brain.passages.vectors import to_blobs  # takes numpy along
+
         if not (due := self.summaries_without(embedder.name)):
             return 0
         vectors = embedder.embed_documents([one.text for one in due])
@@ -168,6 +169,8 @@ def alike(
     """Return what has a vector of a cosine of ALIKE or more, the nearest first."""
     if not stored:
         return []
+    from kds.brain.passages.vectors import from_blob, to_blobs  # takes numpy along
+
     _, blobs = to_blobs({"": vector}, where=where)
     asked = from_blob(blobs[""]).astype("f4")
     read = ((one, from_blob(blob).astype("f4")) for one, blob in stored)

@@ -11,7 +11,6 @@ from typing import Final
 from kds.brain.errors import StoreError
 from kds.brain.passages.schema import IDS_AT_ONCE, insert, marks
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel
-from kds.brain.passages.vector_blob import to_blobs
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.sqlite import Database
@@ -28,6 +27,8 @@ ATTEMPTS: Final = 36
 """After these a job is given up: an outage may last a day. `retry` takes it up again."""
 
 _ERROR_LENGTH: Final = 300
+
+_MODEL: Final = "SELECT num, dimensions, wanted FROM embedding_model WHERE name = ?"
 
 
 class EmbeddingQueue:
@@ -67,25 +68,18 @@ class EmbeddingQueue:
 
     def has_vectors(self, name: str) -> bool:
         """Return whether passages have vectors of a model; a question needs none otherwise."""
+        query = "SELECT 1 FROM embedding_model WHERE name = ? AND dimensions IS NOT NULL"
         with self.database.read() as connection:
-            return (
-                connection.execute(
-                    "SELECT 1 FROM embedding_model WHERE name = ? AND dimensions IS NOT NULL",
-                    (name,),
-                ).fetchone()
-                is not None
-            )
+            return connection.execute(query, (name,)).fetchone() is not None
 
     def awaits(self, name: str) -> bool:
         """Return whether passages wait for a model, or the store has not heard of it."""
         with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT wanted FROM embedding_model WHERE name = ?", (name,)
-            ).fetchone()
+            row = connection.execute(_MODEL, (name,)).fetchone()
             if row is None:
                 return True
             query = "SELECT 1 FROM embed_job WHERE next_at IS NOT NULL LIMIT 1"
-            return bool(row[0]) and connection.execute(query).fetchone() is not None
+            return bool(row[2]) and connection.execute(query).fetchone() is not None
 
     def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
         """Claim up to ``limit`` passages that are due; no other process gets them for a while."""
@@ -114,8 +108,9 @@ class EmbeddingQueue:
 
         Those that were deleted meanwhile are passed over.
         """
-        where = str(self.database.place)
-        dimensions, blobs = to_blobs(vectors, where=where)
+        from kds.brain.passages.vectors import to_blobs  # takes numpy along
+
+        dimensions, blobs = to_blobs(vectors, where=self.database.place)
         with self.database.write(durable=False) as connection:
             number, wanted = self._model(connection, model, dimensions)
             stored = self.keep_vectors(connection, number, blobs)
@@ -159,9 +154,7 @@ class EmbeddingQueue:
             return connection.execute("UPDATE embed_job SET next_at = 0, attempts = 0").rowcount
 
     def _model(self, connection: Connection, name: str, dimensions: int | None) -> tuple[int, bool]:
-        row = connection.execute(
-            "SELECT num, dimensions, wanted FROM embedding_model WHERE name = ?", (name,)
-        ).fetchone()
+        row = connection.execute(_MODEL, (name,)).fetchone()
         if row is None:
             raise StoreError(
                 f"no vectors of the model {name!r} are wanted",
@@ -189,9 +182,7 @@ def searched_model(connection: Connection, name: str, width: int, place: str) ->
 
     Raises StoreError when they are not of ``width`` numbers.
     """
-    row = connection.execute(
-        "SELECT num, dimensions FROM embedding_model WHERE name = ?", (name,)
-    ).fetchone()
+    row = connection.execute(_MODEL, (name,)).fetchone()
     if row is None or row[1] is None:
         return None
     _refuse_other_width(name, row[1], width, place)

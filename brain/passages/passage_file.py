@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.passages.embedding_queue import backfill
-from kds.brain.passages.schema import ids_within, range_of, session_number
+from kds.brain.passages.schema import ids_within
 from kds.brain.passages.store import PassageStore, Weights
 from kds.brain.passages.values import Scored
 from kds.brain.store import health
@@ -23,15 +23,11 @@ from kds.brain.store.deletion import scrub_if_due
 from kds.brain.store.health import Check, healing
 from kds.brain.store.migrations import FileKind
 from kds.brain.store.sqlite import TIMEOUT_S, Database
-from kds.brain.words.identifiers import joined_forms
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
 if TYPE_CHECKING:
     from kds.brain.passages.vectors import VectorSearch
-
-IDENTIFIER_WEIGHTS: Final[Weights] = (1.0, 1.0, 0.3, 1.0)
-"""BM25 weights of header, body, context, idents (measured on LoCoMo)."""
 
 COMMON: Final = 1000
 """Passages. SQLite counts a term's passages one by one (50k: 5 ms), so counts from here on are kept
@@ -63,12 +59,8 @@ def any_of(words: Iterable[str]) -> str:
     >>> any_of(["NEAR", "x y"])
     '"NEAR" OR "x y"'
     """
-    kept = (word.replace("\x00", "") for word in words)
-    return " OR ".join(f'"{_quoted(word)}"' for word in kept if _WORD.search(word))
-
-
-def _quoted(word: str) -> str:
-    return word.replace('"', '""')
+    kept = (word.replace("\x00", "").replace('"', '""') for word in words)
+    return " OR ".join(f'"{word}"' for word in kept if _WORD.search(word))
 
 
 class WordForms:
@@ -101,12 +93,6 @@ class WordForms:
                 self._connection.close()
                 self._connection = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _cut(self, text: str) -> tuple[str, ...]:
         if self._connection is None:
             self._connection = sqlite3.connect(
@@ -122,36 +108,65 @@ class WordForms:
         return tuple(row[0] for row in rows)
 
 
-class TextSearch:
-    """The full-text index of the passages of a file."""
+class PassageFile(PassageStore):
+    """A file of passages; what they are passages of is its subclasses' business."""
 
     database: Database
+    kind: ClassVar[FileKind]
+    file_name: ClassVar[str]
+    """In the `kds-brain` folder of a workspace."""
     phrases: ClassVar[bool] = True
     """Whether the index knows where words stand; else those of a phrase need not be neighbours."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock = utc_now,
+        count_tokens: TokenCounter = estimate_tokens,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        """Open the file, or make it. Raises StoreError; `warnings` says what was put right."""
+        self.path = path
+        self.count_tokens = count_tokens
+        self.database = Database(path, self.kind, clock=clock, timeout_s=timeout_s)
         self._forms = WordForms()
         self._tokens = WordForms("unicode61")
         self._common: dict[str, int] = {}
         """Counts of terms that were found to be common, as they were then."""
+        scrub_if_due(self.database)
 
-    @healing
-    def search_words(
-        self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
-    ) -> tuple[Scored, ...]:
-        """Rank the passages that have any of the words."""
-        return self._match(self._any_of(words), within, limit=limit, weights=weights)
+    @classmethod
+    def path_in(cls, workspace: Workspace) -> Path:
+        """Where the file of ``workspace`` is, or would be."""
+        return workspace.brain / cls.file_name
 
-    @healing
-    def search_identifiers(
-        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was found and put right since the store was opened."""
+        return self.database.warnings
+
+    def _ranked(
+        self,
+        words: Iterable[str],
+        within: str | None,
+        *,
+        limit: int,
+        weights: Weights,
+        names: bool = False,
     ) -> tuple[Scored, ...]:
-        """Rank the passages that have any of the identifiers, in any spelling."""
-        question = self._any_of(joined_forms(identifiers))
-        if not question:
-            return ()
-        named = f"idents : ({question})"
-        return self._match(named, within, limit=limit, weights=IDENTIFIER_WEIGHTS)
+        asked = self._any_of(words)
+        with self.database.read() as connection:
+            first, last = ids_within(connection, within, self.database.place)
+            if not asked or limit < 1:
+                return ()
+            condition = "" if within is None else f"AND rowid BETWEEN {first} AND {last} "
+            rows = connection.execute(
+                "SELECT rowid, -rank FROM chunk_fts WHERE chunk_fts MATCH ? AND rank MATCH ? "
+                f"{condition}ORDER BY rank LIMIT ?",
+                (f"idents : ({asked})" if names else asked, f"bm25{weights}", limit),
+            ).fetchall()
+        return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
 
     @healing
     def occurrences(
@@ -169,26 +184,23 @@ class TextSearch:
         found: list[dict[int, int]] = []
         with self.database.read() as connection:
             ids = ids_within(connection, within, self.database.place)
-            for words in terms:
-                question = self._any_of(words)
-                asked = (f"{{header body idents}} : ({question})", *ids, limit)
-                found.append(dict(connection.execute(query, asked)) if question else {})
+            for asked in map(self._any_of, terms):
+                values = (f"{{header body idents}} : ({asked})", *ids, limit)
+                found.append(dict(connection.execute(query, values)) if asked else {})
         return tuple(found)
 
     @healing
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return in how many passages each word occurs: of several terms, the rarest counts."""
-        found: dict[str, int] = {}
         with self.database.read() as connection:
-            for word in words:
-                counts = [self._frequency(connection, term) for term in self._forms(word)]
-                found[word] = min(counts, default=0)
-        return found
+            counts = ([self._frequency(connection, one) for one in self._forms(word)]
+                      for word in words)  # fmt: skip
+            return {word: min(found, default=0) for word, found in zip(words, counts, strict=True)}
 
     def _any_of(self, words: Iterable[str]) -> str:
         if self.phrases:
             return any_of(words)
-        cut = filter(None, (self._tokens(word) for word in words))
+        cut = filter(None, map(self._tokens, words))
         each = (" AND ".join(f'"{token}"' for token in tokens) for tokens in cut)
         return " OR ".join(f"({one})" for one in each)
 
@@ -201,74 +213,6 @@ class TextSearch:
         if count >= COMMON:
             self._common[term] = count
         return count
-
-    def _match(
-        self, question: str, within: str | None, *, limit: int, weights: Weights
-    ) -> tuple[Scored, ...]:
-        with self.database.read() as connection:
-            condition = ""
-            values: tuple[int, ...] = ()
-            if within is not None:
-                number = session_number(connection, within, self.database.place)
-                condition, values = "AND rowid BETWEEN ? AND ? ", range_of(number)
-            if not question or limit < 1:
-                return ()
-            ranking = f"bm25({', '.join(str(float(weight)) for weight in weights)})"
-            rows = connection.execute(
-                "SELECT rowid, -rank FROM chunk_fts WHERE chunk_fts MATCH ? AND rank MATCH ? "
-                f"{condition} ORDER BY rank LIMIT ?",
-                (question, ranking, *values, limit),
-            ).fetchall()
-        return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
-
-
-class PassageFile(TextSearch, PassageStore):
-    """A file of passages; what they are passages of is its subclasses' business."""
-
-    database: Database
-    kind: ClassVar[FileKind]
-    file_name: ClassVar[str]
-    """In the `kds-brain` folder of a workspace."""
-    holders: ClassVar[str]
-    """The table that counts passages and tokens: of sessions, or of documents."""
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        clock: Clock = utc_now,
-        count_tokens: TokenCounter = estimate_tokens,
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
-        """Open the file, or make it. Raises StoreError; `warnings` says what was put right."""
-        super().__init__()
-        self.count_tokens = count_tokens
-        self.database = Database(path, self.kind, clock=clock, timeout_s=timeout_s)
-        scrub_if_due(self.database)
-
-    @classmethod
-    def path_in(cls, workspace: Workspace) -> Path:
-        """Where the file of ``workspace`` is, or would be."""
-        return workspace.brain / cls.file_name
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was found and put right since the store was opened."""
-        return self.database.warnings
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.database.path
-
-    def measure(self) -> tuple[int, float]:
-        """Return about how many passages there are, and their mean size in tokens."""
-        with self.database.read() as connection:
-            passages, tokens = connection.execute(
-                "SELECT coalesce(sum(chunk_count), 0), coalesce(sum(token_count), 0) "
-                f"FROM {self.holders}"
-            ).fetchone()
-        return int(passages), tokens / max(passages, 1)
 
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int

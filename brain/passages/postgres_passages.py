@@ -1,8 +1,7 @@
-"""Passages and vectors of one tenant on a server: `store.PassageStore`, put together.
+"""Passages and vectors of one tenant on a server.
 
-Vectors are pgvector's, in half precision, with an HNSW index a width.
-
-Full text on a server: BM25 as SQLite's FTS5 ranks it, over terms that KDS cuts itself.
+Vectors are pgvector's, in half precision, with an HNSW index a width. Full text is BM25 as SQLite's
+FTS5 ranks it, over terms that KDS cuts itself.
 
 The server's own parsers and dictionaries differ by version and locale; with the terms of
 `WordForms` both engines find the same words, and rank them alike. Over everything the ranking is
@@ -12,23 +11,20 @@ as that, the newest conversations are ranked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import ceil, log, log2
-from typing import ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.passages.embedding_queue import EmbeddingQueue, backfill, searched_model
-from kds.brain.passages.passage_file import COMMON, IDENTIFIER_WEIGHTS, WordForms
-from kds.brain.passages.schema import CHUNK_BITS, ids_within, range_of, session_number
+from kds.brain.passages.embedding_queue import backfill, searched_model
+from kds.brain.passages.passage_file import COMMON, WordForms
+from kds.brain.passages.schema import CHUNK_BITS, ids_within, range_of
 from kds.brain.passages.store import PassageStore, Weights
 from kds.brain.passages.values import Scored
-from kds.brain.passages.vector_blob import from_blob, unit
 from kds.brain.store.engine import Connection
 from kds.brain.store.health import Check
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
-from kds.brain.words.identifiers import joined_forms
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import SharedDatabase
 
@@ -45,19 +41,15 @@ LABELS: Final = "ABCD"
 """Of the columns header, body, context and idents."""
 
 
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """What the index holds of a passage: a tsvector as text, and how many words it has."""
+def indexed(
+    forms: WordForms, columns: Sequence[str], *, tenant: int | None = None
+) -> tuple[str, int]:
+    """Return what the index holds of a passage: a tsvector as text, and how many words it has.
 
-    words: str
-    size: int
-
-
-def indexed(forms: WordForms, columns: Sequence[str], *, tenant: int | None = None) -> Indexed:
-    """Return the columns of a passage, in the order of LABELS, as the index takes them.
+    ``columns`` are in the order of LABELS.
 
     >>> indexed(WordForms(), ["", "Services here, services there"])
-    Indexed(words="'servic':9B,11B 'here':10B 'there':12B", size=4)
+    ("'servic':9B,11B 'here':10B 'there':12B", 4)
     """
     places: dict[str, list[str]] = {}
     at = size = 0
@@ -70,7 +62,7 @@ def indexed(forms: WordForms, columns: Sequence[str], *, tenant: int | None = No
     parts = [f"{quoted(term)}:{','.join(where)}" for term, where in places.items()]
     if tenant is not None:
         parts.append(f"'tenant:{tenant}'")
-    return Indexed(" ".join(parts), size)
+    return " ".join(parts), size
 
 
 def question(terms: Sequence[str], labels: str = "") -> str:
@@ -109,84 +101,132 @@ OWN_LABELS: Final = "ABD"
 """What a passage says itself: without its context."""
 
 
-def scored(
-    passages: str, *, asked: str, idfs: str, weights: str, unit: str, mean: str, most: str
-) -> str:
-    """Return the SQL that ranks passages, each value as it is named or marked there.
+_SCORED: Final = (
+    "SELECT passage.id, sum(idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * size / ?))) AS score "
+    "FROM ({}) AS passage JOIN unnest(CAST(? AS tsquery[]), CAST(? AS float8[])) "
+    "AS asked(query, idf) ON passage.words @@ query "
+    "CROSS JOIN LATERAL (SELECT ts_rank_cd(CAST(? AS float4[]), passage.words, query) * ?) "
+    "AS counted(f) GROUP BY passage.id ORDER BY score DESC, passage.id LIMIT ?"
+)
+"""Ranks passages by BM25 with k1 = 1.2 and b = 0.75, as SQLite's FTS5 has it: of a single term
+``ts_rank_cd`` is the sum of the weights of its places, which is what FTS5 counts. It takes no
+weight above 1: they are so many times a unit. In one statement: a function's call a passage takes
+three times as long. `ranked` in schema/passages.sql is the same over everything."""
 
-    BM25 with k1 = 1.2 and b = 0.75, as SQLite's FTS5 has it: of a single term ``ts_rank_cd`` is the
-    sum of the weights of its places, which is what FTS5 counts. It takes no weight above 1: they
-    are so many times the ``unit``. In one statement: a function's call a passage takes three times
-    as long.
-    """
-    return (
-        f"SELECT passage.id, sum(idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * size / {mean}))) "
-        f"AS score FROM ({passages}) AS passage "
-        f"JOIN unnest({asked}, {idfs}) AS asked(query, idf) ON passage.words @@ query "
-        f"CROSS JOIN LATERAL (SELECT ts_rank_cd({weights}, passage.words, query) * {unit}) "
-        f"AS counted(f) GROUP BY passage.id ORDER BY score DESC, passage.id LIMIT {most}"
-    )
-
-
-_MARKS: Final = {
-    "asked": "CAST(? AS tsquery[])",
-    "idfs": "CAST(? AS float8[])",
-    "weights": "CAST(? AS float4[])",
-    "unit": "?",
-    "mean": "?",
-    "most": "?",
-}
-_WITHIN: Final = scored(
-    "SELECT id, size, words FROM chunk WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery)",
-    **_MARKS,
+_WITHIN: Final = _SCORED.format(
+    "SELECT id, size, words FROM chunk WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery)"
 )
 """Ranks the passages of one session or document."""
 
-_NEWEST: Final = scored(
+_NEWEST: Final = _SCORED.format(
     "SELECT id, size, words FROM (SELECT id, size, words "
     "FROM (SELECT num FROM session ORDER BY num DESC) AS one "
     "CROSS JOIN LATERAL (SELECT id, size, words FROM chunk "
     f"WHERE id >= num << {CHUNK_BITS} AND id < (num + 1) << {CHUNK_BITS} OFFSET 0) AS its "
-    f"LIMIT {LOOKED_AT}) AS newest WHERE words @@ CAST(? AS tsquery) LIMIT {DRIVING}",
-    **_MARKS,
+    f"LIMIT {LOOKED_AT}) AS newest WHERE words @@ CAST(? AS tsquery) LIMIT {DRIVING}"
 )
 """Ranks passages of the newest sessions or documents. Without the OFFSET the server compares every
 passage with every session."""
 
+_RANKED: Final = (
+    "SELECT id, score FROM ranked(CAST(? AS tsquery), CAST(? AS tsquery[]), "
+    "?, CAST(? AS float4[]), ?, ?)"
+)
+"""Ranks all passages that have one of the driving words."""
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question's words as tsqueries, each with its weight, and how long passages are."""
+WIDEST: Final = 4000
+"""Numbers of a vector that HNSW takes in half precision; wider ones are all compared."""
 
-    queries: list[str]
-    idfs: list[float]
-    driving: str
-    mean: float
-    too_many: bool
-    """Even the rarest stands in more passages than can be ranked."""
+SEARCHED: Final = 100
+"""Vectors that HNSW keeps in view (``ef_search``); with the filter of the tenant it goes on."""
+
+_UNINDEXED: Final = "SELECT count(*) FROM chunk WHERE words = CAST('' AS tsvector)"
+
+_MISCOUNTED: Final = (
+    "SELECT count(*) FROM {holders} AS one WHERE word_count <> coalesce((SELECT sum(size) FROM "
+    f"chunk WHERE id >= one.num << {CHUNK_BITS} AND id < (one.num + 1) << {CHUNK_BITS}), 0)"
+)
 
 
-class PostgresSearch:
-    """Finding passages by their words and names."""
+class PostgresPassages(PassageStore):
+    """Passages of one tenant; what they are passages of is its subclasses' business."""
 
     database: Tenancy
+    area: ClassVar[Area] = CONVERSATIONS
+    texts: ClassVar[str]
+    """Asks for id, header, body, context and idents of each passage: what the index knows of it."""
+    contradictions: ClassVar[Mapping[str, str]]
+    """What may not be, and the question that counts how often it is."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        server: Server,
+        tenant: int,
+        *,
+        clock: Clock = utc_now,
+        count_tokens: TokenCounter = estimate_tokens,
+        owns_server: bool = False,
+    ) -> None:
+        """See the rows of ``tenant``; the tables were made by `upgrade`. Asks nothing yet.
+
+        Who ``owns_server`` closes it along with the store.
+        """
+        self.count_tokens = count_tokens
+        self.database = Tenancy(server, tenant, area=self.area, clock=clock)
+        self._owns_server = owns_server
         self._forms = WordForms()
         self._common: dict[str, int] = {}
 
-    def search_words(
-        self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
-    ) -> tuple[Scored, ...]:
-        """Rank the passages that have any of the words."""
-        return self._match(self._queries(words), within, limit=limit, weights=weights)
+    @classmethod
+    def of(cls, shared: SharedDatabase, **options: Any) -> Self:
+        """Open what a workspace has on its server. Raises StoreError."""
+        server = shared.server()
+        try:
+            tenant = tenant_number(server, shared.tenant)
+        except BaseException:
+            server.close()
+            raise
+        return cls(server, tenant, **options, owns_server=True)
 
-    def search_identifiers(
-        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
+    def _ranked(
+        self,
+        words: Iterable[str],
+        within: str | None,
+        *,
+        limit: int,
+        weights: Weights,
+        names: bool = False,
     ) -> tuple[Scored, ...]:
-        """Rank the passages that have any of the identifiers, in any spelling."""
-        queries = self._queries(joined_forms(identifiers), "D")
-        return self._match(queries, within, limit=limit, weights=IDENTIFIER_WEIGHTS)
+        queries = self._queries(words, "D" if names else "")
+        with self.database.read() as connection:
+            ids = ids_within(connection, within, self.database.place)
+            if not queries or limit < 1:
+                return ()
+            mean, counts, idfs = self._counted(connection, queries)
+            *four, unit = labelled = in_units(weights)
+            scored = (any_of(queries), queries, idfs, four, unit, limit)
+            if within is not None:
+                rows = connection.execute(_WITHIN, (mean, *ids, *scored))
+            elif min(counts.values()) > TOO_MANY:
+                rows = connection.execute(_NEWEST, (mean, *scored))
+            else:
+                found = (any_of(driving(counts)), queries, idfs, labelled, mean, limit)
+                rows = connection.execute(_RANKED, found)
+            return tuple(Scored(chunk_id, score) for chunk_id, score in rows.fetchall())
+
+    def _counted(
+        self, connection: Connection, queries: Sequence[str]
+    ) -> tuple[float, dict[str, int], list[float]]:
+        """Return the mean size of passages, and of each query how many have it and its weight."""
+        passages, words = connection.execute(
+            "SELECT coalesce(sum(chunk_count), 0), coalesce(sum(word_count), 0) FROM session"
+        ).fetchone()
+        counts = self._frequencies(connection, queries)
+        idfs = [
+            max(LEAST_IDF, log((max(passages - counts[one], 0) + 0.5) / (counts[one] + 0.5)))
+            for one in queries
+        ]
+        return max(float(words) / max(passages, 1), 1.0), counts, idfs
 
     def occurrences(
         self, terms: Sequence[Sequence[str]], within: str | None = None, *, limit: int
@@ -214,7 +254,7 @@ class PostgresSearch:
             word: min((counts[one] for one in found), default=0) for word, found in terms.items()
         }
 
-    def _queries(self, words: Sequence[str], labels: str = "") -> list[str]:
+    def _queries(self, words: Iterable[str], labels: str = "") -> list[str]:
         cut = (self._forms(word.replace("\x00", "")) for word in words)
         # Two words of one term count twice, as they do in a file.
         return [question(terms, labels) for terms in cut if terms]
@@ -229,88 +269,8 @@ class PostgresSearch:
             )
             counts = {one: int(row[0]) for one, row in zip(asked, rows, strict=True)}
             self._common |= {one: count for one, count in counts.items() if count >= COMMON}
-        return counts | self._common
-
-    def _match(
-        self, queries: list[str], within: str | None, *, limit: int, weights: Weights
-    ) -> tuple[Scored, ...]:
-        labelled = in_units(weights)
-        with self.database.read() as connection:
-            number = None
-            if within is not None:
-                number = session_number(connection, within, self.database.place)
-            if not queries or limit < 1:
-                return ()
-            asked = self._asked(connection, queries)
-            *four, unit = labelled
-            values = (any_of(queries), asked.queries, asked.idfs, four, unit)
-            if number is not None:
-                rows = connection.execute(
-                    _WITHIN, (asked.mean, *range_of(number), *values, limit)
-                ).fetchall()
-            elif asked.too_many:
-                rows = connection.execute(_NEWEST, (asked.mean, *values, limit)).fetchall()
-            else:
-                rows = connection.execute(
-                    "SELECT id, score FROM ranked(CAST(? AS tsquery), CAST(? AS tsquery[]), "
-                    "?, CAST(? AS float4[]), ?, ?)",
-                    (asked.driving, asked.queries, asked.idfs, labelled, asked.mean, limit),
-                ).fetchall()
-        return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
-
-    def _asked(self, connection: Connection, queries: list[str]) -> Asked:
-        passages, words = connection.execute(
-            "SELECT coalesce(sum(chunk_count), 0), coalesce(sum(word_count), 0) FROM session"
-        ).fetchone()
-        counts = self._frequencies(connection, queries)
-        idfs = [
-            max(LEAST_IDF, log((max(passages - counts[one], 0) + 0.5) / (counts[one] + 0.5)))
-            for one in queries
-        ]
-        mean = max(float(words) / max(passages, 1), 1.0)
-        too_many = min(counts.values()) > TOO_MANY
-        return Asked(queries, idfs, any_of(driving(counts)), mean, too_many)
-
-
-def in_units(weights: Weights) -> list[float]:
-    """Return the weights as `scored` takes them: of D, C, B and A, at most 1, and what 1 counts.
-
-    A power of two, so that nothing is lost by it.
-
-    >>> in_units((1.0, 1.0, 0.25, 1.5))
-    [0.75, 0.125, 0.5, 0.5, 2.0]
-    """
-    unit = 2.0 ** ceil(log2(max(1.0, *weights)))
-    return [*(weight / unit for weight in reversed(weights)), unit]
-
-
-def driving(counts: dict[str, int]) -> list[str]:
-    """Return the rarest words that stand in DRIVING passages together; one at least.
-
-    >>> driving({"'the'": 90_000, "'fab'": 12, "'button'": 3000})
-    ["'fab'", "'button'"]
-    """
-    chosen: list[str] = []
-    total = 0
-    for one in sorted(counts, key=lambda one: counts[one]):
-        total += counts[one]
-        if chosen and total > DRIVING:
-            break
-        chosen.append(one)
-    return chosen
-
-
-WIDEST: Final = 4000
-"""Numbers of a vector that HNSW takes in half precision; wider ones are all compared."""
-
-SEARCHED: Final = 100
-"""Vectors that HNSW keeps in view (``ef_search``); with the filter of the tenant it goes on."""
-
-
-class PostgresVectors(EmbeddingQueue):
-    """The outbox of `passages/outbox.py`, its vectors in pgvector."""
-
-    database: Tenancy
+        known = counts | self._common
+        return {one: known[one] for one in queries}
 
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int
@@ -318,18 +278,16 @@ class PostgresVectors(EmbeddingQueue):
         """Rank passages by the cosine of their vectors of ``model`` to ``vector``."""
         import numpy as np
 
+        from kds.brain.passages.vectors import unit
+
+        width = len(vector)
         with self.database.read() as connection:
-            place = self.database.place
-            number = session_number(connection, within, place) if within is not None else None
-            width = len(vector)
-            searched = searched_model(connection, model, width, place)
+            first, last = ids_within(connection, within, self.database.place)
+            searched = searched_model(connection, model, width, self.database.place)
             if searched is None or limit < 1:
                 return ()
-            condition = ""
-            values: tuple[int, ...] = ()
-            if number is not None:
-                condition, values = "AND chunk_id BETWEEN ? AND ? ", range_of(number)
-            elif width <= WIDEST:
+            condition = "" if within is None else f"AND chunk_id BETWEEN {first} AND {last} "
+            if within is None and width <= WIDEST:
                 connection.execute(f"SET LOCAL hnsw.ef_search = {max(SEARCHED, limit)}")
                 connection.execute("SET LOCAL hnsw.iterative_scan = 'relaxed_order'")
             far = f"CAST(vector AS halfvec({width})) <=> CAST(? AS halfvec({width}))"
@@ -337,13 +295,15 @@ class PostgresVectors(EmbeddingQueue):
             rows = connection.execute(
                 f"SELECT chunk_id, 1 - ({far}) FROM embedding WHERE model_num = ? "
                 f"AND vector_dims(vector) = {width} {condition}ORDER BY {far} LIMIT ?",
-                (asked, searched, *values, asked, limit),
+                (asked, searched, asked, limit),
             ).fetchall()
         hits = [Scored(chunk_id, score) for chunk_id, score in rows]
         return tuple(sorted(hits, key=lambda hit: -hit.score))
 
     def keep_vectors(self, connection: Connection, model: int, blobs: Mapping[int, bytes]) -> int:
         """Write the vectors of passages that exist, within a transaction; returns how many."""
+        from kds.brain.passages.vectors import from_blob  # takes numpy along
+
         vectors = {chunk_id: from_blob(blob) for chunk_id, blob in blobs.items()}
         if not vectors:
             return 0
@@ -354,81 +314,6 @@ class PostgresVectors(EmbeddingQueue):
             "ON CONFLICT (chunk_id, model_num) DO UPDATE SET vector = excluded.vector",
             [(model, written(vector), chunk_id) for chunk_id, vector in vectors.items()],
         ).rowcount
-
-
-def written(numbers: Iterable[float]) -> str:
-    """Return a vector as pgvector reads it."""
-    return "[" + ",".join(f"{number:.6g}" for number in numbers) + "]"
-
-
-_UNINDEXED: Final = "SELECT count(*) FROM chunk WHERE words = CAST('' AS tsvector)"
-
-_MISCOUNTED: Final = (
-    "SELECT count(*) FROM {holders} AS one WHERE word_count <> coalesce((SELECT sum(size) FROM "
-    f"chunk WHERE id >= one.num << {CHUNK_BITS} AND id < (one.num + 1) << {CHUNK_BITS}), 0)"
-)
-
-
-class PostgresPassages(PostgresSearch, PostgresVectors, PassageStore):
-    """Passages of one tenant; what they are passages of is its subclasses' business."""
-
-    database: Tenancy
-    area: ClassVar[Area] = CONVERSATIONS
-    holders: ClassVar[str]
-    """The table that counts passages, tokens and words: of sessions, or of documents."""
-    texts: ClassVar[str]
-    """Asks for id, header, body, context and idents of each passage: what the index knows of it."""
-    contradictions: ClassVar[Mapping[str, str]]
-    """What may not be, and the question that counts how often it is."""
-
-    def __init__(
-        self,
-        server: Server,
-        tenant: int,
-        *,
-        clock: Clock = utc_now,
-        count_tokens: TokenCounter = estimate_tokens,
-        owns_server: bool = False,
-    ) -> None:
-        """See the rows of ``tenant``; the tables were made by `upgrade`. Asks nothing yet.
-
-        Who ``owns_server`` closes it along with the store.
-        """
-        super().__init__()
-        self.count_tokens = count_tokens
-        self.database = Tenancy(server, tenant, area=self.area, clock=clock)
-        self._owns_server = owns_server
-
-    @classmethod
-    def of(
-        cls,
-        shared: SharedDatabase,
-        *,
-        clock: Clock = utc_now,
-        count_tokens: TokenCounter = estimate_tokens,
-    ) -> Self:
-        """Open what a workspace has on its server. Raises StoreError."""
-        server = shared.server()
-        try:
-            tenant = tenant_number(server, shared.tenant)
-        except BaseException:
-            server.close()
-            raise
-        return cls(server, tenant, clock=clock, count_tokens=count_tokens, owns_server=True)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Nothing is put right in passing on a server."""
-        return ()
-
-    def measure(self) -> tuple[int, float]:
-        """Return how many passages there are, and their mean size in tokens."""
-        with self.database.read() as connection:
-            passages, tokens = connection.execute(
-                "SELECT coalesce(sum(chunk_count), 0), coalesce(sum(token_count), 0) "
-                f"FROM {self.holders}"
-            ).fetchone()
-        return int(passages), float(tokens) / max(int(passages), 1)
 
     def check(self) -> Check:
         """Examine the rows of this tenant; changes nothing."""
@@ -463,8 +348,7 @@ class PostgresPassages(PostgresSearch, PostgresVectors, PassageStore):
         ).fetchall()
         ready = []
         for chunk_id, *columns in rows:
-            one = indexed(self._forms, columns, tenant=self.database.tenant)
-            ready.append((one.words, one.size, chunk_id))
+            ready.append((*indexed(self._forms, columns, tenant=self.database.tenant), chunk_id))
         connection.executemany(
             "UPDATE chunk SET words = CAST(? AS tsvector), size = ? WHERE id = ?", ready
         )
@@ -480,6 +364,39 @@ class PostgresPassages(PostgresSearch, PostgresVectors, PassageStore):
         if self._owns_server:
             self._owns_server = False
             self.database.server.close()
+
+
+def in_units(weights: Weights) -> list[float]:
+    """Return the weights as `scored` takes them: of D, C, B and A, at most 1, and what 1 counts.
+
+    A power of two, so that nothing is lost by it.
+
+    >>> in_units((1.0, 1.0, 0.25, 1.5))
+    [0.75, 0.125, 0.5, 0.5, 2.0]
+    """
+    unit = 2.0 ** ceil(log2(max(1.0, *weights)))
+    return [*(weight / unit for weight in reversed(weights)), unit]
+
+
+def driving(counts: dict[str, int]) -> list[str]:
+    """Return the rarest words that stand in DRIVING passages together; one at least.
+
+    >>> driving({"'the'": 90_000, "'fab'": 12, "'button'": 3000})
+    ["'fab'", "'button'"]
+    """
+    chosen: list[str] = []
+    total = 0
+    for one in sorted(counts, key=lambda one: counts[one]):
+        total += counts[one]
+        if chosen and total > DRIVING:
+            break
+        chosen.append(one)
+    return chosen
+
+
+def written(numbers: Iterable[float]) -> str:
+    """Return a vector as pgvector reads it."""
+    return "[" + ",".join(f"{number:.6g}" for number in numbers) + "]"
 
 
 def stored_bytes(connection: Connection, tables: Sequence[str]) -> int:

@@ -1,38 +1,75 @@
-"""Searching vectors in memory, in two steps: the nearest by their signs, of these by cosine.
+"""Vectors: how they are stored, and searched in memory, in two steps.
 
-100,000 vectors of 384 numbers take 90 MB and some 8 ms a question. What is in memory follows the
-file: every search asks, in its own transaction, for the latest vector and the count of deletions,
-which other processes move too.
+They are of length one, in half precision, little-endian: that changes a cosine by less than 0.001
+and halves the file. The nearest are found by their signs, of these the best by cosine: 100,000
+vectors of 384 numbers take 90 MB and some 8 ms a question. What is in memory follows the file:
+every search asks, in its own transaction, for the latest vector and the count of deletions, which
+other processes move too.
 
 Importing this takes numpy's 0.1 s: only stores with vectors do.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from kds.brain.errors import StoreError
 from kds.brain.passages.embedding_queue import searched_model
 from kds.brain.passages.schema import CHUNK_BITS, range_of, session_number
 from kds.brain.passages.values import Scored
-from kds.brain.passages.vector_blob import FORMAT, unit
 from kds.brain.store.sqlite import Database
 
 Array = np.ndarray[Any, Any]
+Key = TypeVar("Key", int, str)
+
+FORMAT: Final = "<f2"
 
 SHORTLIST: Final = 2000
 """Vectors whose cosines are computed, those with the most equal signs. Of 9,000 vectors the nearest
 150 by sign had 99.0 % of the ten nearest by cosine, 300 had 99.7 %."""
 
-MANY_PARTS: Final = 16
-"""Parts of vectors in memory, before they are joined."""
 
-SMALL_RANGE: Final = 1000
-"""Chunks of a session up to which its vectors are read from the file for each question until all
-are in memory: so many are read in 7 ms, all of 100,000 in 230 ms."""
+def to_blobs(
+    vectors: Mapping[Key, Sequence[float]], *, where: str
+) -> tuple[int | None, dict[Key, bytes]]:
+    """Return the common length of the vectors (None: there are none) and their bytes.
+
+    Raises StoreError when they differ in length or hold anything but numbers.
+    """
+    if not vectors:
+        return None, {}
+    try:
+        matrix = np.asarray(list(vectors.values()), dtype=np.float32)
+    except (ValueError, TypeError) as error:
+        raise _bad("the vectors are not lists of numbers of one length", where) from error
+    if matrix.ndim != 2 or not matrix.shape[1]:
+        raise _bad("the vectors are empty", where)
+    if not np.isfinite(matrix).all():
+        raise _bad("a vector holds something other than numbers", where)
+    rows = unit(matrix).astype(FORMAT)
+    return matrix.shape[1], {key: row.tobytes() for key, row in zip(vectors, rows, strict=True)}
+
+
+def from_blob(blob: bytes) -> Array:
+    """Return the vector that was kept as these bytes."""
+    return np.frombuffer(blob, dtype=FORMAT)
+
+
+def unit(matrix: Array) -> Array:
+    """Scale each row to length one; a row of zeros stays."""
+    largest = np.abs(matrix).max(axis=-1, keepdims=True)
+    scaled: Array = matrix / np.where(largest > 0, largest, 1)  # so that squares do not overflow
+    length = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    scaled /= np.where(length > 0, length, 1)
+    return scaled
+
+
+def _bad(message: str, where: str) -> StoreError:
+    return StoreError(message, where=where, hint="see what the embedding model returns")
 
 
 class VectorSearch:
@@ -57,8 +94,8 @@ class VectorSearch:
             if within is None:
                 ids, rows = self._all(connection, number).nearest(asked)
             else:
-                session = session_number(connection, within, place)
-                ids, rows = self._of_session(connection, number, session)
+                own = range_of(session_number(connection, within, place))
+                ids, rows = _read(connection, number, "chunk_id BETWEEN ? AND ?", *own)
         if not len(ids):
             return ()
         scores = rows.astype(np.float32) @ asked
@@ -66,26 +103,11 @@ class VectorSearch:
         best = np.lexsort((ids, -scores))[:limit]
         return tuple(Scored(int(ids[one]), float(scores[one])) for one in best)
 
-    def _of_session(
-        self, connection: sqlite3.Connection, model: int, session: int
-    ) -> tuple[Array, Array]:
-        first, last = range_of(session)
-        query = "SELECT chunk_count FROM session WHERE num = ?"
-        count = connection.execute(query, (session,)).fetchone()[0]
-        held = self._held
-        if count <= SMALL_RANGE and (held is None or held.model != model):
-            return _read(connection, model, "chunk_id BETWEEN ? AND ?", first, last)
-        held = self._all(connection, model)
-        return held.at(np.flatnonzero((held.ids >= first) & (held.ids <= last)))
-
     def _all(self, connection: sqlite3.Connection, model: int) -> "_Vectors":
         with self._lock:
             held = self._held
-            if (
-                held is None
-                or held.model != model  # another model was replaced, or soon is
-                or self._generation != self._database.generation
-            ):
+            # Another model was replaced, or soon is; another file stands there.
+            if held is None or (held.model, self._generation) != (model, self._database.generation):
                 self._generation = self._database.generation
                 held = _Vectors(model)
             self._held = held.followed(connection)
@@ -98,8 +120,7 @@ class _Vectors:
 
     model: int
     ids: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    parts: tuple[Array, ...] = ()
-    """The vectors, as they were read: joining them copies all."""
+    rows: Array = field(default_factory=lambda: np.empty((0, 0), dtype=FORMAT))
     signs: Array = field(default_factory=lambda: np.empty((0, 0), dtype=np.uint64))
     state: tuple[int, int] = (0, 0)
     """The latest vector, and the count of deletions."""
@@ -107,19 +128,11 @@ class _Vectors:
     def nearest(self, asked: Array) -> tuple[Array, Array]:
         """Return the ids and vectors that may be the nearest."""
         if len(self.ids) <= SHORTLIST:
-            return self.at(np.arange(len(self.ids)))
+            return self.ids, self.rows
         differing = np.bitwise_count(self.signs ^ _signs_of(asked[None, :]))
         distances = differing.sum(axis=1, dtype=np.uint16)
-        return self.at(np.sort(np.argpartition(distances, SHORTLIST)[:SHORTLIST]))
-
-    def at(self, places: Array) -> tuple[Array, Array]:
-        """Return the ids and vectors at some places, which are in order."""
-        found, start = [], 0
-        for part in self.parts:
-            first, last = np.searchsorted(places, (start, start + len(part)))
-            found.append(part[places[first:last] - start])
-            start += len(part)
-        return self.ids[places], np.concatenate(found) if found else np.empty((0, 0))
+        places = np.sort(np.argpartition(distances, SHORTLIST)[:SHORTLIST])
+        return self.ids[places], self.rows[places]
 
     def followed(self, connection: sqlite3.Connection) -> "_Vectors":
         """Return what the file holds by now."""
@@ -134,15 +147,14 @@ class _Vectors:
         if state[1] != self.state[1]:
             numbers = [row[0] for row in connection.execute("SELECT num FROM session")]
             stays &= np.isin(self.ids >> CHUNK_BITS, np.array(numbers, dtype=np.int64))
-        old, parts, signs = self.ids, self.parts, self.signs
-        if not stays.all() or len(parts) >= MANY_PARTS:
-            old, joined = self.at(np.flatnonzero(stays))
-            parts, signs = (joined,), signs[stays]
-        if len(ids):
-            new = _signs_of(rows)
-            signs = np.concatenate((signs, new)) if len(old) else new
-            parts = (*parts, rows) if len(old) else (rows,)
-        return _Vectors(self.model, np.concatenate((old, ids)), parts, signs, state)
+        new = (ids, rows, _signs_of(rows)) if len(ids) else None
+        old = (self.ids, self.rows, self.signs)
+        if not stays.all():
+            old = (self.ids[stays], self.rows[stays], self.signs[stays])
+        if new and len(old[0]):
+            new = (np.concatenate((old[0], ids)), np.concatenate((old[1], rows)),
+                   np.concatenate((old[2], new[2])))  # fmt: skip
+        return _Vectors(self.model, *(new or old), state)
 
 
 def _signs_of(rows: Array) -> Array:
