@@ -224,11 +224,11 @@ class Service:
         self._hide()
         for one in self._workspaces:
             one.queries.stop()
+            one.end_jobs()
         if app.state.site is not None:
             app.state.site.stop()
         for task in tasks:
             task.cancel()
-        self._workspaces.end()
         await listeners.close()
 
     def _heed_signals(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -169,7 +169,7 @@ class ServiceClient:
         the service cannot do it as it would be done here, KdsError as the service reports it.
         """
         sent = {**route_request(message, known, how), "variables": routing_variables()}
-        answer = self._ask("POST", "/route", sent)
+        answer = self._ask("POST /route", sent)
         for warning in answer.get("warnings", ()):
             tell(str(warning))
         return from_wire(answer)
@@ -179,7 +179,7 @@ class ServiceClient:
 
         Raises what `route` raises.
         """
-        answer = self._ask("POST", "/web", {"port": port})
+        answer = self._ask("POST /web", {"port": port})
         return str(answer["url"]), str(answer["login"])
 
     def open(self) -> Mapping[str, Any]:
@@ -187,41 +187,32 @@ class ServiceClient:
 
         Raises what `route` raises, and KdsError when the workspace does not load.
         """
-        return self._health("POST", "/open")
+        return self._ask("POST /open")
 
     def health(self) -> Mapping[str, Any]:
         """What the service says of itself; see the HTTP contract in docs/service.md."""
-        return self._health("GET", "/healthz")
+        return self._ask("GET /healthz")
 
-    def _health(self, method: str, path: str) -> Mapping[str, Any]:
-        answer: Mapping[str, Any] = self._ask(method, path)
-        return answer
-
-    def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
+    def _ask(self, what: str, body: Mapping[str, object] | None = None) -> Mapping[str, Any]:
         content = b"" if body is None else json.dumps(body).encode()
-        where = str(self._address.socket_path)
+        where, hint = str(self._address.socket_path), "see `kds service status`"
         try:
             call = _connected(self._address)
             try:
                 call.connection.settimeout(self._timeout_s)
-                status, answer = exchange(
-                    call, f"{method} {path}", self._root, content, limit=ANSWER_LIMIT
-                )
+                status, answer = exchange(call, what, self._root, content, limit=ANSWER_LIMIT)
             finally:
                 call.connection.close()
         except TimeoutError as error:
             raise KdsError(
                 f"the service took longer than {self._timeout_s:g} s",
                 where=where,
-                hint="see `kds service status`; the message may have been remembered",
+                hint=f"{hint}; the message may have been remembered",
             ) from error
         except (OSError, Trouble) as error:
             kind = ServiceUnavailableError if answers(self._address) else ServiceEndsError
-            raise kind(
-                f"the service does not answer: {str(error) or type(error).__name__}",
-                where=where,
-                hint="see `kds service status`",
-            ) from error
+            text = f"the service does not answer: {str(error) or type(error).__name__}"
+            raise kind(text, where=where, hint=hint) from error
         return _answer(status, answer)
 
 
@@ -246,22 +237,22 @@ def _connected(address: ServiceAddress) -> Call:
     return connect(str(address.folder), str(address.token_path), CONNECT_S)
 
 
-def _answer(status: int, content: bytes) -> Any:
+def _answer(status: int, content: bytes) -> Mapping[str, Any]:
     try:
-        answer = json.loads(content) if content else None
+        answer = json.loads(content)
     except ValueError as error:
         raise StoreError("the service's answer is not JSON", hint="kds service stop") from error
+    known: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
     if status < 400:
-        return answer
-    problem = answer.get("error") if isinstance(answer, dict) else None
-    known = problem if isinstance(problem, dict) else {}
-    message = str(known.get("message") or f"the service answered with status {status}")
+        return known
+    problem: Mapping[str, Any] = known.get("error") or {}
+    message = str(problem.get("message") or f"the service answered with status {status}")
+    where, hint = problem.get("where"), problem.get("hint")
     if status == BUSY:
-        ends = known.get("where") == REPLACED
-        kind = ServiceEndsError if ends else ServiceUnavailableError
+        kind = ServiceEndsError if where == REPLACED else ServiceUnavailableError
         raise kind("the service is busy or stopping", hint="try again")
     if status == UNREADABLE and "is not known here" in message:
         hint = "kds service stop: the next command starts one that is"
         raise ServiceDeclinedError("the running service is not of this version", hint=hint)
     refusal = ServiceDeclinedError if status == CONFLICT else KdsError
-    raise refusal(message, where=known.get("where"), hint=known.get("hint"))
+    raise refusal(message, where=where, hint=hint)

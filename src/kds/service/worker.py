@@ -134,8 +134,3 @@ class Attendance:
     def idle_s(self) -> float:
         """Seconds since the last request ended; 0 while one is being answered."""
         return 0.0 if self._present else time.monotonic() - self._last
-
-    async def wait_idle(self, limit_s: float) -> None:
-        """Return once there was no request for ``limit_s`` seconds."""
-        while (left_s := limit_s - self.idle_s()) > 0:
-            await asyncio.sleep(left_s)

@@ -99,6 +99,10 @@ class ServedWorkspace:
         self.turns = 0
         self.seen = fingerprint(self.workspace)
         """The state of the files that were read last."""
+        self.jobs: list[asyncio.Task[None]] = []
+        """What is done beside it as long as it is open."""
+        self.kept = False
+        """Whether it stays open when nobody uses it."""
         self.closing = False
         self._reading = threading.RLock()
 
@@ -150,6 +154,11 @@ class ServedWorkspace:
         """Withdraw that, and erase the profile with its bytes in every file."""
         if (store := self.memory_if_any()) is not None:
             store.profile.revoke()
+
+    def end_jobs(self) -> None:
+        """End what is done beside it; from the event loop."""
+        for job in self.jobs:
+            job.cancel()
 
     def close(self) -> None:
         """Let go of threads and stores."""
@@ -315,8 +324,6 @@ class Workspaces:
         self._log = log
         self._open: OrderedDict[str, ServedWorkspace] = OrderedDict()
         self._opening: dict[str, asyncio.Task[ServedWorkspace]] = {}
-        self._jobs: dict[str, list[asyncio.Task[None]]] = {}
-        self._kept: set[str] = set()
         self.attendance = Attendance()
         """Of all requests."""
         self.default: str | None = None
@@ -331,7 +338,7 @@ class Workspaces:
     def keep(self, workspace: Workspace) -> ServedWorkspace:
         """Open a workspace that is not let go of; the first is the default. Raises KdsError."""
         served = self._added(_load(workspace, self._log))
-        self._kept.add(_key(served.root))
+        served.kept = True
         self.default = self.default or served.root
         return served
 
@@ -357,16 +364,11 @@ class Workspaces:
     async def let_go(self, idle_s: float = LET_GO_S) -> None:
         """Close those that were not used for so long."""
         for key, served in list(self._open.items()):
-            if key not in self._kept and served.attendance.idle_s() >= idle_s:
+            if not served.kept and served.attendance.idle_s() >= idle_s:
                 del self._open[key]
                 self.left.add(served.workspace)
-                self._end(key)
+                served.end_jobs()
                 await asyncio.to_thread(served.close)
-
-    def end(self) -> None:
-        """End what is done beside the workspaces: the service stops."""
-        for key in list(self._jobs):
-            self._end(key)
 
     def close(self) -> None:
         """Close all."""
@@ -383,9 +385,9 @@ class Workspaces:
         if len(self._open) >= MOST_OPEN:
             await self.let_go(min(one.attendance.idle_s() or LET_GO_S for one in self))
         workspace = _found(root)
-        log = self._log_of(workspace)
         worker = Worker(name="kds-opening")  # the loop's pool may be busy with other workspaces
         try:
+            log = self._log_of(workspace)
             served = self._added(await worker.run(lambda: _load(workspace, log)))
         finally:
             worker.close(wait=False)
@@ -393,19 +395,13 @@ class Workspaces:
         return served
 
     def _added(self, served: ServedWorkspace) -> ServedWorkspace:
-        key = _key(served.root)
-        self._open[key] = served
+        self._open[_key(served.root)] = served
         self.left.discard(served.workspace)
         served.worker.submit(lambda: _warm(served), patient=True)
         return served
 
     def _begin(self, served: ServedWorkspace) -> None:
-        jobs = [asyncio.create_task(job) for job in self._make_jobs(served)]
-        self._jobs[_key(served.root)] = jobs
-
-    def _end(self, key: str) -> None:
-        for job in self._jobs.pop(key, ()):
-            job.cancel()
+        served.jobs = [asyncio.create_task(job) for job in self._make_jobs(served)]
 
     def _log_of(self, workspace: Workspace) -> Log:
         """Writes to the log of the workspace if it has a folder, else to that of the service."""

@@ -11,7 +11,6 @@ import pytest
 from kds.brain.environment import routing_variables
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.turn import from_wire
-from kds.service.service_client import ServiceAddress
 
 from ...effort import bounded
 from .conftest import problem
@@ -90,119 +89,6 @@ def test_the_health_tells_of_process_and_workspaces(service: Any, client: httpx.
     assert served.keys() >= {str(w.root) for w in service.workspaces}
     reload = served[str(service.workspaces[0].root)]["reload"]
     assert reload == {"count": 0, "at": None, "error": None}
-
-
-@pytest.mark.parametrize("session", ["session_id", "sessionId"])
-def test_the_hook_answers_in_either_spelling(client: httpx.Client, session: str) -> None:
-    client.post("/hook", json={session: session, "cwd": "/x", "prompt": PLAN})
-    reply = client.post("/hook", json={session: session, "cwd": "/x", "prompt": "Make it purple"})
-    assert reply.status_code == 200
-    text = reply.json()["additionalContext"]
-    assert text == 'KDS: "it" probably means "the FAB button".'
-    assert reply.json()["hookSpecificOutput"]["additionalContext"] == text
-
-
-def test_a_new_chat_of_a_hook_inherits_nothing_unless_it_says_that_it_goes_on(
-    client: httpx.Client,
-) -> None:
-    route(client, PLAN)
-    for name, prompt, status in (
-        ("new", "Make it purple", 204),
-        ("going-on", "as discussed, make it purple", 200),
-    ):
-        reply = client.post("/hook", json={"session_id": name, "cwd": "/x", "prompt": prompt})
-        assert reply.status_code == status
-        assert ("the FAB button" in reply.text) == (status == 200)
-        route(client, PLAN)
-
-
-def test_a_prompt_that_two_hooks_of_a_client_send_is_remembered_once(client: httpx.Client) -> None:
-    for _ in range(2):
-        client.post("/hook", json={"session_id": "both", "cwd": "/x", "prompt": PLAN})
-    assert remembered(client, conversation="both") == [PLAN]
-
-
-def test_a_user_may_have_the_prompts_of_the_agents(client: httpx.Client, service: Any) -> None:
-    settings = service.workspaces[0].settings_path
-    settings.write_text("hook: {mode: agent}\n")
-    call = {"session_id": "agents", "cwd": "/x", "prompt": PLAN}
-    text = client.post("/hook", json=call).json()["additionalContext"]
-    planning = {**call, "prompt": "Add a chart", "permission_mode": "plan"}
-    told = client.post("/hook", json=planning)
-    settings.unlink()
-    assert text.startswith("# Work planner")
-    assert PLAN not in text
-    assert told.status_code == 204
-
-
-def test_an_answered_hook_takes_away_the_note_of_a_hang(client: httpx.Client) -> None:
-    mark = ServiceAddress().hung_path
-    mark.parent.mkdir(exist_ok=True)
-    mark.touch()
-    client.post("/hook", json={"session_id": "hung", "cwd": "/x", "prompt": PLAN})
-    assert not mark.exists()
-
-
-@pytest.mark.parametrize("content", [b"", b"no json", b"[]", b"{}", b"[" * 100_000])
-def test_the_hook_refuses_what_no_client_writes(client: httpx.Client, content: bytes) -> None:
-    assert problem(client.post("/hook", content=content))[0] == 400
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"message": 3},
-        {"message": "x" * (MESSAGE_LIMIT + 1)},
-        {"message": "x", "conversation": ""},
-        {"message": "x", "join": "yes"},
-        ["x"],
-    ],
-)
-def test_a_body_that_is_not_of_the_schema_is_refused(client: httpx.Client, body: Any) -> None:
-    assert problem(client.post("/route", json=body))[0] == 422
-
-
-@pytest.mark.parametrize(
-    ("body", "message", "hint"),
-    [
-        ({"message": ""}, "must not be empty", "write something"),
-        ({"message": "x", "conversation": "c" * 129}, "longer than 128 characters", "shorten"),
-        ({}, "is missing", "send it"),
-        ({"message": "x", "colour": "red"}, "is not known here", "leave it out"),
-    ],
-)
-def test_a_refusal_says_once_what_is_wrong_and_what_to_do(
-    client: httpx.Client, body: Any, message: str, hint: str
-) -> None:
-    reply = client.post("/route", json=body)
-    told = reply.json()["error"]
-    assert reply.status_code == 422
-    assert told["message"].startswith(message) or told["message"].endswith(message)
-    assert told["where"].startswith("body.")
-    assert "body" not in told["message"]
-    assert hint in told["hint"]
-
-
-@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}])
-def test_a_body_of_another_type_is_refused_with_the_header_to_send(
-    client: httpx.Client, headers: dict[str, str]
-) -> None:
-    """A form of a web page needs no leave to be sent across origins; JSON does."""
-    reply = client.post("/route", content=json.dumps({"message": PLAN}), headers=headers)
-    assert reply.status_code == 422
-    assert "Content-Type: application/json" in reply.json()["error"]["hint"]
-
-
-@pytest.mark.parametrize("message", [" \n ", "\x00", "#file:KDS/prompts/shared/_style.md hello"])
-def test_a_message_that_cannot_be_routed_is_bad_input(client: httpx.Client, message: str) -> None:
-    assert problem(route(client, message))[0] == 400
-
-
-def test_an_unknown_path_and_method_have_the_one_form_of_error(client: httpx.Client) -> None:
-    assert problem(client.get("/nothing"))[0] == 404
-    reply = client.put("/route")
-    assert problem(reply)[0] == 405
-    assert reply.headers["Allow"] == "POST"
 
 
 def test_every_error_of_the_schema_has_the_one_form(client: httpx.Client) -> None:

@@ -40,6 +40,8 @@ def web(service: Any) -> Iterator[httpx.Client]:
 def test_the_token_opens_the_door(web: httpx.Client) -> None:
     assert web.get("/healthz").status_code == 200
     assert web.post("/route", json={"message": "hello"}).status_code == 200
+    for host in ("localhost", "LOCALHOST:9", "127.0.0.1", "127.8.8.8", "[::1]:80"):
+        assert web.get("/healthz", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/context", "/prompts", "/openapi.json", "/nothing"])
@@ -50,35 +52,26 @@ def test_without_the_token_every_path_is_closed(web: httpx.Client, path: str) ->
 
 
 @pytest.mark.parametrize(
-    "given", ["", "Bearer", "Bearer x", "Basic {token}", "{token}", "Bearer {token}x",
-              "Bearer x{token}", "Bearer caf\u00e9"],
+    ("header", "values", "status"),
+    [
+        ("Authorization", ("", "Bearer", "Bearer x", "Basic {token}", "{token}", "Bearer {token}x",
+                           "Bearer x{token}", "Bearer caf\u00e9"), 401),
+        ("Host", ELSEWHERE, 403),
+        ("Origin", ("http://example.com", "null", "http://localhost:3000", "", "*"), 403),
+    ],
 )  # fmt: skip
-def test_a_wrong_token_is_refused(web: httpx.Client, given: str) -> None:
-    token = web.headers["Authorization"].removeprefix("Bearer ")
-    value = given.format(token=token).encode("utf-8")
-    assert web.get("/healthz", headers=[(b"Authorization", value)]).status_code == 401
-
-
-@pytest.mark.parametrize("host", ELSEWHERE)
-def test_a_host_from_elsewhere_is_refused_even_with_the_token(web: httpx.Client, host: str) -> None:
-    reply = web.get("/healthz", headers={"Host": host})
-    assert reply.status_code in (400, 403)  # anything but a host is refused by the HTTP parser
-    assert reply.status_code == 400 or reply.json()["error"]["where"] == "Host"
-
-
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9", "127.0.0.1", "127.8.8.8", "[::1]:80"])
-def test_every_name_of_this_machine_is_taken(web: httpx.Client, host: str) -> None:
-    assert web.get("/healthz", headers={"Host": host}).status_code == 200
-
-
-@pytest.mark.parametrize("origin", ["http://example.com", "null", "http://localhost:3000", "", "*"])
-def test_a_page_from_elsewhere_is_refused_even_with_the_token(
-    web: httpx.Client, origin: str
+def test_a_wrong_header_is_refused_even_with_the_token(
+    web: httpx.Client, header: str, values: tuple[str, ...], status: int
 ) -> None:
-    reply = web.get("/healthz", headers={"Origin": origin})
-    assert reply.status_code == 403
-    assert reply.json()["error"]["where"] == "Origin"
-    assert "access-control-allow-origin" not in reply.headers
+    token = web.headers["Authorization"].removeprefix("Bearer ")
+    for value in values:
+        given = [(header.encode(), value.format(token=token).encode("utf-8"))]
+        reply = web.get("/healthz", headers=given)
+        if (header, reply.status_code) == ("Host", 400):
+            continue  # anything but a host is refused by the HTTP parser
+        assert reply.status_code == status, value
+        assert reply.json()["error"]["where"] == header
+        assert "access-control-allow-origin" not in reply.headers
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.1", "::", "example.com", "", "127.1"])

@@ -8,7 +8,7 @@ import pytest
 
 from kds.service import worker as module
 from kds.service.errors import BusyError
-from kds.service.worker import Attendance, Worker
+from kds.service.worker import Worker
 
 pytestmark = pytest.mark.anyio
 
@@ -103,21 +103,3 @@ async def test_a_call_whose_client_has_gone_is_not_run() -> None:
     assert await worker.run(lambda: "next") == "next"
     worker.close()
     assert ran == []
-
-
-async def test_a_request_begins_the_idle_time_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [1000.0]
-    slept: list[float] = []
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    attendance = Attendance()
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        now[0] += seconds
-        if len(slept) == 1:
-            with attendance:
-                assert attendance.idle_s() == 0
-
-    monkeypatch.setattr(module.asyncio, "sleep", sleep)
-    await attendance.wait_idle(1800)
-    assert slept == [1800, 1800]
