@@ -4,7 +4,7 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -49,15 +49,8 @@ class Table:
     none: str = ""
 
 
-Shown = (
-    str
-    | tuple[str, str]
-    | tuple[str, str, Tone]
-    | Table
-    | Iterable[Any]
-    | Callable[[], object]
-    | None
-)
+Line = tuple[str, str] | tuple[str, str, Tone]
+Shown = str | Line | Table | Iterable[Any] | None
 """What people see: a text, a label with its text (and its tone), a table, several, or nothing."""
 
 
@@ -81,8 +74,6 @@ def show(*parts: Shown) -> None:
                 _print_table(part)
             case tuple():
                 print_line(*part)
-            case _ if callable(part):
-                part()
             case _:
                 show(*part)
 
@@ -258,33 +249,3 @@ def _with_targets(turn: Turn) -> str:
     targets = sorted({one.target for one in turn.references} - {""}, key=len, reverse=True)
     found = re.finditer("|".join(map(re.escape, targets)), turn.expanded) if targets else ()
     return marked(turn.expanded, [one.span() for one in found])
-
-
-def print_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """To be replaced by `show`."""
-    show(lines)
-
-
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, none: str = "") -> None:
-    """To be replaced by `show`."""
-    show(Table(columns, rows, none))
-
-
-def print_entries(entries: Sequence[ContextEntry]) -> None:
-    """To be replaced by `show`."""
-    show(entry_table(entries))
-
-
-def print_sessions(sessions: Iterable["Session"]) -> None:
-    """To be replaced by `show`."""
-    show(session_table(sessions))
-
-
-def print_turn(turn: Turn) -> None:
-    """To be replaced by `show`."""
-    show(turn_lines(turn))
-
-
-def print_steps(turn: Turn) -> None:
-    """To be replaced by `show`."""
-    show(step_lines(turn))

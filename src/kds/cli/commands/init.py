@@ -4,10 +4,9 @@ import difflib
 import os
 import shlex
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 import click
@@ -19,7 +18,7 @@ from kds.cli.command import asked_json, command, flag
 from kds.cli.commands.recall import bring_in
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
-from kds.cli.output import print_line, print_lines, say
+from kds.cli.output import say
 from kds.cli.progress import slow
 from kds.cli.terminal import for_people
 from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
@@ -36,7 +35,6 @@ _QUESTION: Final = (
     "\nImport past sessions of your assistants about this repository, and keep them current?\n"
     "They stay on this machine, in your own folder of KDS, where `kds recall` finds what was said"
 )
-_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +118,7 @@ def init(
     notes += plan.notes
     outcome = Outcome(project.folder, plan.files, notes, chosen, dry_run=dry_run)
     if asked_json():
-        found = bring_in(project.workspace, dry_run=dry_run)[0] if past else None
-        _report(outcome, {"imported": found} if found else {})
+        _report(outcome, bring_in(project.workspace, dry_run=dry_run)[0] if past else None)
         return
     _report(outcome)
     if past or (past is None and not dry_run and _agrees(project)):
@@ -244,36 +241,28 @@ def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
     return files
 
 
-def _report(outcome: Outcome, more: Mapping[str, object] = _NOTHING) -> None:
-    """Print what became of the files, and in JSON ``more``."""
-    told: dict[str, object] = {
-        "project": str(outcome.folder),
-        "dry_run": outcome.dry_run,
-        "clients": [{"client": client, "because": why} for client, why in outcome.chosen],
-        "files": [_row(file, outcome) for file in outcome.changed],
-        "unchanged": len(outcome.files) - len(outcome.changed),
-        "notes": list(outcome.notes),
-        **more,
-    }
-    say(told, lambda: _print(outcome))
-
-
-def _row(file: PlannedFile, outcome: Outcome) -> dict[str, str | None]:
-    row: dict[str, str | None] = {"path": file.name, "change": _change(file)}
-    if outcome.dry_run:
-        row["diff"] = _diff(file)
-    return row
-
-
-def _print(outcome: Outcome) -> None:
-    print_line("project", str(outcome.folder))
-    if outcome.chosen:
-        print_line("clients", ", ".join(f"{client} ({why})" for client, why in outcome.chosen))
-    for file in outcome.changed if outcome.dry_run else ():
-        click.echo(_diff(file), nl=False)
-    print_lines((_change(file), file.name) for file in outcome.changed)
-    print_lines(("note", note) for note in outcome.notes)
-    click.echo(_last_line(outcome))
+def _report(outcome: Outcome, imported: object = None) -> None:
+    """Print what became of the files, and in JSON what was ``imported``."""
+    diffs = {file.name: _diff(file) for file in outcome.changed} if outcome.dry_run else {}
+    rows = [{"path": file.name, "change": _change(file)} for file in outcome.changed]
+    clients = ", ".join(f"{client} ({why})" for client, why in outcome.chosen)
+    say(
+        {
+            "project": str(outcome.folder),
+            "dry_run": outcome.dry_run,
+            "clients": [{"client": client, "because": why} for client, why in outcome.chosen],
+            "files": [row | ({"diff": diffs[row["path"]]} if diffs else {}) for row in rows],
+            "unchanged": len(outcome.files) - len(outcome.changed),
+            "notes": list(outcome.notes),
+            **({"imported": imported} if imported else {}),
+        },
+        ("project", str(outcome.folder)),
+        ("clients", clients) if clients else None,
+        "".join(diffs.values()).removesuffix("\n") or None,
+        [(row["change"], row["path"]) for row in rows],
+        [("note", note) for note in outcome.notes],
+        _last_line(outcome),
+    )
 
 
 def _last_line(outcome: Outcome) -> str:
@@ -328,6 +317,5 @@ def export_(
     files = [{"path": str(path), "state": state} for path, state in found]
     written = [path for path, state in found if state != "current"]
     told = f"{folder}: {len(written)} written, {len(found) - len(written)} already current"
-    lines = [f"{'write':<11}{path}" for path in written]
     report = {"kind": kind, "folder": str(folder), "files": files}
-    say(report, "\n".join([*lines, told]))
+    say(report, [("write", str(path)) for path in written], told)

@@ -8,7 +8,8 @@ import sys
 import webbrowser
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +29,7 @@ from kds.cli.options import (
     read_span,
     workspace_option,
 )
-from kds.cli.output import counted, print_lines, say
+from kds.cli.output import Shown, counted, say
 from kds.cli.progress import slow
 from kds.cli.terminal import shown
 from kds.hooks.log import LOG_NAME
@@ -84,14 +85,14 @@ def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: W
     idle = settings.idle_minutes if idle_minutes is None else idle_minutes
     if auto and not (settings.enabled and settings.auto):
         return
-    if not (no_wait or auto):
-        with slow("waiting for the service to load"):
-            health = lifecycle.start(workspace, idle_minutes=idle)
-        _show(health)
-        return
     if auto:  # nobody waits for this process: a service that is ending may do so first
         lifecycle.settle(workspace)
-    _show(_started(workspace, idle))
+    if auto or no_wait:
+        health = _started(workspace, idle)
+    else:
+        with slow("waiting for the service to load"):
+            health = lifecycle.start(workspace, idle_minutes=idle)
+    say(health, _lines(health))
 
 
 def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
@@ -126,7 +127,8 @@ def status(ctx: click.Context, *, workspace: Workspace) -> None:
     now = standing_of(workspace)
     if now.health is not None:
         token = str(ServiceAddress().token_path) if now.http else None
-        _show({**now.health, "socket": now.socket, "http": now.http, "token": token})
+        health = {**now.health, "socket": now.socket, "http": now.http, "token": token}
+        say(health, _lines(health))
         ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
     who = f", pid {now.pid}" if now.pid else ""
     say(
@@ -136,11 +138,7 @@ def status(ctx: click.Context, *, workspace: Workspace) -> None:
     ctx.exit(NOT_RUNNING)
 
 
-def _show(health: Mapping[str, Any]) -> None:
-    say(health, lambda: print_lines(_lines(health)))
-
-
-def _lines(health: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
     yield "service", f"{health['status']}, pid {health['pid']}"
     if "started_at" not in health:
         return
@@ -181,7 +179,7 @@ def logs(*, count: int, workspace: Workspace) -> None:
     }
     lines = {name: text.splitlines()[-count:] for name, text in texts.items()}
     rows = [(name, line) for name, each in lines.items() for line in each]
-    say(lines, (lambda: print_lines(rows)) if rows else "nothing was written down")
+    say(lines, rows or "nothing was written down")
 
 
 @command("kds web", "kds web --port 8765 --no-open")
@@ -208,7 +206,8 @@ def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
     opened = not no_open and has_display and webbrowser.open(login)
     say(
         {"url": url, "login": login, "opened": opened},
-        lambda: print_lines([("page", url), ("log in", f"{login}  (works once)")]),
+        ("page", url),
+        ("log in", f"{login}  (works once)"),
     )
 
 
@@ -249,15 +248,16 @@ WAITING: Final = (
 @flag("--json-log", "Write the log as JSON, a line each; with --team a line for every request, "
       "too: its kind, status, time and person, never a text.")  # fmt: skip
 @option("--drain TIME", "With --team: go on answering for this time after SIGTERM, while /readyz "
-        "says no, so that a balancer sends nothing more by then.", default="0")  # fmt: skip
+        "says no, so that a balancer sends nothing more by then.", default="0",
+        type=read_span)  # fmt: skip
 @option("--idle-timeout TIME", "End after this time without a request: 90s, 30m, 2h; 0: never.",
-        default="0")  # fmt: skip
+        default="0", type=read_span)  # fmt: skip
 @flag("--no-socket", "No unix socket, only HTTP on loopback: for file systems without sockets. "
       "With --team, nothing but that: there may be several services.")  # fmt: skip
 @flag("--background", "Keep no workspace open.", hidden=True)
 def serve(
-    folders: tuple[Path, ...], *, http: str | None, team: str | None, json_log: bool, drain: str,
-    idle_timeout: str, no_socket: bool, background: bool,
+    folders: tuple[Path, ...], *, http: str | None, team: str | None, json_log: bool,
+    drain: timedelta, idle_timeout: timedelta, no_socket: bool, background: bool,
 ) -> int:  # fmt: skip
     """Keep routers warm, and answer over a unix socket in your runtime folder.
 
@@ -275,15 +275,16 @@ def serve(
         http=HttpAddress(*places[0]) if places[0] else None,
         team=HttpAddress(*places[1], team=True) if places[1] else None,
         unix_socket=not no_socket,
-        idle_s=read_span(idle_timeout).total_seconds() or None,
-        drain_s=read_span(drain).total_seconds(),
+        idle_s=idle_timeout.total_seconds() or None,
+        drain_s=drain.total_seconds(),
     )
     if json_log:
-        options = replace(options, tell=_tell)
+        options = replace(options, tell=lambda request: _log_json("request", None, **request))
         logging.basicConfig(handlers=[_JsonLog()], force=True)
         logging.captureWarnings(True)
     sys.setswitchinterval(SWITCH_S)
-    service = Service(workspaces, options, log=_log_json if json_log else _log, site=_make_site)
+    log = partial(_log_json, "service") if json_log else _log
+    service = Service(workspaces, options, log=log, site=_make_site)
     try:
         service.run()
     except AlreadyServedError as error:
@@ -292,7 +293,7 @@ def serve(
     except KdsError as error:
         if not json_log:
             raise
-        _log_json(str(error))
+        log(str(error))
         return BAD_INPUT
     return START_AGAIN if service.replaced else 0
 
@@ -303,13 +304,13 @@ def _make_site(state: "State", port: int) -> "Site":
     return open_site(state, port)
 
 
-def _tell(request: Mapping[str, object]) -> None:
-    click.echo(json.dumps({"at": moment(utc_now()), "event": "request", **request}), err=True)
+def _log(line: str) -> None:
+    click.echo(f"{moment(utc_now())} {line}", err=True)
 
 
-def _log_json(line: str) -> None:
-    told = {"at": moment(utc_now()), "event": "service", "message": line}
-    click.echo(json.dumps(told), err=True)
+def _log_json(event: str, message: str | None, **told: object) -> None:
+    said = {} if message is None else {"message": message}
+    click.echo(json.dumps({"at": moment(utc_now()), "event": event, **said, **told}), err=True)
 
 
 class _JsonLog(logging.Handler):
@@ -319,19 +320,13 @@ class _JsonLog(logging.Handler):
         from kds.service.errors import describe_fault
 
         error = record.exc_info[1] if record.exc_info else None
-        told = {
-            "at": moment(utc_now()),
-            "event": "log",
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-            "error": None if error is None else describe_fault(error),
-        }
-        click.echo(json.dumps(told), err=True)
-
-
-def _log(line: str) -> None:
-    click.echo(f"{moment(utc_now())} {line}", err=True)
+        _log_json(
+            "log",
+            record.getMessage(),
+            level=record.levelname,
+            logger=record.name,
+            error=None if error is None else describe_fault(error),
+        )
 
 
 @command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")

@@ -23,7 +23,7 @@ from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 from kds.cli.command import command, flag, group, option
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
 from kds.cli.options import COUNT, common_options
-from kds.cli.output import counted, fields, print_lines, print_table, say
+from kds.cli.output import Table, counted, fields, say
 from kds.cli.progress import slow
 from kds.cli.terminal import shown
 
@@ -80,19 +80,16 @@ def check(*, workspace: Workspace) -> int:
             with PostgresStore.of(named) as store:
                 problems += [*store.check().problems, *_problems(named)]
     vector = f"pgvector {state.vector}" if state.vector else "no pgvector"
-    lines = [
+    say(
+        {"database": str(named)}
+        | fields(state, "version vector steps role superuser standby")
+        | {"needed": len(STEPS), "warnings": list(state.warnings), "problems": problems},
         ("database", str(named)),
         ("server", f"PostgreSQL {state.version}, {vector}"),
         ("tables", f"version {state.steps}; this KDS needs {len(STEPS)}"),
         ("role", state.role),
         ("tenant", " / ".join(named.tenant)),
-        *(("problem", line) for line in problems),
-    ]
-    say(
-        {"database": str(named)}
-        | fields(state, "version vector steps role superuser standby")
-        | {"needed": len(STEPS), "warnings": list(state.warnings), "problems": problems},
-        lambda: print_lines(lines if problems else [*lines, ("", "the database is in order")]),
+        [("problem", line) for line in problems] or ("", "the database is in order"),
     )
     pass_on(state.warnings)
     return TESTS_FAILED if problems else 0
@@ -146,13 +143,10 @@ def list_(*, audit: bool, limit: int, organisation: str | None, workspace: Works
     if audit:
         rows = [(shown(one.at), one.actor, one.action, one.person) for one in entries]
         told = [fields(one, "at organisation actor action person") for one in entries]
-        say(told, lambda: print_table(("when", "by", "what", "person"), rows))
+        say(told, Table(("when", "by", "what", "person"), rows))
         return
     rows = [(one.id, one.person.name, one.person.role, _state(one)) for one in tokens]
-    say(
-        [_token(one) for one in tokens],
-        lambda: print_table(("token", "person", "role", "state"), rows),
-    )
+    say([_token(one) for one in tokens], Table(("token", "person", "role", "state"), rows))
 
 
 @command(
