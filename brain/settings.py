@@ -42,9 +42,16 @@ SummaryMode = Literal["auto", "extractive", "off"]
 
 HookMode = Literal["line", "agent"]
 
+SecretsMode = Literal["off", "warn", "block"]
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _off(value: object) -> object:
+    """In YAML a bare ``off`` is false."""
+    return "off" if value is False else value
 
 
 class ServiceSettings(_Section):
@@ -94,8 +101,7 @@ class MemorySettings(_Section):
     @field_validator("summaries", mode="before")
     @classmethod
     def _off_is_a_word(cls, value: object) -> object:
-        """In YAML a bare ``off`` is false."""
-        return "off" if value is False else value
+        return _off(value)
 
     @property
     def condenses(self) -> bool:
@@ -170,6 +176,14 @@ class HookSettings(_Section):
 
     mode: HookMode = "line"
     """``line``: a hint at most, and only when KDS is sure; ``agent``: the agent's prompt too."""
+    secrets: SecretsMode = "off"
+    """What to do about a prompt that holds a secret, and about reading files such as `.env`. What
+    your own file asks for, a workspace's can make stricter, and not weaker."""
+
+    @field_validator("secrets", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, value: object) -> object:
+        return _off(value)
 
 
 class ActivationSettings(_Section):
@@ -238,6 +252,9 @@ __all__ = [
 
 USERS_ALONE: Final = ("model", "database")
 """The sections that only the user's own file may have: they say who is told what is said."""
+
+STRICTER: Final[tuple[SecretsMode, ...]] = ("off", "warn", "block")
+"""The levels of ``hook.secrets``, from the weakest."""
 
 DEFAULT: Final = "default"
 """The source of a value that is not set anywhere."""
@@ -310,7 +327,16 @@ def load_layers(
     problems = [*_problems_of_file(own), *_problems_of_file(project), *overreach, *faults]
     if problems or chosen is None:
         raise SettingsError(problems)
-    return Layers(own_path, own, project, chosen, variables)
+    return Layers(own_path, own, _without_weaker(project, own), chosen, variables)
+
+
+def _without_weaker(project: Document, own: Document) -> Document:
+    """Leave out what a workspace's file would weaken: it may come with a cloned project."""
+    wanted, least = (Settings.model_validate(one.data).hook.secrets for one in (project, own))
+    if not isinstance(project.data, dict) or STRICTER.index(wanted) >= STRICTER.index(least):
+        return project
+    hook = {key: value for key, value in project.data.get("hook", {}).items() if key != "secrets"}
+    return replace(project, data={**project.data, "hook": hook})
 
 
 def _overreach(document: Document, own_path: Path) -> Iterator[Problem]:

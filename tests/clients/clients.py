@@ -49,8 +49,10 @@ class Client(ABC):
     mcp_tool: ClassVar[str]
     """What the client calls the tool `route_message` of the MCP server `kds`."""
     shell_tool: ClassVar[str]
+    """What the client calls its tool for a command."""
+    command_key: ClassVar[str] = "command"
     skill_tool: ClassVar[str]
-    """What those that share files call their tools for a command and for a skill."""
+    """What those that share files call their tool for a skill."""
 
     @abstractmethod
     def own_environ(self) -> Mapping[str, str]:
@@ -66,7 +68,7 @@ class Client(ABC):
 
     def shell(self, command: str) -> Call:
         """A call of the client's shell."""
-        return Call(self.shell_tool, {"command": command, "description": "ask KDS"})
+        return Call(self.shell_tool, {self.command_key: command, "description": "ask KDS"})
 
     def skill(self, name: str) -> Call:
         """A call of the tool that loads a skill."""
@@ -90,6 +92,10 @@ class Client(ABC):
         """Run the client on ``prompt`` and return what it answers."""
         return self.run(*self.arguments(prompt, carry_on=carry_on), *options)
 
+    def attempt(self, prompt: str) -> None:
+        """Run the client on ``prompt``, which may not be sent."""
+        self._run(*self.arguments(prompt, carry_on=False))
+
     def errors(self, prompt: str) -> str:
         """Run the client on ``prompt`` and return what it writes to stderr."""
         return self._done(*self.arguments(prompt, carry_on=False)).stderr
@@ -100,8 +106,13 @@ class Client(ABC):
 
     def _done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the client's program to its end, which must be a good one."""
+        done = self._run(*arguments)
+        assert done.returncode == 0, f"{done.args}:\n{done.stdout}{done.stderr}"
+        return done
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         (self.state / "home").mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(
+        return subprocess.run(
             [str(self.npm / self.name), *arguments],
             cwd=self.project,
             env=self.environ(),
@@ -110,8 +121,6 @@ class Client(ABC):
             text=True,
             timeout=TIMEOUT_S,
         )
-        assert done.returncode == 0, f"{done.args}:\n{done.stdout}{done.stderr}"
-        return done
 
 
 class Claude(Client):
@@ -177,6 +186,7 @@ class Codex(Client):
 
     name = "codex"
     mcp_tool = "mcp__kds.route_message"
+    shell_tool, command_key = "exec_command", "cmd"
 
     def own_environ(self) -> Mapping[str, str]:
         """The folder of its settings, and the key that they name."""
@@ -205,6 +215,7 @@ class Gemini(Client):
 
     name = "gemini"
     mcp_tool = "mcp_kds_route_message"
+    shell_tool = "run_shell_command"
 
     def own_environ(self) -> Mapping[str, str]:
         """Variables of its configuration reference."""
@@ -234,6 +245,7 @@ class Opencode(Client):
 
     name = "opencode"
     mcp_tool = "kds_route_message"
+    shell_tool = "bash"
 
     def own_environ(self) -> Mapping[str, str]:
         """The fake model as a provider, and no registry to fetch packages from."""

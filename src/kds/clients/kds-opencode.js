@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process"
 
 const COMMAND = "@COMMAND@"
+const WATCHES_TOOLS = false
 const LIMIT_MS = 5000
 
 function ask(input) {
@@ -12,16 +13,16 @@ function ask(input) {
     let said = ""
     child.stdout.on("data", (chunk) => (said += chunk))
     child.stdin.on("error", () => {})
-    child.on("error", () => resolve(""))
+    child.on("error", () => resolve({}))
     child.on("close", () => {
       clearTimeout(timer)
       try {
-        resolve(JSON.parse(said).additionalContext || "")
+        resolve(JSON.parse(said))
       } catch {
-        resolve("") // it has nothing to say, or is not installed: the prompt goes on as it is
+        resolve({}) // it has nothing to say, or is not installed: the prompt goes on as it is
       }
     })
-    child.stdin.end(JSON.stringify(input))
+    child.stdin.end(JSON.stringify({ client: "opencode", ...input }))
   })
 }
 
@@ -38,12 +39,23 @@ export const KDS = async ({ directory }) => {
         started.add(input.sessionID)
         said.push(await tell("SessionStart", input.sessionID, { source: "startup" }))
       }
-      said.push(await tell("UserPromptSubmit", input.sessionID, { prompt: typed.text }))
-      const text = said.filter(Boolean).join("\n")
+      const answer = await tell("UserPromptSubmit", input.sessionID, { prompt: typed.text })
+      said.push(answer)
+      if (answer.decision === "block") {
+        if (!answer.prompt) throw new Error(answer.reason)
+        typed.text = answer.prompt // without the secrets (the setting hook.secrets)
+      }
+      const text = said.map((one) => one.additionalContext).filter(Boolean).join("\n")
       if (text) output.parts.push({ ...typed, id: `${typed.id}k`, text, synthetic: true })
     },
     event: async ({ event }) => {
       if (event.type === "session.idle") await tell("Stop", event.properties.sessionID)
     },
+    ...(WATCHES_TOOLS && {
+      "tool.execute.before": async ({ tool, sessionID }, { args }) => {
+        const answer = await tell("PreToolUse", sessionID, { tool_name: tool, tool_input: args })
+        if (answer.permissionDecision === "deny") throw new Error(answer.permissionDecisionReason)
+      },
+    }),
   }
 }

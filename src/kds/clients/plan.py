@@ -6,6 +6,7 @@ from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
+from kds.brain.settings import load_settings
 from kds.clients.apply import InitRecord, PlannedFile, ignored_lines
 from kds.clients.generated import (
     FRONT_DOOR,
@@ -62,7 +63,8 @@ _NOT_SHARED: Final = (
 class Wish:
     """What `kds init` is asked for; ``hook`` and ``mcp`` name those of the clients that get one.
 
-    ``start``: the hook may start the service.
+    ``start``: the hook may start the service; ``tools``: it is asked about calls of tools that may
+    read a file, as `hook.secrets` wants it.
     """
 
     clients: tuple[Client, ...]
@@ -70,6 +72,7 @@ class Wish:
     mcp: frozenset[Client] = frozenset()
     skills: bool = False
     start: bool = True
+    tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,13 @@ def installed_wish(project: Project, record: InitRecord) -> Wish:
     return Wish(
         tuple(client for client in CLIENTS if client in found), frozenset(by_hook),
         frozenset(by_mcp), start=not any(NO_START in hook.command for hook in hooks),
+        tools=watches_tools(project),
     )  # fmt: skip
+
+
+def watches_tools(project: Project) -> bool:
+    """Whether the settings ask for a look at calls of tools. Raises SettingsError."""
+    return load_settings(project.workspace).hook.secrets != "off"
 
 
 def has_server(project: Project, client: Client) -> bool:
@@ -183,7 +192,8 @@ class Plan:
             if client in self.wish.hook or self._settings(place.file).hooks():
                 self._plan_hook(place)
         if "opencode" in self.wish.hook:
-            self._put_generated(OPENCODE_PLUGIN, opencode_plugin(self._command()).text)
+            plugin = opencode_plugin(self._command(), tools=self.wish.tools)
+            self._put_generated(OPENCODE_PLUGIN, plugin.text)
 
     def _plan_shared_hooks(self) -> None:
         """The clients that share a hook find it in as few files as possible, and no others."""
@@ -219,7 +229,8 @@ class Plan:
         settings = self._settings(place.file)
         if place.style in ("copilot", "cursor"):
             settings.set_default("version", 1)
-        settings.set_hooks(hook_entries(self._command(), style=place.style))
+        command, tools = self._command(), self.wish.tools
+        settings.set_hooks(hook_entries(command, style=place.style, tools=tools))
         self._put_settings(place.file, settings)
 
     def _command(self) -> str:

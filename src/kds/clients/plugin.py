@@ -22,6 +22,7 @@ from kds.clients.table import OPENCODE_PLUGIN, Client
 _DESCRIPTION: Final = "Knows what a message refers to, and which agent it is for."
 _OPENCODE_SOURCE: Final = "kds-opencode.js"
 _COMMAND: Final = re.compile(r'^const COMMAND = (".*")$', re.MULTILINE)
+_WATCHES: Final = "const WATCHES_TOOLS = "
 
 
 def plugin_files(*, client: Client | None = None) -> list[GeneratedFile]:
@@ -40,10 +41,13 @@ def plugin_files(*, client: Client | None = None) -> list[GeneratedFile]:
     ]
 
 
-def opencode_plugin(command: str) -> GeneratedFile:
-    """The plugin that runs ``command``, the command line of the hook."""
+def opencode_plugin(command: str, *, tools: bool = False) -> GeneratedFile:
+    """The plugin that runs ``command``, the command line of the hook; ``tools``: also when a tool
+    that may read a file is called."""
     said = json.dumps(command.removesuffix(NEVER_FAILS))  # the plugin ignores failures itself
     body = _COMMAND.sub(lambda _: f"const COMMAND = {said}", data_text(_OPENCODE_SOURCE), count=1)
+    if tools:
+        body = body.replace(f"{_WATCHES}false", f"{_WATCHES}true")
     text = stamped(f"// {mark_line(_OPENCODE_SOURCE)}\n{body}")
     return GeneratedFile(PurePosixPath(OPENCODE_PLUGIN), text)
 

@@ -41,6 +41,8 @@ class _HookForm:
 
     events: tuple[str, ...]
     """Of a prompt, the start of a session, and the ends of turns and sessions."""
+    tools: Mapping[str, str]
+    """Of calls that may read a file, with the tools that are asked about."""
     limit: tuple[str, int]
     key: str = "command"
     grouped: bool = True
@@ -48,34 +50,40 @@ class _HookForm:
 
 _TIMEOUT: Final = ("timeout", HOOK_TIMEOUT_S)
 _CLAUDE_FORM: Final = _HookForm(
-    ("UserPromptSubmit", "SessionStart", "Stop", "SessionEnd", "PreCompact"), _TIMEOUT
-)
+    ("UserPromptSubmit", "SessionStart", "Stop", "SessionEnd", "PreCompact"),
+    {"PreToolUse": "Read|Grep|Bash"}, _TIMEOUT,
+)  # fmt: skip
 _FORMS: Final[Mapping[HookStyle, _HookForm]] = {
     "claude": _CLAUDE_FORM,
     "codex": _CLAUDE_FORM,
     "gemini": _HookForm(  # its PreCompress comes with every prompt (tried with 0.61.0)
         ("BeforeAgent", "SessionStart", "AfterAgent", "SessionEnd"),
+        {"BeforeTool": "read_.*|grep_.*|search_.*|run_shell_command"},
         ("timeout", HOOK_TIMEOUT_S * 1000),
     ),
     "copilot": _HookForm(
         ("userPromptSubmitted", "sessionStart", "agentStop", "sessionEnd", "preCompact"),
-        ("timeoutSec", HOOK_TIMEOUT_S), "bash", grouped=False,
+        {"preToolUse": ""}, ("timeoutSec", HOOK_TIMEOUT_S), "bash", grouped=False,
     ),
     "cursor": _HookForm(
-        ("beforeSubmitPrompt", "sessionStart", "stop", "sessionEnd", "preCompact"), _TIMEOUT,
-        grouped=False,
+        ("beforeSubmitPrompt", "sessionStart", "stop", "sessionEnd", "preCompact"),
+        {"beforeReadFile": "", "beforeShellExecution": ""}, _TIMEOUT, grouped=False,
     ),
 }  # fmt: skip
 PROMPT_EVENTS: Final = frozenset(form.events[0] for form in _FORMS.values())
 
 
-def hook_entries(command: str, *, style: HookStyle) -> dict[str, object]:
-    """The entry for each event, that of a prompt first."""
+def hook_entries(command: str, *, style: HookStyle, tools: bool = False) -> dict[str, object]:
+    """The entry for each event, that of a prompt first; with ``tools`` also for calls of tools that
+    may read a file."""
     form = _FORMS[style]
     entry: dict[str, object] = {"type": "command", form.key: command, form.limit[0]: form.limit[1]}
     if form.grouped:
         entry = {"hooks": [entry]}
-    return dict.fromkeys(form.events, entry)
+    entries: dict[str, object] = dict.fromkeys(form.events, entry)
+    for event, matcher in form.tools.items() if tools else ():
+        entries[event] = {"matcher": matcher, **entry} if matcher else entry
+    return entries
 
 
 def hook_settings(command: str, *, style: HookStyle) -> dict[str, object]:

@@ -7,7 +7,7 @@ set `hook: {mode: agent}`.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +29,10 @@ EVENTS: Final = {
     "sessionend": "end",
     "precompact": "end",
     "precompress": "end",
+    "pretooluse": "tool",
+    "beforetool": "tool",
+    "beforereadfile": "tool",
+    "beforeshellexecution": "tool",
 }
 """The clients' names for the events that KDS knows, in lower case."""
 
@@ -77,7 +81,18 @@ _GOES_ON: Final = re.compile(
 )
 """How the first message of a conversation says that it goes on with an earlier one."""
 
+_CLIENT_OF: Final = {
+    "beforeagent": "gemini",
+    "beforetool": "gemini",
+    "beforesubmitprompt": "cursor",
+    "beforereadfile": "cursor",
+    "beforeshellexecution": "cursor",
+}
+"""Events that one client has alone."""
+
 _NAMES: Final = ("hook_event_name", "hookEventName")
+_TOOLS: Final = ("tool_name", "toolName")
+_ARGUMENTS: Final = ("tool_input", "toolArgs")
 _SESSIONS: Final = ("session_id", "sessionId", "conversation_id")
 _TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
 _ENDS: Final = ("stopReason", "reason", "trigger")
@@ -123,7 +138,7 @@ class HookCall:
     session: str | None
     """The client's name for this conversation."""
     event: str
-    """``prompt``, ``start`` or ``end`` (of a session or a turn), or ``other``."""
+    """``prompt``, ``start`` or ``end`` (of a session or a turn), ``tool``, or ``other``."""
     transcript: str | None = field(default=None, repr=False)
     """The file in which the client keeps what was said."""
     probe: bool = field(default=False, repr=False)
@@ -132,6 +147,10 @@ class HookCall:
     """Whether the client is in its plan mode, which has rules of its own."""
     client: str = field(default="claude", repr=False, compare=False)
     """The client, as far as its spelling tells."""
+    tool: str = field(default="", repr=False)
+    """The tool that is about to be called."""
+    arguments: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What it is called with."""
 
     @property
     def for_routing(self) -> bool:
@@ -143,7 +162,8 @@ def read_hook(raw: bytes) -> HookCall:
     """Read the input of a hook: the spellings of Claude Code, Copilot CLI and VS Code.
 
     Copilot CLI names no event unless asked to: with a ``prompt`` it is one, with a ``source`` the
-    start of a session, with a reason the end of one. Raises HookInputError.
+    start of a session, with a reason the end of one, with a ``toolName`` a call of a tool. Raises
+    HookInputError.
 
     >>> read_hook(b'{"sessionId": "f3", "cwd": "/home/me", "prompt": "Make it purple"}')
     HookCall(prompt='Make it purple', cwd='/home/me', session='f3', event='prompt')
@@ -161,8 +181,10 @@ def read_hook(raw: bytes) -> HookCall:
     session, probe = _text(data, *_SESSIONS), data.get(PROBE) is True
     transcript, planning = _text(data, *_TRANSCRIPTS), data.get(_MODE) == "plan"
     folder = _text(data, "cwd")
-    client = _client(data)
-    return HookCall(prompt or "", folder, session, event, transcript, probe, planning, client)
+    client, (tool, arguments) = _client(data), _tool(data) if event == "tool" else ("", {})
+    return HookCall(
+        prompt or "", folder, session, event, transcript, probe, planning, client, tool, arguments
+    )
 
 
 def is_for_routing(prompt: str) -> bool:
@@ -298,10 +320,8 @@ def agent_prompt(prompt: str) -> str:
 def _client(data: dict[str, Any]) -> str:
     """Who wrote the input: each client spells it in its own way (docs/hook.md)."""
     event = str(data.get("hook_event_name") or "").lower()
-    if event == "beforeagent":
-        return "gemini"
-    if event == "beforesubmitprompt":
-        return "cursor"
+    if event in _CLIENT_OF:
+        return _CLIENT_OF[event]
     if "turn_id" in data:
         return "codex"
     if data.get("client") == "opencode":
@@ -315,8 +335,23 @@ def _event(data: dict[str, Any]) -> str:
         return EVENTS.get(name.lower(), "other")
     if "prompt" in data:
         return "prompt"
+    if "toolName" in data:
+        return "tool"
     ends = any(key in data for key in _ENDS)
     return "start" if "source" in data else "end" if ends else "prompt"
+
+
+def _tool(data: dict[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Name and arguments of a call. Cursor has events in the place of tools, and no folder of
+    arguments; Copilot CLI may write them as JSON."""
+    given = next((data[name] for name in _ARGUMENTS if name in data), data)
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            given = {}
+    tool = _text(data, *_TOOLS) or ("read" if "file_path" in data else "")
+    return tool, given if isinstance(given, dict) else {}
 
 
 def _text(data: dict[str, Any], *names: str) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Project, read
+from .conftest import Project, Snapshot, read
 
 HOOK = "kds-hook 2>/dev/null || true"
 BOTH = ("--hook", "--mcp")
@@ -111,4 +111,70 @@ def test_doctor_is_content_with_what_init_wrote_also_without_its_record(
     assert checks.problems == []
     assert "as kds init writes them" in checks["files"][-1]["found"]
     Path("kds-brain/init/record.json").unlink()
+    assert project.doctor().problems == []
+
+
+GUARDED = {
+    "claude": (".claude/settings.json", "PreToolUse"),
+    "copilot": (".github/hooks/kds.json", "preToolUse"),
+    "codex": (".codex/hooks.json", "PreToolUse"),
+    "gemini": (".gemini/settings.json", "BeforeTool"),
+    "cursor": (".cursor/hooks.json", "beforeReadFile"),
+}
+
+
+@pytest.mark.parametrize("client", GUARDED)
+def test_calls_of_tools_are_watched_where_the_settings_ask_for_it_alone(
+    project: Project, client: str
+) -> None:
+    name, event = GUARDED[client]
+    project.init(client, "--hook")
+    assert event not in read(name)["hooks"]
+    project.kds("config", "set", "hook.secrets", "block")
+    (problem,) = project.doctor().problems
+    assert name in problem
+    project.init(client, "--hook")
+    assert len(read(name)["hooks"][event]) == 1
+    assert project.doctor().problems == []
+    project.kds("config", "set", "hook.secrets", "off")
+    project.init(client, "--hook")
+    assert event not in read(name)["hooks"]
+
+
+def test_claude_code_asks_about_tools_that_read(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_CONFIG", str(tmp_path / "own.yaml"))
+    project.kds("config", "set", "hook.secrets", "warn", "--own")
+    project.init("claude")
+    (group,) = read(".claude/settings.json")["hooks"]["PreToolUse"]
+    assert group == {
+        "matcher": "Read|Grep|Bash",
+        "hooks": [{"type": "command", "command": HOOK, "timeout": 5}],
+    }
+
+
+@pytest.mark.parametrize("client", [*GUARDED, "opencode"])
+def test_undo_takes_that_back_to_the_byte(project: Project, client: str) -> None:
+    theirs = (
+        '{\n  // mine\n  "hooks": {"PreToolUse": [{"matcher": "Write", "hooks": [\n    ]}]}\n}\n'
+    )
+    if client in GUARDED:
+        project.write(GUARDED[client][0], theirs if client == "claude" else '{"mine": 1}')
+    project.kds("config", "set", "hook.secrets", "block")
+    before = Snapshot.of(project.folder)
+    project.init(client, "--hook")
+    project.init(client, "--hook")
+    assert Snapshot.of(project.folder).files != before.files
+    assert project.kds("init", "--undo").code == 0
+    assert Snapshot.of(project.folder) == before
+
+
+def test_the_plugin_of_opencode_watches_tools_as_the_settings_have_it(project: Project) -> None:
+    project.init("opencode", "--hook")
+    plugin = Path(".opencode/plugin/kds.js")
+    assert "const WATCHES_TOOLS = false" in plugin.read_text()
+    project.kds("config", "set", "hook.secrets", "block")
+    project.init("opencode", "--hook")
+    assert "const WATCHES_TOOLS = true" in plugin.read_text()
     assert project.doctor().problems == []

@@ -24,7 +24,7 @@ from kds.cli.terminal import for_people
 from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
 from kds.clients.doctor import make_private, ours_too_open
 from kds.clients.exports import Kind, export, generate
-from kds.clients.plan import Plan, Wish, plan_install
+from kds.clients.plan import Plan, Wish, plan_install, watches_tools
 from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
 from kds.clients.table import CLIENTS, HOOK_CLIENTS, Client
@@ -112,7 +112,9 @@ def init(
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
     by_hook, has_mcp = _ways(clients, hook=hook, mcp=mcp)
     by_mcp = frozenset(clients if has_mcp else ())
-    wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=skills, start=start)
+    wish = Wish(
+        clients, hook=by_hook, mcp=by_mcp, skills=skills, start=start, tools=watches_tools(project)
+    )
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     notes += plan.notes

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from kds.activation import Activator
 from kds.activation.uses import Uses
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.settings import ActivationSettings, Settings, load_settings
+from kds.brain.settings import ActivationSettings, Settings, load_layers, load_settings
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.hooks.reply import (
@@ -26,6 +26,14 @@ from kds.hooks.reply import (
     hook_output,
     is_for_activation,
     read_hook,
+)
+from kds.hooks.secrets import (
+    files_read,
+    leak_in,
+    line_of_warning,
+    prompt_stopped,
+    prompt_warning,
+    tool_answer,
 )
 from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
@@ -42,7 +50,9 @@ from kds.transcripts.arriving import (
 )
 from kds.transcripts.following import Followed
 
-Output = dict[str, Any]
+Output = Mapping[str, Any] | None
+"""What the hook prints; None for nothing."""
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -140,25 +150,45 @@ router = APIRouter()
     openapi_extra=HOOK_INPUT,
 )
 async def hook(request: Request, served: Served) -> Response:
-    """Answer the prompt hook of an assistant: what to add to the user's prompt."""
+    """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
     call = read_hook(await request.body())
     ServiceAddress().hung_path.unlink(missing_ok=True)
-    if call.event in ("start", "end") and not served.person:
-        output = await _session_event(served, call)
-    else:
-        output = await _prompt(request.app.state, served, call)
-    return Response(status_code=204) if output is None else JSONResponse(output)
+    output = await _output(request.app.state, served, call)
+    return JSONResponse(output) if output else Response(status_code=204)
 
 
-async def _prompt(state: State, served: ServedWorkspace, call: HookCall) -> Output | None:
-    """What to add to a prompt, which is routed and remembered."""
+async def _output(state: State, served: ServedWorkspace, call: HookCall) -> Output:
+    chosen = _settings(served.workspace)
+    if call.event in ("start", "end"):
+        return None if served.person else await _session_event(served, call, chosen)
+    level = chosen.hook.secrets
+    if call.event == "other" or call.probe or level == "off":
+        return await _prompt(state, served, call, chosen)
+    if call.event == "tool":
+        return tool_answer(files_read(call), call.client, level)
+    leak = await asyncio.to_thread(leak_in, call.prompt)
+    if leak is None:
+        return await _prompt(state, served, call, chosen)
+    if level == "block":
+        return prompt_stopped(leak, call.client)
+    told = await _prompt(state, served, call, chosen, line_of_warning(leak, call.client))
+    return {**(told or {}), **prompt_warning(leak, call.client)}
+
+
+async def _prompt(
+    state: State,
+    served: ServedWorkspace,
+    call: HookCall,
+    chosen: Settings,
+    warning: str | None = None,
+) -> Output:
+    """What to add to a prompt, which is routed and remembered; ``warning`` in any case."""
     doubles: Doubles = state.doubles
     if not call.for_routing or (not call.probe and doubles.has(served.root, call)):
-        return None
+        return as_output(warning, call.client) if warning else None
     if len(call.prompt) > MESSAGE_LIMIT:
         text = f"the prompt is longer than {MESSAGE_LIMIT:,} characters"
         raise TooLargeError(text, where="prompt")
-    chosen = _settings(served.workspace)
     history = await asyncio.to_thread(read_transcript, call.transcript or "", prompt=call.prompt)
     turn = await served.worker.run(
         lambda: served.route(
@@ -171,7 +201,7 @@ async def _prompt(state: State, served: ServedWorkspace, call: HookCall) -> Outp
             rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
         )
     )
-    lines: list[str | None] = []
+    lines = [warning]
     if not (call.probe or served.person):
         lines.append(await _fits(state.suggestions, served, call, chosen.activation, history))
         lines.append(await _said_before(served, call, chosen))
@@ -185,12 +215,12 @@ async def _prompt(state: State, served: ServedWorkspace, call: HookCall) -> Outp
     )
 
 
-async def _session_event(served: ServedWorkspace, call: HookCall) -> Output | None:
+async def _session_event(served: ServedWorkspace, call: HookCall, settings: Settings) -> Output:
     """Keep the memory of assistants current, and say at a start where the branch stopped.
 
     A start waits for the import a while; an end does not wait at all.
     """
-    embeddings = _settings(served.workspace).recall.embeddings
+    embeddings = settings.recall.embeddings
     if call.event == "end":
         if session := call.session:
             _in_background(served, lambda: keep_session(embeddings, session))
@@ -253,8 +283,10 @@ async def _fits(
 
 
 def _settings(workspace: Workspace) -> Settings:
-    """The user's settings; the defaults where a file is wrong, which `kds doctor` tells."""
-    try:
+    """The user's settings; where a file is wrong, which `kds doctor` tells, those of the user's
+    own file alone, as a cloned project must not switch off `hook.secrets`; else the defaults."""
+    with suppress(ConfigError):
         return load_settings(workspace)
-    except ConfigError:
-        return Settings()
+    with suppress(ConfigError):
+        return load_layers(workspace, texts={workspace.settings_path: ""}).settings()
+    return Settings()

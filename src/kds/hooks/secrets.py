@@ -1,0 +1,183 @@
+"""Secrets before they leave: prompts that hold one, and calls of tools that read files of secrets.
+
+For the setting `hook.secrets`. A hook cannot change a prompt, so one that is stopped comes with a
+redacted copy to paste; only the plugin of opencode puts the copy in its place. What is not found is
+let through: this catches mistakes, and keeps nobody from reading a file in another way.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from kds.brain.message import one_line, without_controls
+from kds.brain.secrets.redaction import redacted
+from kds.brain.secrets.value_tests import DATA
+from kds.hooks.reply import NOT_TYPED, HookCall
+
+Level = Literal["warn", "block"]
+
+COPY_LIMIT: Final = 8_000
+"""Characters of a copy: of a longer prompt the lines are shown in which a secret was found."""
+SHOWN_LINES: Final = 5
+LINE_CHARS: Final = 200
+
+REPLACED_LIMIT: Final = 60_000
+"""Characters of a copy for opencode's plugin: the hook takes 262,144 bytes."""
+
+SILENT: Final = ("copilot", "cursor", "opencode")
+"""Clients that show their user no warning of a hook: there the model is told."""
+
+_FILES: Final[Mapping[str, str]] = DATA["files"]
+_SECRET_FILE: Final = re.compile(_FILES["secret"], re.VERBOSE)
+_READING: Final = re.compile(_FILES["reading"])
+_ARGUMENTS: Final = frozenset(_FILES["arguments"].split())
+_PRINTING: Final = frozenset(_FILES["printing"].split())
+_PATTERN_FIRST: Final = frozenset(_FILES["pattern first"].split())
+
+_MARK: Final = re.compile(r"\[secret: ([^\]\n]{1,40})\]")
+_ATTACHED: Final = re.compile(r"(?<!\S)@(?P<quote>\"?)(?P<path>[^\s\"]+)(?P=quote)")
+_SEPARATORS: Final = re.compile(r"[;&|\n`()]+")
+_WRITTEN_TO: Final = re.compile(r"\d?>>?\s*\S+")
+_READ_FROM: Final = re.compile(r"(?<!<)<\s*([^\s<>;&|]+)")
+_BEFORE_PROGRAM: Final = re.compile(r"(?:sudo|do|then|\w+=\S*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """What a prompt holds that should not leave: what it is, and the prompt without it."""
+
+    what: tuple[str, ...]
+    copy: str
+
+
+def leak_in(prompt: str) -> Leak | None:
+    """Find secrets in a prompt, and files of secrets that it attaches (`@.env`).
+
+    >>> leak_in("log in with password: hunter2")
+    Leak(what=('password',), copy='log in with password: [secret: password]')
+    """
+    if prompt.lstrip().startswith(NOT_TYPED):
+        return None
+    prompt = without_controls(prompt)
+    copy, had = redacted(prompt), _MARK.findall(prompt)
+    what = [kind for kind in _MARK.findall(copy) if kind not in had]
+    if copy != prompt and not what:
+        what = ["secret"]
+    for found in _ATTACHED.finditer(copy):
+        if is_secret_file(found["path"]):
+            what.append(f"the file {one_line(found['path'])[:LINE_CHARS]}")
+            copy = copy.replace(found[0], found["path"])
+    return Leak(tuple(dict.fromkeys(what)), copy) if what else None
+
+
+def is_secret_file(path: str) -> bool:
+    """Whether a path has the name of a file that holds secrets.
+
+    >>> [is_secret_file(path) for path in ("api/.env", ".env.local", ".env.example", "env.py")]
+    [True, True, False, False]
+    """
+    name = path.strip().lower().replace("\\", "/").rstrip("*.,:?!")
+    return _SECRET_FILE.search(name) is not None
+
+
+def files_read(call: HookCall) -> tuple[str, ...]:
+    """The files of secrets that a call of a tool would put before the model.
+
+    >>> files_read(HookCall("", None, None, "tool", tool="Bash", arguments={"command": "cat .env"}))
+    ('.env',)
+    """
+    found = list[str]()
+    if _READING.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", call.tool).lower()):
+        for name in _ARGUMENTS & call.arguments.keys():
+            value = call.arguments[name]
+            found += filter(is_secret_file, map(str, value if isinstance(value, list) else [value]))
+    for name in ("command", "cmd"):
+        command = call.arguments.get(name)
+        if isinstance(command, str):
+            found += filter(is_secret_file, _printed(command))
+    return tuple(dict.fromkeys(found))
+
+
+def _printed(command: str) -> Iterator[str]:
+    """The words of a shell's command line that name files whose content it prints."""
+    yield from _READ_FROM.findall(command)
+    for part in _SEPARATORS.split(_WRITTEN_TO.sub(" ", command)):
+        words = [word.strip("\"'") for word in part.split()]
+        while words and _BEFORE_PROGRAM.match(words[0]):
+            words.pop(0)
+        program = words[0].rpartition("/")[2].lower() if words else ""
+        files = [word for word in words[1:] if not word.startswith("-")]
+        if program in _PRINTING:
+            yield from files
+        elif program in _PATTERN_FIRST:
+            yield from files[1:]
+
+
+def prompt_stopped(leak: Leak, client: str) -> dict[str, Any]:
+    """What the hook prints to have a prompt stopped, in the form that a client reads."""
+    reason = (
+        f"KDS stopped this prompt, as it {_holds(leak)}. To send it without, paste this:\n\n"
+        f"{_shown(leak)}\n\nKDS only warns after `kds config set hook.secrets warn`."
+    )
+    if client == "cursor":
+        return {"continue": False, "user_message": reason}
+    told: dict[str, Any] = {"decision": "block", "reason": reason}
+    if client == "claude":  # else it would show the prompt once more
+        told["hookSpecificOutput"] = {
+            "hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True,
+        }  # fmt: skip
+    elif client == "copilot":  # VS Code, too, which documents these two
+        told |= {"continue": False, "stopReason": reason}
+    elif client == "opencode" and len(leak.copy) <= REPLACED_LIMIT:
+        told["prompt"] = leak.copy
+    return told
+
+
+def prompt_warning(leak: Leak, client: str) -> dict[str, Any]:
+    """What the hook prints to have the user warned, beside what else it says."""
+    if client in SILENT:
+        return {}
+    return {"systemMessage": f"KDS: the prompt {_holds(leak)}. Without it:\n\n{_shown(leak)}"}
+
+
+def line_of_warning(leak: Leak, client: str) -> str | None:
+    """The line for the model where a client does not show its user a warning."""
+    if client not in SILENT:
+        return None
+    return f"KDS: the prompt {_holds(leak)}; the user may not have meant to send it."
+
+
+def tool_answer(files: tuple[str, ...], client: str, level: Level) -> dict[str, Any] | None:
+    """What the hook prints about a call that reads files of secrets; None where that is nothing."""
+    if not files:
+        return None
+    names = ", ".join(one_line(file)[:LINE_CHARS] for file in files[:SHOWN_LINES])
+    if level == "warn":
+        return None if client == "cursor" else {"systemMessage": f"KDS: {names} is read"}
+    reason = (
+        f"KDS: {names} may hold secrets, so it is not read (the setting hook.secrets). "
+        "Ask the user for what is needed of it."
+    )
+    if client == "cursor":
+        return {"permission": "deny", "user_message": reason, "agent_message": reason}
+    if client == "gemini":
+        return {"decision": "deny", "reason": reason}
+    denied = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    outer = {} if client == "codex" else denied
+    return {**outer, "hookSpecificOutput": {"hookEventName": "PreToolUse", **denied}}
+
+
+def _holds(leak: Leak) -> str:
+    return f"holds a secret ({', '.join(leak.what)})"
+
+
+def _shown(leak: Leak) -> str:
+    if len(leak.copy) <= COPY_LIMIT:
+        return leak.copy
+    lines = [
+        f"line {number}: {one_line(line)[:LINE_CHARS]}"
+        for number, line in enumerate(leak.copy.split("\n"), 1)
+        if _MARK.search(line)
+    ]
+    return "\n".join(["(the prompt is long; these lines hold it)", *lines[:SHOWN_LINES]])

@@ -1,0 +1,246 @@
+"""`hook.secrets`: what holds a secret is stopped before it leaves, through the hook itself."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ...effort import PATIENCE_S
+from ..conftest import said_in
+from .conftest import running_for_user
+
+HOOK = Path(sys.executable).with_name("kds-hook")
+PROMPT = "Deploy it with DB_PASSWORD=Yzll-cgTAOG9\nand then restart the shop"
+COPY = "Deploy it with DB_PASSWORD=[secret: password]\nand then restart the shop"
+
+CLIENTS: dict[str, dict[str, Any]] = {
+    "claude": {"hook_event_name": "UserPromptSubmit", "session_id": "s"},
+    "codex": {"hook_event_name": "UserPromptSubmit", "session_id": "s", "turn_id": "1"},
+    "gemini": {"hook_event_name": "BeforeAgent", "session_id": "s"},
+    "copilot": {"sessionId": "s"},
+    "cursor": {"hook_event_name": "beforeSubmitPrompt", "conversation_id": "s"},
+    "opencode": {"hook_event_name": "UserPromptSubmit", "session_id": "s", "client": "opencode"},
+}
+
+Ask = Callable[..., Any]
+
+
+def run_hook(root: Path, **given: Any) -> Any:
+    """What `kds-hook` prints for an input, read as JSON; None when it prints nothing."""
+    done = subprocess.run(
+        [HOOK, "--no-start"],
+        input=json.dumps({"cwd": str(root), **given}).encode(),
+        capture_output=True,
+        env={**os.environ, "KDS_HOOK_TIMEOUT_MS": "20000"},
+        timeout=PATIENCE_S,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+@pytest.fixture
+def root(new_workspace: Callable[[], Path]) -> Iterator[Path]:
+    root = new_workspace()
+    with running_for_user(root):
+        yield root
+
+
+@pytest.fixture
+def ask(root: Path) -> Ask:
+    """Ask the hook with the setting at a level."""
+
+    def ask(level: str, **given: Any) -> Any:
+        (root / "kds-brain/settings.yaml").write_text(f"hook: {{secrets: {level}}}\n")
+        return run_hook(root, **given)
+
+    return ask
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_prompt_with_a_secret_is_stopped_and_a_copy_without_it_is_given(
+    client: str, root: Path, ask: Ask
+) -> None:
+    told = ask("block", prompt=PROMPT, **CLIENTS[client])
+    reason = told["user_message" if client == "cursor" else "reason"]
+    assert "holds a secret (password)" in reason
+    assert COPY in reason
+    assert "Yzll" not in json.dumps(told)
+    if client == "cursor":
+        assert told["continue"] is False
+    else:
+        assert told["decision"] == "block"
+    if client == "codex":
+        assert set(told) == {"decision", "reason"}, "Codex refuses other keys"
+    if client == "claude":
+        assert told["hookSpecificOutput"]["suppressOriginalPrompt"] is True
+    if client == "opencode":
+        assert told["prompt"] == COPY
+    assert said_in(root) == [], "what was stopped is not remembered"
+
+
+def test_what_is_sent_twice_is_stopped_twice(ask: Ask) -> None:
+    for _ in range(2):
+        assert ask("block", prompt=PROMPT, **CLIENTS["claude"])["decision"] == "block"
+
+
+def test_the_copy_goes_through(root: Path, ask: Ask) -> None:
+    assert ask("block", prompt=COPY, **CLIENTS["claude"]) is None
+    assert said_in(root) == [COPY]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_warning_lets_the_prompt_through(client: str, root: Path, ask: Ask) -> None:
+    told = ask("warn", prompt=PROMPT, **CLIENTS[client])
+    assert "decision" not in told
+    assert told.get("continue", True) is True
+    assert said_in(root) == [COPY]
+    if client in ("copilot", "cursor", "opencode"):  # they show the user nothing of a hook
+        text = told.get("additionalContext") or told["additional_context"]
+        assert text == (
+            "KDS: the prompt holds a secret (password); the user may not have meant to send it."
+        )
+    else:
+        assert COPY in told["systemMessage"]
+        assert "Yzll" not in json.dumps(told)
+        assert "hookSpecificOutput" not in told
+
+
+def test_a_hint_comes_beside_a_warning(ask: Ask) -> None:
+    assert ask("warn", prompt="I want to add a FAB button", **CLIENTS["claude"]) is None
+    told = ask("warn", prompt="Make it purple, token: Yzll-cgTAOG9", **CLIENTS["claude"])
+    assert told["hookSpecificOutput"]["additionalContext"].startswith('KDS: "it" probably means')
+    assert "[secret: token]" in told["systemMessage"]
+
+
+@pytest.mark.parametrize("level", ["off", "block"])
+@pytest.mark.parametrize("prompt", ["/deploy token: Yzll-cgTAOG9", "!export TOKEN=Yzll-cgTAOG9"])
+def test_commands_are_looked_at_as_well(level: str, prompt: str, ask: Ask) -> None:
+    told = ask(level, prompt=prompt, **CLIENTS["claude"])
+    assert (told is not None) is (level == "block")
+
+
+def test_what_nobody_typed_is_let_pass(ask: Ask) -> None:
+    prompt = "<task-notification>DB_PASSWORD=Yzll-cgTAOG9</task-notification>"
+    assert ask("block", prompt=prompt, **CLIENTS["claude"]) is None
+
+
+def test_a_prompt_that_attaches_a_file_of_secrets_is_stopped(ask: Ask) -> None:
+    told = ask("block", prompt="why does @deploy/.env.local fail?", **CLIENTS["claude"])
+    assert "holds a secret (the file deploy/.env.local)" in told["reason"]
+    assert "why does deploy/.env.local fail?" in told["reason"]
+    for prompt in ("see @.env.example", "mail me@prod.env", "add .env to .gitignore"):
+        assert ask("block", prompt=prompt, **CLIENTS["claude"]) is None
+
+
+@pytest.mark.parametrize("length", [20_000, 150_000])
+def test_of_a_long_prompt_the_lines_are_named(length: int, ask: Ask) -> None:
+    prompt = "a line of a log\n" * (length // 16) + "DB_PASSWORD=Yzll-cgTAOG9\n"
+    told = ask("block", prompt=prompt, **CLIENTS["claude"])
+    assert "DB_PASSWORD=[secret: password]" in told["reason"]
+    assert len(told["reason"]) < 2_000
+
+
+def test_off_is_the_default_and_says_nothing(root: Path, ask: Ask) -> None:
+    assert run_hook(root, prompt=PROMPT, **CLIENTS["claude"]) is None
+    assert ask("off", prompt=PROMPT, **CLIENTS["codex"]) is None
+    assert ask("off", **reads("Read", file_path=".env")) is None
+
+
+@pytest.mark.parametrize("project", ["hook: {secrets: off}", "hook: {secrets: warn}", "hook: ]"])
+def test_a_cloned_project_cannot_switch_off_what_the_user_asks_for(
+    project: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("hook: {secrets: block}\n")
+    monkeypatch.setenv("KDS_CONFIG", str(own))
+    (root / "kds-brain/settings.yaml").write_text(f"{project}\n")
+    assert run_hook(root, prompt=PROMPT, **CLIENTS["claude"])["decision"] == "block"
+
+
+def reads(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "tool_name": tool,
+        "tool_input": arguments,
+    }
+
+
+READING: dict[str, dict[str, Any]] = {
+    "claude": reads("Read", file_path="/shop/.env"),
+    "claude's shell": reads("Bash", command="cd api && cat .env.production | head -3"),
+    "codex": {**reads("Bash", command="sed -n 1,20p .env"), "turn_id": "1"},
+    "copilot": {"sessionId": "s", "toolName": "view", "toolArgs": {"path": "/shop/.env"}},
+    "copilot's text": {"sessionId": "s", "toolName": "view", "toolArgs": '{"path": "a/.env"}'},
+    "gemini": {
+        "hook_event_name": "BeforeTool", "session_id": "s", "tool_name": "read_many_files",
+        "tool_input": {"paths": ["README.md", ".env"]},
+    },
+    "cursor": {"hook_event_name": "beforeReadFile", "conversation_id": "s", "file_path": "/a/.env"},
+    "cursor's shell": {
+        "hook_event_name": "beforeShellExecution", "conversation_id": "s", "command": "cat .env",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READING)
+def test_reading_a_file_of_secrets_is_refused(name: str, ask: Ask) -> None:
+    told = ask("block", **READING[name])
+    if name.startswith("cursor"):
+        assert told["permission"] == "deny"
+        reason = told["agent_message"]
+    elif name == "gemini":
+        assert told["decision"] == "deny"
+        reason = told["reason"]
+    else:
+        inner = told["hookSpecificOutput"]
+        assert (inner["hookEventName"], inner["permissionDecision"]) == ("PreToolUse", "deny")
+        reason = inner["permissionDecisionReason"]
+    assert ".env" in reason
+    assert "hook.secrets" in reason
+    assert ("permissionDecision" in told) is (name not in ("codex", "gemini")
+                                              and not name.startswith("cursor"))  # fmt: skip
+
+
+def test_reading_a_file_of_secrets_is_warned_of_and_goes_on(ask: Ask) -> None:
+    assert "/shop/.env" in ask("warn", **READING["claude"])["systemMessage"]
+    assert set(ask("warn", **READING["codex"])) == {"systemMessage"}
+    assert ask("warn", **READING["cursor"]) is None, "Cursor shows nothing of a call that goes on"
+
+
+OTHERS = (
+    reads("Read", file_path="/shop/src/env.py"),
+    reads("Read", file_path="/shop/.env.example"),
+    reads("Write", file_path="/shop/.env", content="PORT=1"),
+    reads("Edit", file_path="/shop/.env", old_string="a", new_string="b"),
+    reads("Grep", pattern=r"\.env", path="/shop/.gitignore"),
+    reads("Bash", command="grep -n '\\.env' .gitignore"),
+    reads("Bash", command='grep -n ".env" .gitignore'),
+    reads("Bash", command="cat > .env <<EOF\nPORT=1\nEOF"),
+    reads("Bash", command="cp .env.example .env && ls -la .env"),
+    reads("Bash", command="docker run --env-file .env shop"),
+    reads("Bash", command="git check-ignore .env; test -f .env"),
+    reads("Bash", description="nothing"),
+)
+
+
+def test_other_calls_go_on(ask: Ask) -> None:
+    assert [call for call in OTHERS if ask("block", **call)] == []
+
+
+PRINTING = (
+    "cat .env", "sudo cat ./.env", "head -5 ~/.netrc", "grep API_KEY .env", "bat 'prod.env'",
+    "FOO=1 cat .env", "while read l; do echo $l; done < .env", "echo $(cat .env)",
+    "type .env", "Get-Content .env", "/usr/bin/cat config/.env.local", "cat ~/.ssh/id_rsa",
+    "jq . secrets.json", "cat ~/.aws/credentials", "cat .env.*", "if true; then cat .env; fi",
+)  # fmt: skip
+
+
+def test_commands_that_print_such_a_file_are_refused(ask: Ask) -> None:
+    passed = [one for one in PRINTING if not ask("block", **reads("Bash", command=one))]
+    assert passed == []
