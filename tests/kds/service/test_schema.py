@@ -37,7 +37,8 @@ def api(app: ASGIApp) -> Any:
     config = schemathesis.Config.from_dict(
         {
             "checks": {
-                "positive_data_acceptance": {"expected-statuses": [200, 201, 204, 400, 404, 409]}
+                "positive_data_acceptance": {"expected-statuses": [200, 201, 204, 400, 404, 409]},
+                "negative_data_rejection": {"expected-statuses": [400, 404, 405, 409, 413, 422]},
             }
         }
     )

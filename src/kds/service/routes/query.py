@@ -4,7 +4,7 @@ Rewriting and retrieval run on the router's thread, behind whatever a hook or a 
 a model takes its time elsewhere, and never longer than it has.
 """
 
-from typing import Final, Literal
+from typing import Final
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.query.service import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
-from kds.service.models import MESSAGE_LIMIT, PATH_LIMIT, MessageText, RequestBody
+from kds.service.models import PATH_LIMIT, MessageText, RequestBody, UtteranceRequest
 from kds.service.requests import Served
 from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
@@ -22,18 +22,11 @@ MOST_MESSAGES: Final = 1000
 """Messages of a context. Ten turns count; a client that sends its whole history is not refused."""
 
 
-class ContextMessage(RequestBody):
-    """Something that was said before the question."""
-
-    role: Literal["user", "assistant"]
-    content: str = Field(max_length=MESSAGE_LIMIT)
-
-
 class QueryRequest(RequestBody):
     """A question. Only ``query`` is needed."""
 
     text: MessageText = Field(alias="query")
-    context: list[ContextMessage] | None = Field(
+    context: list[UtteranceRequest] | None = Field(
         None, max_length=MOST_MESSAGES, alias="conversation_context"
     )
     """What was said before, oldest first: the last ten turns, of each reply 500 characters."""

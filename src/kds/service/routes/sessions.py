@@ -15,7 +15,7 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
 from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT
-from kds.brain.passages.values import Role
+from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
 from kds.query.session import checked_id, checked_session
 from kds.service.errors import ConflictError
@@ -107,23 +107,10 @@ class SessionsReply(Reply):
     """Where the next page begins; null: that is all."""
 
 
-class MessageReply(Reply):
-    """A message as it was stored: secrets are replaced by marks."""
-
-    id: str
-    seq: int
-    """Position in the session, from 1."""
-    role: Role
-    speaker: str | None
-    content: str
-    at: datetime
-    tokens: int
-
-
 class SessionPage(SessionReply):
     """A session with a page of its messages, oldest first."""
 
-    page: tuple[MessageReply, ...] = ()
+    page: tuple[Message, ...] = ()
     next_offset: int | None = None
     """Where the next page begins; null: that is all."""
 
@@ -196,7 +183,7 @@ def show_session(
     page = store.messages(session, last=end - offset, before_seq=end + 1)
     return found.model_copy(
         update={
-            "page": tuple(map(MessageReply.model_validate, page)),
+            "page": page,
             "next_offset": end if end < found.messages else None,
         }
     )
@@ -225,7 +212,7 @@ def delete_session(served: Served, session: SessionPath) -> DeletedReply:
 
 @router.post(f"{_ONE}/messages", status_code=201)
 @on_archivist
-def add_message(served: Served, session: SessionPath, asked: NewMessage) -> MessageReply:
+def add_message(served: Served, session: SessionPath, asked: NewMessage) -> Message:
     """Store a message at the end of a session; when this returns it is on the disk."""
     chosen = None if asked.id is None else checked_id(asked.id)
     store = served.store_of(session, writes=True)
@@ -241,7 +228,8 @@ def add_message(served: Served, session: SessionPath, asked: NewMessage) -> Mess
                 store.message(chosen)  # it is there
                 raise ConflictError(error.message, where="id", hint=error.hint) from error
         raise
-    return MessageReply.model_validate(found)
+    assert found is not None  # None means that the memory is off, which `writes` refuses
+    return found
 
 
 def _saved(served: ServedWorkspace, session: Session, asked: SessionChange) -> SavedSession:
