@@ -197,6 +197,14 @@ class ActivationSettings(_Section):
     """Whether what ran after which prompt of this project is kept, and counts."""
 
 
+class AssistantSettings(_Section):
+    """What is kept of the sessions of assistants."""
+
+    keep_days: int = Field(default=0, ge=0, le=36_500)
+    """Days since its last message that a session is kept; 0: for ever. What is older is forgotten
+    with the next import, and not imported again."""
+
+
 class ReferenceSettings(_Section):
     """What is written out of what a message refers to."""
 
@@ -232,6 +240,7 @@ class Settings(_Section):
     recall: RecallOptions = RecallOptions()
     hook: HookSettings = HookSettings()
     activation: ActivationSettings = ActivationSettings()
+    assistants: AssistantSettings = AssistantSettings()
     references: ReferenceSettings = ReferenceSettings()
     rewriting: RewritingSettings = RewritingSettings()
     learning: LearningSettings = LearningSettings()
@@ -250,8 +259,9 @@ __all__ = [
     "load_settings",
 ]
 
-USERS_ALONE: Final = ("model", "database")
-"""The sections that only the user's own file may have: they say who is told what is said."""
+USERS_ALONE: Final = ("model", "database", "assistants")
+"""The sections that only the user's own file may have: they say who is told what is said, and how
+long it is kept."""
 
 STRICTER: Final[tuple[SecretsMode, ...]] = ("off", "warn", "block")
 """The levels of ``hook.secrets``, from the weakest."""

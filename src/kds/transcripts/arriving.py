@@ -20,6 +20,7 @@ from kds.brain.clock import utc_now
 from kds.brain.errors import KdsError
 from kds.brain.message import one_line
 from kds.brain.passages.store import Embedder
+from kds.brain.settings import Settings
 from kds.hooks.reply import TRACE, goes_on
 from kds.transcripts.briefs import start_line
 from kds.transcripts.catalogue import AssistantMemory
@@ -70,7 +71,7 @@ def points_back(prompt: str) -> bool:
     return bool(goes_on(prompt) or _POINTS_BACK.search(prompt) or TRACE.search(prompt))
 
 
-def keep_current(embeddings: str | None, *, now: bool = False) -> None:
+def keep_current(settings: Settings, *, now: bool = False) -> None:
     """Import what is new for the clients that the user chose, unless that was just done.
 
     Raises nothing: what goes wrong is in `kds memory sources`, and comes with the next import.
@@ -82,36 +83,38 @@ def keep_current(embeddings: str | None, *, now: bool = False) -> None:
         if not now and monotonic() - _last_import[0] < PAUSE_S:
             return
         with suppress(KdsError, OSError):
-            _import(memory, embeddings)
+            _import(memory, settings)
         _last_import[0] = monotonic()
     finally:
         memory.close()
         _running.release()
 
 
-def keep_session(embeddings: str | None, session: str) -> None:
+def keep_session(settings: Settings, session: str) -> None:
     """Import what is new of one session, by its client's id, as `keep_current` does of all."""
     memory = AssistantMemory()
     if not memory.exists or not _running.acquire(timeout=WAIT_S):
         return
     try:
         with suppress(KdsError, OSError):
-            _import(memory, embeddings, session)
+            _import(memory, settings, session)
     finally:
         memory.close()
         _running.release()
 
 
-def _import(memory: AssistantMemory, embeddings: str | None, session: str = "") -> None:
+def _import(memory: AssistantMemory, settings: Settings, session: str = "") -> None:
     chosen = dict(memory.rows("SELECT client, everywhere FROM chosen"))
     known = readers(Path.home(), os.environ, project_folders(memory))
     wanted = {one.num for one in memory.projects() if one.wanted}
-    embedder, imported = _embedder(embeddings), set[int]()
+    embedder, imported = _embedder(settings.recall.embeddings), set[int]()
+    keep_days = 0 if session else settings.assistants.keep_days
     for everywhere in (True, False):
         some = {name: known[name] for name in chosen if bool(chosen[name]) is everywhere}
         only = None if everywhere else wanted
         report = import_sessions(
-            memory, some, only=only, since=utc_now() - RECENT, session=session
+            memory, some, only=only, since=utc_now() - RECENT, keep_days=keep_days,
+            session=session,
         )  # fmt: skip
         imported |= set(report.projects)
     ends = monotonic() + EMBED_S

@@ -394,6 +394,17 @@ class AssistantMemory:
             self._delete(project, sessions)
         wipe(self.catalogue)
 
+    def expire(self, before: datetime) -> int:
+        """Forget the sessions in which nothing was said since; returns how many."""
+        with self.stores(self.projects()) as opened:
+            found = [
+                (project, [one for one in store.kept() if one.session.updated_at < before])
+                for project, store in opened
+            ]
+        if found := [(project, old) for project, old in found if old]:
+            self.forget(found)
+        return sum(len(old) for _, old in found)
+
     def _delete(self, project: Project, sessions: Sequence[Kept]) -> None:
         with self.open(project) as store:
             left = len(store.sessions(limit=len(sessions) + 1)) - len(sessions)

@@ -4,11 +4,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 
+from kds.brain.clock import utc_now
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.secrets.redaction import redacted
 from kds.transcripts.catalogue import AssistantMemory, Packed, Project, ProjectStore
@@ -50,6 +51,8 @@ class Report:
     elsewhere: int = 0
     """Sessions of other projects, or of excluded folders."""
     forgotten: int = 0
+    expired: int = 0
+    """Sessions that were forgotten since they are older than what is to be kept."""
     problems: list[str] = field(default_factory=list)
     projects: dict[int, str] = field(default_factory=dict)
 
@@ -84,6 +87,7 @@ def import_sessions(
     *,
     only: Collection[int] | None,
     since: datetime | None = None,
+    keep_days: int = 0,
     session: str = "",
     dry_run: bool = False,
     tell: Teller = lambda what, done, total: None,
@@ -91,9 +95,12 @@ def import_sessions(
     """Read what is new in the sessions of the ``chosen`` clients.
 
     ``only`` are the numbers of the projects that are wanted; None: every one. ``since`` leaves out
-    sessions that did not change after it, ``session`` all but that one, by its client's id.
+    sessions that did not change after it, ``session`` all but that one, by its client's id. What
+    was said last more than ``keep_days`` ago is forgotten; 0: nothing is.
     """
     report = Report()
+    expiry = utc_now() - timedelta(days=keep_days) if keep_days else None
+    since = max(filter(None, (since, expiry)), default=None)
     with memory.alone():
         if not (dry_run or session):
             memory.purge()
@@ -113,6 +120,8 @@ def import_sessions(
                 work.take(reader, source)
                 tell(client, number, len(sources))
         work.close()
+        if expiry is not None and not dry_run:
+            report.expired = memory.expire(expiry)
     return report
 
 

@@ -143,6 +143,33 @@ def test_a_forgotten_session_leaves_no_byte_and_does_not_come_back(
     assert "the zanzibar migration" not in texts
 
 
+def test_a_session_older_than_the_retention_goes_and_does_not_come_back(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    old, new = claude("old", "the zanzibar migration", "done"), claude("new", "another one")
+    new.write_text(new.read_text().replace("2026-11-02", "2999-01-01"))
+    old.write_text(old.read_text().replace("2026-11-02", "2001-11-02"))
+    assert run(memory, home).expired == 0
+    assert "the zanzibar migration" in contents(memory)
+    first = run(memory, home, keep_days=3650)
+    assert (first.expired, contents(memory).count("another one")) == (1, 1)
+    memory.close()
+    assert all(b"zanzibar" not in file.read_bytes() for file in memory.folder.iterdir())
+    with old.open("a") as file:  # it goes on, and is kept for ever from now on
+        file.write(json.dumps(claude_line("old", 2, "zanzibar again", "/home/me/shop")) + "\n")
+    again = run(memory, home)
+    assert (again.forgotten, again.messages.total()) == (1, 0)
+
+
+def test_what_is_older_than_the_retention_is_not_read_at_all(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    os.utime(claude("old", "the zanzibar migration"), (0, 0))
+    assert run(memory, home, keep_days=3650, dry_run=True).messages["claude"] == 4
+    run(memory, home, keep_days=3650)
+    assert "the zanzibar migration" not in contents(memory)
+
+
 def test_who_dies_while_forgetting_has_it_finished_by_the_next_import(
     memory: AssistantMemory, home: Path, claude: Write
 ) -> None:

@@ -64,6 +64,23 @@ def test_what_is_kept_is_listed_and_can_be_forgotten(
     refused(kds_call("memory", "forget", "--client", "x"), "unknown client 'x'", "one of claude")
 
 
+def test_a_user_may_have_sessions_kept_for_some_days_alone(
+    shop: Path, kds_call: Callable[..., Any], claude: Write
+) -> None:
+    path = claude("old", "the zanzibar migration", folder=str(shop))
+    path.write_text(path.read_text().replace("2026-11-02", "2001-11-02"))
+    kds_call("memory", "import", "--from", "claude")
+    assert "zanzibar" in kds_call("recall", "zanzibar migration").out
+    refused(kds_call("config", "set", "assistants.keep_days", "90"), "'assistants'", "--own")
+    refused(kds_call("config", "set", "assistants.keep_days", "-1", "--own"), "keep_days")
+    kds_call("config", "set", "assistants.keep_days", "3650", "--own")
+    told = kds_call("memory", "import", "--from", "claude").out
+    assert "forgot 1 session unused for 3,650 days" in told
+    assert "zanzibar" not in kds_call("recall", "zanzibar migration").out
+    assert "for 3,650 days" in kds_call("memory", "sources").out
+    assert data(kds_call("memory", "import", "--from", "claude", "--json"))["forgotten"] == 1
+
+
 def test_an_excluded_folder_is_forgotten_and_left_out_until_that_is_undone(
     shop: Path, kds_call: Callable[..., Any]
 ) -> None:

@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from io import StringIO
@@ -19,6 +19,7 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, checksum, stream_json
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.passages.store import Embedder
+from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, flag, option
 from kds.cli.guard import Refusal, pass_on
@@ -44,7 +45,7 @@ from kds.cli.progress import reported, slow, tracked
 from kds.cli.terminal import shown
 from kds.transcripts.briefs import brief
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
-from kds.transcripts.importing import CLIENTS, import_sessions, project_folders, readers
+from kds.transcripts.importing import CLIENTS, Report, import_sessions, project_folders, readers
 from kds.transcripts.recalling import Found, ask, latest
 
 NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
@@ -255,7 +256,7 @@ def bring_in(
     *, everywhere: bool = False, dry_run: bool = False,
 ) -> tuple[dict[str, Any], Iterator[Shown]]:  # fmt: skip
     """Import what is new in the sessions of assistants; returns how much that was, for `say`."""
-    waiting = 0
+    waiting, keep_days = 0, load_settings(workspace).assistants.keep_days
     with _opened(workspace) as (memory, folder):
         project = None if everywhere else memory.project_of(folder, make=True)
         if project is not None and not dry_run:
@@ -264,7 +265,7 @@ def bring_in(
         with reported("reading sessions") as tell:
             report = import_sessions(
                 memory, {name: known[name] for name in names}, since=since, dry_run=dry_run,
-                only=None if project is None else {project.num}, tell=tell,
+                only=None if project is None else {project.num}, keep_days=keep_days, tell=tell,
             )  # fmt: skip
         if not dry_run:
             for name in names:
@@ -279,30 +280,37 @@ def bring_in(
         "unchanged": report.unchanged,
         "other_projects": report.elsewhere,
         "forgotten": report.forgotten,
+        "expired": report.expired,
         "problems": report.problems,
         "waiting_for_vectors": waiting,
+        "all_projects": everywhere,
         "dry_run": dry_run,
     }
 
-    def text() -> Iterator[Shown]:
-        for problem in report.problems:
-            click.echo(problem, err=True)
-        rows = [(client, f"{count:,}", f"{report.messages[client]:,}")
-                for client, count in report.sessions.items()]  # fmt: skip
-        yield Table(("client", "sessions", "messages"), rows, "nothing new")
-        done = "would be imported" if dry_run else "imported"
-        new, same = report.messages.total(), report.unchanged
-        yield f"\n{counted(new, 'message')} {done}, {counted(same, 'session')} unchanged"
-        if report.elsewhere and not everywhere:
-            yield f"{counted(report.elsewhere, 'session')} of other projects: --all-projects"
-        if waiting:
-            yield (f"{waiting:,} passages are found by their words alone so far; "
-                   "the next import goes on")  # fmt: skip
-        if clone:
-            yield (f"{clone.folder} has the same origin; to make the two one project: "
-                   f"kds memory join {shlex.quote(clone.folder)}")  # fmt: skip
+    return told, _import_lines(report, told, clone, keep_days)
 
-    return told, text()
+
+def _import_lines(
+    report: Report, told: Mapping[str, Any], clone: Project | None, keep_days: int
+) -> Iterator[Shown]:
+    for problem in report.problems:
+        click.echo(problem, err=True)
+    rows = [(client, f"{count:,}", f"{report.messages[client]:,}")
+            for client, count in report.sessions.items()]  # fmt: skip
+    yield Table(("client", "sessions", "messages"), rows, "nothing new")
+    done = "would be imported" if told["dry_run"] else "imported"
+    new, same = report.messages.total(), report.unchanged
+    yield f"\n{counted(new, 'message')} {done}, {counted(same, 'session')} unchanged"
+    if report.expired:
+        yield f"forgot {counted(report.expired, 'session')} unused for {keep_days:,} days"
+    if report.elsewhere and not told["all_projects"]:
+        yield f"{counted(report.elsewhere, 'session')} of other projects: --all-projects"
+    if waiting := told["waiting_for_vectors"]:
+        yield (f"{waiting:,} passages are found by their words alone so far; "
+               "the next import goes on")  # fmt: skip
+    if clone:
+        yield (f"{clone.folder} has the same origin; to make the two one project: "
+               f"kds memory join {shlex.quote(clone.folder)}")  # fmt: skip
 
 
 def _embedded(memory: AssistantMemory, embedder: Embedder, projects: Iterable[int]) -> int:
@@ -323,6 +331,7 @@ def sources(*, workspace: Workspace) -> None:
     rows: list[dict[str, Any]] = []
     problems: list[str] = []
     excluded: list[str] = []
+    keep_days = load_settings(workspace).assistants.keep_days
     with _opened(workspace) as (memory, _):
         if memory.exists:
             rows = [_source_row(memory, one, sessions) for one, sessions in _every(memory)]
@@ -335,12 +344,13 @@ def sources(*, workspace: Workspace) -> None:
         for one in rows
     ]  # fmt: skip
     say(
-        {"projects": rows, "excluded": excluded, "problems": problems, "path": str(memory.folder)},
+        {"projects": rows, "excluded": excluded, "problems": problems, "path": str(memory.folder),
+         "keep_days": keep_days},
         Table(("project", "sessions", "messages", "size"), table, NOTHING),
         [("excluded", path) for path in excluded],
         [("not read", problem) for problem in problems],
-        ("\nkept in", str(memory.folder)),
-    )
+        ("\nkept in", f"{memory.folder}{f', for {keep_days:,} days' if keep_days else ''}"),
+    )  # fmt: skip
 
 
 def _every(memory: AssistantMemory) -> list[tuple[Project, tuple[Kept, ...]]]:

@@ -205,7 +205,7 @@ async def _prompt(
     if not (call.probe or served.person):
         lines.append(await _fits(state.suggestions, served, call, chosen.activation, history))
         lines.append(await _said_before(served, call, chosen))
-        _in_background(served, lambda: keep_current(chosen.recall.embeddings))
+        _in_background(served, lambda: keep_current(chosen))
     return hook_output(
         turn,
         client=call.client,
@@ -220,12 +220,11 @@ async def _session_event(served: ServedWorkspace, call: HookCall, settings: Sett
 
     A start waits for the import a while; an end does not wait at all.
     """
-    embeddings = settings.recall.embeddings
     if call.event == "end":
         if session := call.session:
-            _in_background(served, lambda: keep_session(embeddings, session))
+            _in_background(served, lambda: keep_session(settings, session))
         return None
-    task = _in_background(served, lambda: keep_current(embeddings, now=True))
+    task = _in_background(served, lambda: keep_current(settings, now=True))
     await asyncio.wait({task}, timeout=START_S)
     with suppress(KdsError):  # no line is better than a session that does not start
         line = await asyncio.to_thread(session_start, call.cwd or served.root, call.session)
