@@ -16,7 +16,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.documents.question import Asked, Concept, read_asked, side_of, without_references
@@ -137,7 +136,6 @@ class Ranked:
 
 def recall(store: "Documents", request: Request, *, embedder: Embedder | None) -> DocumentRecall:
     """Find the passages a question is about. An embedding model that fails is a note."""
-    started = perf_counter()
     log = Log()
     within = request.within.id if request.within else None
     with log.stage("question"):
@@ -177,7 +175,7 @@ def recall(store: "Documents", request: Request, *, embedder: Embedder | None) -
         hits=hits,
         concepts=tuple(one.text for one in asked.concepts),
         notes=tuple(log.notes),
-        timings_ms=log.timings(started),
+        timings_ms=log.timings_ms,
     )
 
 

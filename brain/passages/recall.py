@@ -15,7 +15,7 @@ from datetime import datetime
 from heapq import nlargest
 from itertools import accumulate
 from time import perf_counter
-from typing import ClassVar, Final
+from typing import Final
 
 from kds.brain.encoder import NAME as SHIPPED
 from kds.brain.errors import StoreError
@@ -91,12 +91,8 @@ class RecallSettings:
     chunking: bool = True
     """Off: whole messages, one hit each."""
     weights: Weights = DEFAULT
-    document_bias: ClassVar[float] = DOCUMENT_BIAS
     few: int = FEW
     """0: never another conversation."""
-
-
-DEFAULT_SETTINGS: Final = RecallSettings()
 
 
 def recall_settings(options: RecallOptions) -> RecallSettings:
@@ -166,10 +162,12 @@ class Recall:
 class Log:
     """What the stages of a search note while it runs."""
 
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    """Each once, in order."""
     counts: Counter[str] = field(default_factory=Counter)
-    timings_ms: dict[str, float] = field(default_factory=dict)
     frequencies: Mapping[str, int] = field(default_factory=dict)
+    times: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    started: float = field(default_factory=perf_counter)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -178,18 +176,17 @@ class Log:
         try:
             yield
         finally:
-            spent = (perf_counter() - started) * 1000.0
-            self.timings_ms[name] = self.timings_ms.get(name, 0.0) + spent
+            self.times[name] += (perf_counter() - started) * 1000.0
 
     def note(self, text: str) -> None:
         """Keep a note, once."""
-        if text not in self.notes:
-            self.notes.append(text)
+        self.notes[text] = None
 
-    def timings(self, started: float) -> Mapping[str, float]:
-        """Return the times of all stages; the total since ``started`` is without the model's."""
-        spent = (perf_counter() - started) * 1000.0
-        return self.timings_ms | {"total": spent - self.timings_ms.get("embedding", 0.0)}
+    @property
+    def timings_ms(self) -> Mapping[str, float]:
+        """The times of all stages; the total so far is without the model's."""
+        spent = (perf_counter() - self.started) * 1000.0
+        return {**self.times, "total": spent - self.times.get("embedding", 0.0)}
 
 
 def recall(
@@ -198,7 +195,7 @@ def recall(
     *,
     scope: Scope = EVERYWHERE,
     limit: int = 10,
-    settings: RecallSettings = DEFAULT_SETTINGS,
+    settings: RecallSettings = RecallSettings(),
     embedder: Embedder | None = None,
     now: datetime | None = None,
 ) -> Recall:
@@ -208,7 +205,6 @@ def recall(
     "Yesterday" and the like count from ``now``. Raises StoreError when the store cannot be
     read; an embedding model that fails is a note.
     """
-    started = perf_counter()
     log = Log()
     question = read_question(query, now=now)
     by_meaning = settings.hybrid and settings.weights.alpha > 0.0
@@ -227,7 +223,7 @@ def recall(
         summaries=search.summaries(scope.session_id),
         notes=tuple(log.notes),
         counts=dict(log.counts),
-        timings_ms=log.timings(started),
+        timings_ms=log.timings_ms,
         flags={
             "hybrid": settings.hybrid,
             "chunking": settings.chunking,
@@ -254,38 +250,85 @@ class _Search:
 
     def run(self, within: str | None, *, limit: int) -> list[Hit]:
         """Return the best passages, best first: of one session, or (None) of all."""
-        log, names = self.log, self.question.identifiers if self.settings.hybrid else ()
+        store, log = self.store, self.log
+        names = self.question.identifiers if self.settings.hybrid else ()
         with log.stage("lexical"):
-            words = search_words(self.store, self.question, within)
-            log.frequencies = words.frequencies
+            words, rarities = self._words(within)
         with log.stage("code"):
-            code = (
-                self.store.search_identifiers(names, within, limit=CODE_CANDIDATES) if names else ()
-            )
+            code = store.search_identifiers(names, within, limit=CODE_CANDIDATES) if names else ()
         with log.stage("dense"):
-            dense = search_vectors(self.store, self.vector, within, log)
-        log.counts.update(lexical=len(words.hits), code=len(code), dense=len(dense.hits))
-        if words.pruned:
-            listed = ", ".join(f"'{word}'" for word in words.pruned)
-            log.note(f"too common to search all conversations for: {listed}")
+            dense = search_vectors(store, self.vector, within, log)
+        log.counts.update(lexical=len(words), code=len(code), dense=len(dense.hits))
         with log.stage("rerank"):
-            found = (*words.hits, *code, *dense.hits[:DENSE_JUDGED])
+            found = (*words, *code, *dense.hits[:DENSE_JUDGED])
             candidates = tuple(dict.fromkeys(hit.chunk_id for hit in found))
             passages = self._passages(window(candidates))
-            judged = rerank(self.question, candidates, passages, words.rarities)
+            judged = rerank(self.question, candidates, passages, rarities)
         with log.stage("fusion"):
+            lengths = (one.tokens for one in passages.values())
             cosines = {hit.chunk_id: hit.score for hit in dense.hits}
             fused = fuse(
                 {one: result.score for one, result in judged.items()},
                 {hit.chunk_id: hit.score for hit in code},
                 cosines,
-                weights=weights_for(
-                    self.settings.weights, (one.tokens for one in passages.values())
-                ),
+                weights=weights_for(self.settings.weights, lengths),
                 dense_floor=dense.floor,
                 least=dense.least,
             )
             return self._hits(fused, passages, judged, cosines, limit)
+
+    def _words(self, within: str | None) -> tuple[tuple[Scored, ...], Mapping[str, float]]:
+        """Return passages with words of the question, and how rare each term is (BM25's idf).
+
+        In all conversations the most common words, which cost the most and tell the least, are
+        left out.
+        """
+        if not self.question.terms:
+            return (), {}
+        total, _ = self.store.measure()
+        counts = self.store.document_frequencies(self.question.words)
+        often = {
+            term.word: sum(counts.get(form, 0) for form in term.forms)
+            for term in self.question.terms
+        }
+        rarities = {word: rarity(count, total) for word, count in often.items()}
+        terms = [term for term in self.question.terms if often[term.word]]
+        terms.sort(key=lambda term: often[term.word])
+        kept = terms
+        if within is None:
+            common = max(COMMON_FLOOR, COMMON_SHARE * total)
+            places = accumulate(often[term.word] for term in terms)
+            kept = [
+                term
+                for term, so_far in zip(terms, places, strict=True)
+                if often[term.word] <= common and so_far <= MOST_PLACES
+            ] or terms[:1]
+        if pruned := [term.word for term in terms if term not in kept]:
+            listed = ", ".join(f"'{word}'" for word in pruned)
+            self.log.note(f"too common to search all conversations for: {listed}")
+        self.log.frequencies = often
+        return self._promising(kept, rarities, within), rarities
+
+    def _promising(
+        self, terms: Sequence[Term], rarities: Mapping[str, float], within: str | None
+    ) -> tuple[Scored, ...]:
+        """Return the passages whose words, and, less, whose neighbours' words, are the rarest."""
+        most, limit = (
+            (MOST_PLACES, EVERYWHERE_CANDIDATES) if within is None else (PLACES, CANDIDATES)
+        )
+        found = self.store.occurrences([term.forms for term in terms], within, limit=most)
+        scores: defaultdict[int, float] = defaultdict(float)
+        for term, place in zip(terms, found, strict=True):
+            mean = sum(place.values()) / max(len(place), 1) or 1.0
+            squares: defaultdict[int, float] = defaultdict(float)
+            for one, tokens in place.items():
+                worth = 2.0 / (2.0 - LENGTH + LENGTH * tokens / mean)
+                for step, weight in _STEPS.items():
+                    squares[one - step] += (weight * worth) ** 2
+            for one, square in squares.items():
+                scores[one] += rarities[term.word] * math.sqrt(square)
+        best = nlargest(limit, ((score, one) for one, score in scores.items()))
+        return tuple(Scored(one, score) for score, one in best)
 
     def _hits(
         self,
@@ -316,13 +359,10 @@ class _Search:
         for hit in hits:
             first.setdefault(hit.passage.message_id, hit)
         kept = list(first.values())[:limit]
-        found = self.store.passages([hit.passage.chunk_id for hit in kept], whole=True)
-        messages = {one.chunk_id: one for one in found}
-        return [
-            replace(hit, passage=messages[hit.passage.chunk_id])
-            for hit in kept
-            if hit.passage.chunk_id in messages
-        ]
+        ids = [hit.passage.chunk_id for hit in kept]
+        messages = {one.chunk_id: one for one in self.store.passages(ids, whole=True)}
+        return [replace(hit, passage=messages[one]) for one, hit in zip(ids, kept, strict=True)
+                if one in messages]  # fmt: skip
 
     def _passages(self, ids: Sequence[int]) -> dict[int, Passage]:
         """Passages by their number, without system messages, which an earlier KDS indexed."""
@@ -331,8 +371,7 @@ class _Search:
 
     def _bias(self, passage: Passage) -> float:
         about = set((passage.document or "").splitlines())
-        preferred = not about.isdisjoint((self.document or "").splitlines())
-        return self.settings.document_bias if preferred else 1.0
+        return 1.0 if about.isdisjoint((self.document or "").splitlines()) else DOCUMENT_BIAS
 
     def _prior(self, passage: Passage) -> float:
         prompt = passage.role == "user" and passage.speaker is None
@@ -379,74 +418,6 @@ def _reasons(
 
 
 @dataclass(frozen=True, slots=True)
-class LexicalHits:
-    """Candidates, and how rare the words asked for are."""
-
-    hits: tuple[Scored, ...] = ()
-    rarities: Mapping[str, float] = field(default_factory=dict)
-    """Of each term's word (BM25's idf)."""
-    pruned: tuple[str, ...] = ()
-    """Words that were left out of the search for being too common."""
-    frequencies: Mapping[str, int] = field(default_factory=dict)
-    """In how many passages of the store each term occurs."""
-
-
-def search_words(store: MessageSearch, question: Question, within: str | None) -> LexicalHits:
-    """Collect the passages that share words with the question, the most promising ones first.
-
-    The words' places are enough: a passage is worth what it says and, less, what its neighbours
-    say. In all conversations the most common words, which cost the most and tell the least, are
-    left out.
-    """
-    if not question.terms:
-        return LexicalHits()
-    total, _ = store.measure()
-    counts = store.document_frequencies(question.words)
-    frequencies = {
-        term.word: sum(counts.get(form, 0) for form in term.forms) for term in question.terms
-    }
-    rarities = {word: rarity(count, total) for word, count in frequencies.items()}
-    terms = sorted(
-        (term for term in question.terms if frequencies[term.word]),
-        key=lambda term: frequencies[term.word],
-    )
-    kept = terms
-    if within is None:
-        common = max(COMMON_FLOOR, COMMON_SHARE * total)
-        places = accumulate(frequencies[term.word] for term in terms)
-        kept = [
-            term
-            for term, so_far in zip(terms, places, strict=True)
-            if frequencies[term.word] <= common and so_far <= MOST_PLACES
-        ] or terms[:1]
-    return LexicalHits(
-        _promising(store, kept, rarities, within),
-        rarities,
-        tuple(term.word for term in terms if term not in kept),
-        frequencies,
-    )
-
-
-def _promising(
-    store: MessageSearch, terms: Sequence[Term], rarities: Mapping[str, float], within: str | None
-) -> tuple[Scored, ...]:
-    most, limit = (MOST_PLACES, EVERYWHERE_CANDIDATES) if within is None else (PLACES, CANDIDATES)
-    found = store.occurrences([term.forms for term in terms], within, limit=most)
-    scores: defaultdict[int, float] = defaultdict(float)
-    for term, place in zip(terms, found, strict=True):
-        mean = sum(place.values()) / max(len(place), 1) or 1.0
-        squares: defaultdict[int, float] = defaultdict(float)
-        for one, tokens in place.items():
-            worth = 2.0 / (2.0 - LENGTH + LENGTH * tokens / mean)
-            for step, weight in _STEPS.items():
-                squares[one - step] += (weight * worth) ** 2
-        for one, square in squares.items():
-            scores[one] += rarities[term.word] * math.sqrt(square)
-    best = nlargest(limit, ((score, one) for one, score in scores.items()))
-    return tuple(Scored(one, score) for score, one in best)
-
-
-@dataclass(frozen=True, slots=True)
 class DenseHits:
     """The nearest passages by cosine.
 
@@ -470,14 +441,13 @@ def embed_question(
         return None
     if embedder.name == SHIPPED and not store.has_vectors(SHIPPED):
         return None
-    started = perf_counter()
     values: tuple[float, ...] = ()
     note = "the embedding model gave no usable vector; words only"
-    try:
-        values = tuple(map(float, embedder.embed_query(text)))
-    except Exception as error:  # noqa: BLE001  # foreign code: an outage must not stop a recall
-        note = f"the embedding model failed ({type(error).__name__}: {error}); words only"
-    log.timings_ms["embedding"] = (perf_counter() - started) * 1000.0
+    with log.stage("embedding"):
+        try:
+            values = tuple(map(float, embedder.embed_query(text)))
+        except Exception as error:  # noqa: BLE001  # foreign code: an outage must not stop a recall
+            note = f"the embedding model failed ({type(error).__name__}: {error}); words only"
     if not any(values) or not all(map(math.isfinite, values)):
         log.note(note)
         return None

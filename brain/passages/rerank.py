@@ -13,6 +13,7 @@ a passage whose vector is not there yet is found by its words.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -115,82 +116,69 @@ def rerank(
     ``passages`` are those of the candidates' `window` that exist; ``weights`` say how rare the
     words of the terms are (`rarity`).
     """
-    scene = _Scene.of(question, passages, weights)
-    found = {one: scene.judge(one) for one in candidates if one in passages}
-    return {one: result for one, result in found.items() if result.score > 0.0}
-
-
-@dataclass(frozen=True, slots=True)
-class _Scene:
-    """All that is known when the hits of one question are judged."""
-
-    question: Question
-    passages: Mapping[int, Passage]
-    weights: Mapping[str, float]
-    counts: tuple[tuple[Term, Mapping[int, float]], ...]
-    """For each term what it is worth in which passage: up to 1 + SATURATION."""
-    asking: frozenset[int]
-    names: frozenset[str]
-    """Speakers that the question names."""
-
-    @classmethod
-    def of(
-        cls, question: Question, passages: Mapping[int, Passage], weights: Mapping[str, float]
-    ) -> "_Scene":
-        names = frozenset().union(*(_name(passage.speaker) for passage in passages.values()))
-        told = [term for term in question.terms if not term.stems & names]
-        return cls(
-            question,
-            passages,
-            weights,
-            tuple(zip(told, _counts(told, passages), strict=True)),
-            frozenset(one for one, passage in passages.items() if _asks(passage)),
-            names & {one for term in question.terms for one in term.stems},
-        )
-
-    def judge(self, one: int) -> Reranked:
+    names = frozenset().union(*(_name(passage.speaker) for passage in passages.values()))
+    told = [term for term in question.terms if not term.stems & names]
+    asking = frozenset(one for one, passage in passages.items() if _asks(passage))
+    counts = _counts(told, passages)
+    found = {}
+    for one in candidates:
+        if one not in passages:
+            continue
         score = 0.0
         words: list[str] = []
         near: list[str] = []
-        for term, count in self.counts:
-            if worth := self._worth(one, count):
-                score += self.weights.get(term.word, 0.0) * worth
+        for term, count in zip(told, counts, strict=True):
+            if worth := _worth(one, count, asking):
+                score += weights.get(term.word, 0.0) * worth
                 (words if one in count else near).append(term.word)
-        if one in self.asking:
+        if one in asking:
             score *= ASKING
-        notes = []
-        passage = self.passages[one]
-        if self.names & _name(passage.speaker):
-            score += SPEAKER
-            notes.append(f"said by {passage.speaker}")
-        period = self.question.period
-        if period is not None and period.covers(passage.at):
-            score *= IN_PERIOD
-            notes.append(f"said on {passage.at:%Y-%m-%d}, in the time asked for")
-        if self.question.asks_when and _TIME.search(passage.body):
-            score *= TELLS_TIME
-            notes.append("tells a time")
-        return Reranked(score, tuple(words), tuple(near), tuple(notes))
+        score, notes = _beyond_words(score, question, passages[one])
+        if score > 0.0:
+            found[one] = Reranked(score, tuple(words), tuple(near), notes)
+    return found
 
-    def _worth(self, one: int, count: Mapping[int, float]) -> float:
-        """Return what a term is worth in a passage and its neighbours.
 
-        The root of the squares: the same word in all of them counts little more than in one.
-        """
-        squares = count.get(one, 0.0) ** 2
-        for step, weight in NEIGHBOURS.items():
-            if (value := count.get(one + step)) is not None:
-                if step == -1 and one - 1 in self.asking:
-                    weight *= ANSWER
-                squares += (weight * value) ** 2
-        return math.sqrt(squares)
+def _worth(one: int, count: Mapping[int, float], asking: frozenset[int]) -> float:
+    """Return what a term is worth in a passage and its neighbours.
+
+    The root of the squares: the same word in all of them counts little more than in one.
+    """
+    squares = count.get(one, 0.0) ** 2
+    for step, weight in NEIGHBOURS.items():
+        if (value := count.get(one + step)) is not None:
+            if step == -1 and one - 1 in asking:
+                weight *= ANSWER
+            squares += (weight * value) ** 2
+    return math.sqrt(squares)
+
+
+def _beyond_words(
+    score: float, question: Question, passage: Passage
+) -> tuple[float, tuple[str, ...]]:
+    """Return a score with what speaker and time add to it, and why."""
+    notes = []
+    if any(term.stems & _name(passage.speaker) for term in question.terms):
+        score += SPEAKER
+        notes.append(f"said by {passage.speaker}")
+    if question.period is not None and question.period.covers(passage.at):
+        score *= IN_PERIOD
+        notes.append(f"said on {passage.at:%Y-%m-%d}, in the time asked for")
+    if question.asks_when and _TIME.search(passage.body):
+        score *= TELLS_TIME
+        notes.append("tells a time")
+    return score, tuple(notes)
 
 
 def _counts(terms: Sequence[Term], passages: Mapping[int, Passage]) -> list[dict[int, float]]:
-    """Return for each term what it is worth in which passage."""
+    """Return for each term what it is worth in which passage: up to 1 + SATURATION."""
     counts: list[dict[int, float]] = [{} for _ in terms]
     mean = sum(passage.tokens for passage in passages.values()) / max(len(passages), 1) or 1.0
-    spotter = _Spotter(terms)
+    wanted: dict[str, list[int]] = {}
+    for at, term in enumerate(terms):
+        for form in term.stems:
+            wanted.setdefault(form, []).append(at)
+    beginnings = frozenset(form[:2] for form in wanted)
     read = 0
     for one, passage in passages.items():
         read += len(passage.body)
@@ -198,38 +186,31 @@ def _counts(terms: Sequence[Term], passages: Mapping[int, Passage]) -> list[dict
             break
         share = CODE_LENGTH if passage.kind == "code" else LENGTH
         norm = SATURATION * (1.0 - share + share * passage.tokens / mean)
-        for at, said in spotter.said(passage).items():
-            counts[at][one] = said * (SATURATION + 1.0) / (said + norm)
+        for at, times in _said(passage, wanted, beginnings).items():
+            counts[at][one] = times * (SATURATION + 1.0) / (times + norm)
     return counts
 
 
-class _Spotter:
-    """Finds the words of terms in texts: only what begins like one of them is ever stemmed."""
+def _said(
+    passage: Passage, wanted: Mapping[str, list[int]], beginnings: frozenset[str]
+) -> Counter[int]:
+    """Count how often the passage has each of the terms, which are numbered by their stems.
 
-    def __init__(self, terms: Sequence[Term]) -> None:
-        self._wanted: dict[str, list[int]] = {}
-        for at, term in enumerate(terms):
-            for form in term.stems:
-                self._wanted.setdefault(form, []).append(at)
-        # A stem of Porter's differs from its words in no letter but the last.
-        self._beginnings = {form[:2] for form in self._wanted}
+    A stem of Porter's differs from its words in no letter but the last, so only what has one of
+    the ``beginnings`` is ever stemmed.
+    """
 
-    def said(self, passage: Passage) -> dict[int, int]:
-        """Count how often the passage has each of the terms."""
-        found: dict[int, int] = {}
-        for at in self._terms(passage.body):
-            found[at] = found.get(at, 0) + 1
-        if passage.header:
-            for at in self._terms(_name_words(passage.header)):
-                found[at] = found.get(at, 0) + HEADER
-        for at in self._terms(passage.idents):  # spellings that the text may not have
-            found.setdefault(at, 1)
-        return found
-
-    def _terms(self, text: str) -> Iterator[int]:
+    def numbers(text: str) -> Iterator[int]:
         for word in WORD.findall(text.casefold()):
-            if word[:2] in self._beginnings:
-                yield from self._wanted.get(stem(word), ())
+            if word[:2] in beginnings:
+                yield from wanted.get(stem(word), ())
+
+    often = Counter(numbers(passage.body))
+    for at in numbers(_name_words(passage.header)) if passage.header else ():
+        often[at] += HEADER
+    for at in numbers(passage.idents):  # spellings that the text may not have
+        often.setdefault(at, 1)
+    return often
 
 
 @lru_cache(maxsize=10_000)

@@ -17,6 +17,7 @@ from kds.brain.memory.records import Consent, ConsentEvent
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.question import read_question
+from kds.brain.passages.recall import DOCUMENT_BIAS
 from kds.brain.store.health import index_sizes
 from kds.query.service import QueryService, rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
@@ -170,7 +171,7 @@ def look(service: QueryService, query: Question) -> dict[str, Any]:
             "dense": settings.weights.alpha,
             "lexical": settings.weights.beta,
             "code": settings.weights.gamma,
-            "document_bias": settings.document_bias,
+            "document_bias": DOCUMENT_BIAS,
         },
         "counts": dict(recall.counts) if recall else {},
         "flags": dict(recall.flags) if recall else {},
