@@ -46,7 +46,6 @@ def make_app(
     app.state.workspaces, app.state.log = workspaces, log
     app.state.vitals = vitals or health.Vitals()
     app.state.is_replaced = is_replaced
-    app.state.doubles, app.state.suggestions = hook.Doubles(), hook.Suggestions()
     app.state.site = None
     add_error_handlers(app)
     app.add_middleware(BodyLimit)

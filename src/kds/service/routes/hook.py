@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Request
-from starlette.datastructures import State
 from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator
@@ -53,8 +53,6 @@ from kds.transcripts.following import Followed
 Output = Mapping[str, Any] | None
 """What the hook prints; None for nothing."""
 
-K = TypeVar("K")
-V = TypeVar("V")
 
 HOOK_INPUT: Final[dict[str, Any]] = {
     "requestBody": {
@@ -66,37 +64,26 @@ HOOK_INPUT: Final[dict[str, Any]] = {
 """The body is read by `kds.hooks.reply`, not by a model."""
 
 
-class Doubles:
-    """Recognizes a prompt sent twice: two hooks of one client, each configured in its own file."""
+class HookState:
+    """What the hooks of a workspace are remembered by, as long as it is open."""
 
     WITHIN_S: Final = 1.0
     """Nobody types the same prompt twice in a second."""
 
-    def __init__(self) -> None:
-        self._last: dict[tuple[str, str | None, str], float] = {}
-
-    def has(self, root: str, call: HookCall) -> bool:
-        """Whether ``call`` repeats one of its conversation; from now on it is known."""
-        now_s = time.monotonic()
-        self._last = {k: at for k, at in self._last.items() if now_s - at < self.WITHIN_S}
-        key = (root, call.session, call.prompt)
-        known = key in self._last
-        self._last[key] = now_s
-        return known
-
-
-class Suggestions:
-    """The activators of the open workspaces, and the sessions that hooks named, as far as read."""
-
-    KEPT: Final = 16
-    """Workspaces and clients whose libraries are kept."""
     SESSIONS: Final = 256
 
     def __init__(self) -> None:
-        self._opening: OrderedDict[tuple[str, str, ActivationSettings], asyncio.Task[Activator]] = (
-            OrderedDict()
-        )
-        self._sessions: OrderedDict[tuple[str, str], Followed] = OrderedDict()
+        self._prompts: dict[tuple[str | None, str], float] = {}
+        self._activators: dict[tuple[str, ActivationSettings], asyncio.Task[Activator]] = {}
+        self._sessions: OrderedDict[str | None, Followed] = OrderedDict()
+
+    def has(self, call: HookCall) -> bool:
+        """Whether ``call`` is a prompt sent twice: by two hooks of one client, each configured in
+        its own file. From now on it is known."""
+        now_s, key = time.monotonic(), (call.session, call.prompt)
+        last = {k: at for k, at in self._prompts.items() if now_s - at < self.WITHIN_S}
+        self._prompts = {**last, key: now_s}
+        return key in last
 
     def activator(
         self, served: ServedWorkspace, client: str, chosen: ActivationSettings
@@ -105,32 +92,28 @@ class Suggestions:
 
         The library is read when it is first asked for, on the thread that looks after sessions.
         """
+        key = client, chosen
 
         def read() -> Activator:
             return Activator.open(
                 served.workspace, client=client, precision=chosen.precision, learn=chosen.learn
             )
 
-        task = _latest(
-            self._opening, (served.root, client, chosen), self.KEPT,
-            lambda: asyncio.create_task(served.archivist.run(read)),
-        )  # fmt: skip
+        if key not in self._activators:
+            self._activators[key] = asyncio.create_task(served.archivist.run(read))
+        task = self._activators[key]
         return task.result() if task.done() and task.exception() is None else None
 
-    def session(self, root: str, session: str) -> Followed:
-        """Return a session, as far as it was read."""
-        return _latest(self._sessions, (root, session), self.SESSIONS, Followed)
+    def session(self, name: str | None) -> Followed:
+        """Return a session, as far as it was read; the one that was not used for longest goes."""
+        session = self._sessions.setdefault(name, Followed())
+        self._sessions.move_to_end(name)
+        if len(self._sessions) > self.SESSIONS:
+            self._sessions.popitem(last=False)
+        return session
 
 
-def _latest(kept: OrderedDict[K, V], key: K, most: int, make: Callable[[], V]) -> V:
-    """The value of ``key``, which is now the one used last; the oldest beyond ``most`` go."""
-    if key not in kept:
-        kept[key] = make()
-    kept.move_to_end(key)
-    while len(kept) > most:
-        kept.popitem(last=False)
-    return kept[key]
-
+_states: WeakKeyDictionary[ServedWorkspace, HookState] = WeakKeyDictionary()
 
 START_S: Final = 0.7
 """Seconds that the start of a session waits for an import."""
@@ -153,11 +136,13 @@ async def hook(request: Request, served: Served) -> Response:
     """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
     call = read_hook(await request.body())
     ServiceAddress().hung_path.unlink(missing_ok=True)
-    output = await _output(request.app.state, served, call)
+    if (state := _states.get(served)) is None:
+        state = _states[served] = HookState()
+    output = await _output(state, served, call)
     return JSONResponse(output) if output else Response(status_code=204)
 
 
-async def _output(state: State, served: ServedWorkspace, call: HookCall) -> Output:
+async def _output(state: HookState, served: ServedWorkspace, call: HookCall) -> Output:
     chosen = _settings(served.workspace)
     if call.event in ("start", "end"):
         return None if served.person else await _session_event(served, call, chosen)
@@ -176,15 +161,14 @@ async def _output(state: State, served: ServedWorkspace, call: HookCall) -> Outp
 
 
 async def _prompt(
-    state: State,
+    state: HookState,
     served: ServedWorkspace,
     call: HookCall,
     chosen: Settings,
     warning: str | None = None,
 ) -> Output:
     """What to add to a prompt, which is routed and remembered; ``warning`` in any case."""
-    doubles: Doubles = state.doubles
-    if not call.for_routing or (not call.probe and doubles.has(served.root, call)):
+    if not call.for_routing or (not call.probe and state.has(call)):
         return as_output(warning, call.client) if warning else None
     if len(call.prompt) > MESSAGE_LIMIT:
         text = f"the prompt is longer than {MESSAGE_LIMIT:,} characters"
@@ -203,7 +187,7 @@ async def _prompt(
     )
     lines = [warning]
     if not (call.probe or served.person):
-        lines.append(await _fits(state.suggestions, served, call, chosen.activation, history))
+        lines.append(await _fits(state, served, call, chosen.activation, history))
         lines.append(await _said_before(served, call, chosen))
         _in_background(served, lambda: keep_current(chosen))
     return hook_output(
@@ -252,7 +236,7 @@ async def _said_before(served: ServedWorkspace, call: HookCall, settings: Settin
 
 
 async def _fits(
-    suggestions: Suggestions,
+    state: HookState,
     served: ServedWorkspace,
     call: HookCall,
     chosen: ActivationSettings,
@@ -261,10 +245,10 @@ async def _fits(
     """The line on the entry that the prompt calls for; None where none does for certain."""
     if not chosen.enabled or not is_for_activation(call):
         return None
-    activator = suggestions.activator(served, call.client, chosen)
+    activator = state.activator(served, call.client, chosen)
     if activator is None:
         return None
-    session = suggestions.session(served.root, call.session or "")
+    session = state.session(call.session)
     if chosen.learn and call.transcript:
         path, uses = Path(call.transcript), Uses(served.workspace)
         names = {entry.name for entry in activator.entries}
