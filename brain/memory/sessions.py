@@ -367,6 +367,12 @@ class MessageTable:
             ).fetchall()
         return tuple(map(message_of, reversed(rows)))
 
+    def count_questions(self, session_id: str) -> int:
+        """Return how many messages of a session are the user's."""
+        query = f"SELECT count(*) FROM {_FROM} WHERE session.id = ? AND role = 'user'"
+        with self.database.read() as connection:
+            return int(connection.execute(query, (session_id,)).fetchone()[0])
+
     def describe(self, message_id: str, details: str) -> None:
         """Replace the details of a message; one that was erased meanwhile stays so."""
         with self.database.write() as connection:

@@ -13,7 +13,6 @@ from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from threading import Lock, Thread
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -43,12 +42,11 @@ EMPTY: Final = "the model answered with nothing"
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What became of asking a model. All None: none is configured; ``ms`` is wall time."""
+    """What became of asking a model. All None: none is configured."""
 
     text: str | None = None
     error: str | None = None
     model: str | None = None
-    ms: float = 0.0
 
 
 class Models:
@@ -79,18 +77,7 @@ class Answerer:
     @property
     def configured(self) -> bool:
         """Whether a model is set at all."""
-        settings = self.settings()
-        return settings.name is not None or settings.base_url is not None
-
-    @property
-    def timeout_s(self) -> float:
-        """Seconds that an answer may take."""
-        return self.settings().timeout_s
-
-    @property
-    def label(self) -> str | None:
-        """What to call the model that is asked."""
-        return model_name_of(self.settings())
+        return model_name_of(self.settings()) is not None
 
     def summarizer(self) -> Summarizer | None:
         """What condenses conversations with the model; None without one."""
@@ -100,7 +87,6 @@ class Answerer:
 
     def speak(self, turn: Turn, chunks: Sequence[Chunk], memory: PromptMemory = NOTHING) -> Spoken:
         """Ask the model, and wait for it, but no longer than it has; never raises KdsError."""
-        started = perf_counter()
         settings = self.settings()
         label = model_name_of(settings)
         try:
@@ -112,10 +98,9 @@ class Answerer:
             asked = agent.as_runnable(model, timeout_s=settings.timeout_s)
             reply = asked.invoke(self.prompted(agent, turn, chunks, memory))
             text = reply.text.strip()
-            found = Spoken(text, None, label) if text else Spoken(None, EMPTY, label)
+            return Spoken(text, None, label) if text else Spoken(None, EMPTY, label)
         except KdsError as error:
-            found = Spoken(None, told(error), label)
-        return replace(found, ms=(perf_counter() - started) * 1000.0)
+            return Spoken(None, told(error), label)
 
     def prompted(
         self, agent: Agent, turn: Turn, chunks: Sequence[Chunk], memory: PromptMemory = NOTHING
@@ -189,32 +174,29 @@ class Speakers:
         """Release every caller that waits; from any thread."""
         self._stopped = True
         for future in list(self._waiting):
-            with suppress(InvalidStateError):
-                future.set_exception(_stopping())
+            _release(future)
 
     def _start(self, call: Callable[[], _Result]) -> Future[_Result]:
         """Run ``call`` in a daemon thread: one that hangs does not keep the process from ending."""
         future: Future[_Result] = Future()
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
-        if self._stopped:
-            future.set_exception(_stopping())
-            return future
 
         def work() -> None:
-            try:
-                result = call()
-            except BaseException as error:  # noqa: BLE001  # it belongs to the caller
-                with suppress(InvalidStateError):
+            with suppress(InvalidStateError):  # released, or timed out
+                try:
+                    future.set_result(call())
+                except BaseException as error:  # noqa: BLE001  # it belongs to the caller
                     future.set_exception(error)
-            else:
-                with suppress(InvalidStateError):
-                    future.set_result(result)
 
-        run = copy_context().run
-        Thread(target=run, args=(work,), name="kds-answer", daemon=True).start()
+        if self._stopped:
+            _release(future)
+        else:
+            run = copy_context().run
+            Thread(target=run, args=(work,), name="kds-answer", daemon=True).start()
         return future
 
 
-def _stopping() -> WaitError:
-    return WaitError("the service is stopping")
+def _release(future: Future[Any]) -> None:
+    with suppress(InvalidStateError):
+        future.set_exception(WaitError("the service is stopping"))

@@ -61,10 +61,15 @@ class Library:
         store = self.store
         if store is None:
             return None
+        preferred: list[str] = []
+        for name in map(self._place, near):
+            with suppress(StoreError):  # a name that several documents have prefers none of them
+                document = store.find(name)
+                preferred.append(document.id if document else name)
         found = store.search(
             text,
             limit=limit,
-            document=[self._unambiguous(store, self._place(one)) or "" for one in near],
+            document=preferred,
             scope=ALL if only is None else self._place(only),
             embedder=embedder,
         )
@@ -103,14 +108,6 @@ class Library:
             if path.is_file():
                 return str(path)
         return name
-
-    def _unambiguous(self, store: Documents, name: str) -> str | None:
-        """A name that several documents have prefers none of them."""
-        try:
-            found = store.find(name)
-        except StoreError:
-            return None
-        return name if found is None else found.id
 
 
 QUESTION_S: Final = 1.0

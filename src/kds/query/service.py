@@ -1,8 +1,8 @@
 """`QueryService`: a question in, the passages that answer it out, in the light of what was said."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Final, Self
@@ -16,14 +16,13 @@ from kds.brain.memory.memory import ConversationMemory, PromptMemory, Tools
 from kds.brain.memory.metrics import log_recall
 from kds.brain.message import clean_message
 from kds.brain.settings import Settings
-from kds.brain.turn import NOT_ENGLISH, Turn
+from kds.brain.turn import NOT_ENGLISH, Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.query.answer import Answerer, Models, Speakers, Spoken, told
+from kds.query.answer import Answerer, Models, Speakers, Spoken, model_name_of, told
 from kds.query.reading import Reader, Reading, known_before, said_before, within_contract
 from kds.query.search import EmbedderSlot, Findings, Library, Search
 from kds.query.session import (
     QUERY,
-    QuestionCount,
     Recollection,
     checked_session,
     query_metric,
@@ -32,6 +31,7 @@ from kds.query.session import (
 )
 from kds.query.values import Query, QueryReply, Rewriting, RewrittenBy, SessionTurn, citations_of
 from kds.router.rewrite import FindRewriter
+from kds.transit.history import Message
 
 
 @contextmanager
@@ -55,6 +55,7 @@ class Understood:
     warnings: tuple[str, ...] = ()
     begun: float = 0.0
     findings: Findings = field(default_factory=Findings)
+    spoken: Spoken = field(default_factory=Spoken)
 
     @property
     def turn(self) -> Turn:
@@ -98,7 +99,6 @@ class Keeper:
 
     def __init__(self, memory: ConversationMemory) -> None:
         self._memory = memory
-        self._questions = QuestionCount()
 
     def known(self, query: Query, *, remembers: bool) -> tuple[Recollection | None, Warned]:
         """What the session remembers, the question stored in it; or why there is nothing."""
@@ -109,7 +109,7 @@ class Keeper:
         if not remembers and not self._memory.exists:
             return None, ()
         try:
-            known = recollect(self._memory, query.session, self._questions, begins=remembers)
+            known = recollect(self._memory, query.session, begins=remembers)
             if known is None or not remembers:
                 return known, ()
             stored = self._memory.add(known.session, "user", query.text)
@@ -119,10 +119,10 @@ class Keeper:
         return known, self._memory.store.warnings
 
     def remember(
-        self, found: Understood, answer: str | None, terms: Iterable[str]
+        self, found: Understood, terms: Iterable[str]
     ) -> tuple[SessionTurn | None, Warned]:
         """Store the answer, and what the question referred to; the session after that."""
-        known = found.known
+        known, answer = found.known, found.spoken.text
         if known is None:
             return None, ()
         hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
@@ -164,14 +164,6 @@ class Keeper:
             note = f"not measured: {error.message}"
             return replace(reply, warnings=(*reply.warnings, note))
         return reply
-
-    def settings_fault(self) -> str | None:
-        """Say what is wrong with settings that were changed; those before still hold."""
-        self._memory.config.current()
-        problem = self._memory.config.problem
-        if problem is None:
-            return None
-        return "; ".join(line.strip() for line in str(problem).splitlines())
 
 
 def _first_found(findings: Findings) -> dict[str, list[str] | None]:
@@ -250,8 +242,7 @@ class QueryService:
         Raises MessageError when the question, its session or its scope cannot be used. A store
         that fails is a warning of the reply, a model that fails its ``answer_error``.
         """
-        found = self.search(self.rewrite(self.understand(query)))
-        return self.finish(found, self.answer(found))
+        return self.finish(self.answer(self.search(self.rewrite(self.understand(query)))))
 
     def understand(self, query: Query, *, remembers: bool = True) -> Understood:
         """Make the question self-contained by the rules; with a session, store it there first.
@@ -307,40 +298,35 @@ class QueryService:
             )
         return replace(understood, reading=reading, findings=findings, timings_ms=timings)
 
-    def answer(self, found: Understood) -> Spoken | None:
-        """Ask the model and wait for it; None when none is to be asked. Raises nothing."""
+    def answer(self, found: Understood) -> Understood:
+        """Ask the model and wait for it, if one is to be asked. Raises nothing."""
         if not self._asks(found):
-            return None
-        turn = self._with_window(found)
-        return self._answerer.speak(turn, found.findings.chunks, self._about_user(found))
+            return found
+        timings = dict(found.timings_ms)
+        with timed(timings, "answer"):
+            spoken = self._question(found)()
+        return replace(found, spoken=spoken, timings_ms=timings)
 
-    async def aanswer(self, found: Understood) -> Spoken | None:
+    async def aanswer(self, found: Understood) -> Understood:
         """The same, off the event loop, and no longer than the model's timeout."""
         if not self._asks(found):
-            return None
-        answerer, started = self._answerer, perf_counter()
-        memory, turn = self._about_user(found), self._with_window(found)
-        try:
-            return await self.speakers.run(
-                lambda: answerer.speak(turn, found.findings.chunks, memory),
-                timeout_s=answerer.timeout_s,
-            )
-        except KdsError as error:
-            ms = (perf_counter() - started) * 1000.0
-            return Spoken(error=told(error), model=answerer.label, ms=ms)
+            return found
+        settings, timings = self._settings().model, dict(found.timings_ms)
+        ask = self._question(found)
+        with timed(timings, "answer"):
+            try:
+                spoken = await self.speakers.run(ask, timeout_s=settings.timeout_s)
+            except KdsError as error:
+                spoken = Spoken(error=told(error), model=model_name_of(settings))
+        return replace(found, spoken=spoken, timings_ms=timings)
 
-    def finish(self, found: Understood, spoken: Spoken | None = None) -> QueryReply:
+    def finish(self, found: Understood) -> QueryReply:
         """Remember what the question referred to and what was answered, and reply."""
-        said = spoken or Spoken()
-        timings = dict(found.timings_ms)
-        if spoken is not None:
-            timings["answer"] = spoken.ms
+        said, timings = found.spoken, dict(found.timings_ms)
         turn, chunks = found.turn, found.findings.chunks
         idle = () if chunks or not self._wants_model(found.query) else (NOTHING_FOUND,)
         with timed(timings, "memory"):
-            session, warnings = self._keeper.remember(
-                found, said.text, self._reader.terms(found.turn)
-            )
+            session, warnings = self._keeper.remember(found, self._reader.terms(turn))
         timings["total"] = (perf_counter() - found.begun) * 1000.0
         reply = QueryReply(
             query=found.query.text,
@@ -368,7 +354,9 @@ class QueryService:
     @property
     def settings_fault(self) -> str | None:
         """What is wrong with the settings as they are now; those before stay in use."""
-        return self._keeper.settings_fault()
+        self.memory.config.current()
+        problem = self.memory.config.problem
+        return "; ".join(map(str.strip, str(problem).splitlines())) if problem else None
 
     def stop(self) -> None:
         """Let everybody go who waits for a model."""
@@ -402,29 +390,33 @@ class QueryService:
         except StoreError:
             return PromptMemory()
 
+    def _question(self, found: Understood) -> Callable[[], Spoken]:
+        """Everything but the model's own part is done here, on the thread that may."""
+        answerer, turn, memory = self._answerer, self._with_window(found), self._about_user(found)
+        return lambda: answerer.speak(turn, found.findings.chunks, memory)
+
     def _with_window(self, found: Understood) -> Turn:
         """The turn as the model gets it: a summary of what was said before, and the last turns."""
         query, known = found.query, found.known
-        try:
+        history: tuple[Utterance, ...] = ()
+        # Without the store the question is answered all the same, as one that stands alone.
+        with suppress(StoreError):
             if query.context is not None:
-                said = within_contract(query.context, turns=self.memory.flags.history_max_turns)
-                window = self.memory.window_of(
-                    [(one.role, one.content) for one in said], query.text
-                )
+                said = [(one.role, one.content) for one in self._messages(query, known)]
+                history = self.memory.window_of(said, query.text).earlier()
             elif known is not None:
-                window = self.memory.window(known.session, query.text)
-            else:
-                return replace(found.turn, history=())
-        except StoreError:  # the question is answered all the same, as one that stands alone
-            return replace(found.turn, history=())
-        return replace(found.turn, history=window.earlier())
+                history = self.memory.window(known.session, query.text).earlier()
+        return replace(found.turn, history=history)
+
+    def _messages(self, query: Query, known: Recollection | None) -> tuple[Message, ...]:
+        """What was said: sent by the client, else remembered."""
+        if query.context is not None:
+            return within_contract(query.context, turns=self.memory.flags.history_max_turns)
+        return known.messages if known else ()
 
     def _read(self, query: Query, known: Recollection | None) -> Reading:
-        """What the question means after what was said: sent by the client, else remembered."""
-        if query.context is not None:
-            messages = within_contract(query.context, turns=self.memory.flags.history_max_turns)
-        else:
-            messages = known.messages if known else ()
+        """What the question means after what was said."""
+        messages = self._messages(query, known)
         return self._reader.read(
             query.text,
             said_before(messages),

@@ -14,8 +14,7 @@ from typing import Any, Final
 from kds.api.measures import Figures
 from kds.brain.errors import MessageError
 from kds.brain.memory.memory import ConversationMemory
-from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.records import EntityMemory, Metric, Session
+from kds.brain.memory.records import EntityMemory, Metric
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.memory.window import TURNS as VERBATIM
 from kds.brain.memory.window import turns_of
@@ -28,9 +27,6 @@ A_TURN: Final = 3
 
 TERMS_SHOWN: Final = 10
 """Terms of a session that a reply names, the latest first."""
-
-COUNTED_SESSIONS: Final = 1024
-"""Sessions whose number of questions is kept, so that each message is counted once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +48,6 @@ class Recollection:
     """Paths of what the last question was answered from, the best first."""
     about: tuple[str, ...] = ()
     """Documents that the session was said to be about."""
-
-
-class QuestionCount:
-    """How many questions each session has had: every message is looked at once."""
-
-    def __init__(self) -> None:
-        self._counts: dict[int, tuple[int, int]] = {}
-        """By number of the session: messages that were looked at, and questions among them."""
-
-    def of(self, store: MemoryStore, session: Session) -> int:
-        """Count the user's messages of a session."""
-        messages, questions = self._counts.get(session.num, (0, 0))
-        if messages > session.message_count:  # it was replaced by a shorter one
-            messages = questions = 0
-        if new := session.message_count - messages:
-            found = store.messages(session.id, last=new)
-            questions += sum(message.role == "user" for message in found)
-        if len(self._counts) >= COUNTED_SESSIONS:
-            self._counts.clear()
-        self._counts[session.num] = (session.message_count, questions)
-        return questions
 
 
 RESERVED: Final = ("export", "messages")
@@ -107,7 +82,7 @@ def checked_id(session: str) -> str:
 
 
 def recollect(
-    memory: ConversationMemory, session: str, count: QuestionCount, *, begins: bool = True
+    memory: ConversationMemory, session: str, *, begins: bool = True
 ) -> Recollection | None:
     """Return what ``session`` remembers. One that is not there is begun, or (without ``begins``)
     None. Raises StoreError.
@@ -119,13 +94,11 @@ def recollect(
     read = memory.store.messages(stored.id, last=A_TURN * turns)
     sent = tuple(turns_of(read))[-VERBATIM:]
     known = _known(memory, session)
+    said = (Message(one.role, one.content) for one in read if one.role in ("user", "assistant"))
     return Recollection(
         session=stored.id,
-        turn=count.of(memory.store, stored) + 1,
-        messages=within_contract(
-            (Message(one.role, one.content) for one in read if one.role in ("user", "assistant")),
-            turns=turns,
-        ),
+        turn=memory.store.count_questions(stored.id) + 1,
+        messages=within_contract(said, turns=turns),
         message_ids=frozenset(one.id for turn in sent for one in turn),
         terms=_recent_terms(known),
         documents=known.documents if known else (),

@@ -72,8 +72,8 @@ async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
     if found.may_be_rewritten:
         read = await service.arewrite(found)
         found = await worker.run(lambda: service.search(read), patient=True)
-    spoken = await service.aanswer(found)
-    return await worker.run(lambda: service.finish(found, spoken), patient=True)
+    answered = await service.aanswer(found)
+    return await worker.run(lambda: service.finish(answered), patient=True)
 
 
 def _found(served: ServedWorkspace, query: Query) -> Understood:
