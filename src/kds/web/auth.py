@@ -23,6 +23,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kds.brain.errors import KdsError
 from kds.service.errors import ForbiddenError
 from kds.service.requests import WORKSPACE
 from kds.service.security import check_origin, neighbour_is_trusted
@@ -47,6 +48,8 @@ class Note:
     path: str | None = None
     fields: tuple[tuple[str, str], ...] = ()
     label: str = "Undo"
+    error: KdsError | None = None
+    """What went wrong, if that is what it says."""
 
 
 @dataclass(slots=True)
@@ -58,6 +61,8 @@ class Visitor:
     seen: float
     notes: list[Note] = field(default_factory=list)
     """What the next page is to say."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """What was typed into a form that was refused: the next page has it still."""
 
 
 class Visitors:
@@ -154,7 +159,7 @@ class AuthMiddleware:
     def leave(self, cookies: dict[str, str]) -> Response:
         """Log a browser out."""
         self._visitors.leave(cookies.get(self._cookie, ""))
-        response = self._trouble.page(200, "You are logged out.", hint="to come back: kds web")
+        response = RedirectResponse(LOGIN, 303)
         response.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict")
         return response
 
@@ -182,6 +187,8 @@ class AuthMiddleware:
 
     def _login(self, scope: Scope) -> Response:
         asked = parse_qs(scope.get("query_string", b"").decode("ascii", "replace"))
+        if not asked:
+            return self._trouble.page(200, "You are logged out.", hint="to come back: kds web")
         cookie = self._visitors.enter(asked.get("token", [""])[0])
         if cookie is None:
             return self._trouble.page(

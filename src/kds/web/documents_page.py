@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
@@ -10,14 +11,15 @@ from starlette.responses import Response
 
 from kds.brain.documents.store import DocumentPlace, Documents
 from kds.brain.documents.values import UPLOADS, Document, Section
-from kds.brain.errors import KdsError, MessageError, UnknownNameError
+from kds.brain.errors import MessageError, UnknownNameError
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, State, add_documents
 from kds.documents.upload import keep_upload
-from kds.query.values import Chunk, Query, QueryReply
+from kds.query.values import Query
 from kds.readers.sections import DocumentError
 from kds.service.routes.query import answered
 from kds.transit.history import Message
+from kds.web.auth import Note
 from kds.web.request_context import RequestContext, get, post
 
 ASKED: Final = 6
@@ -28,23 +30,26 @@ READ: Final[tuple[State, ...]] = ("added", "replaced", "unchanged")
 LONGEST: Final = 20_000
 """Characters of a section that are shown at once."""
 
+QUOTED: Final = 160
+"""Characters by which a passage is found again in its document."""
+
 
 async def show(context: RequestContext) -> Response:
-    """The documents; with ``q``, what they say about that."""
-    return await _page(context)
-
-
-async def ask(context: RequestContext) -> Response:
-    """Answer a question, in the light of those before it that the page sends along."""
+    """The documents; with ``q``, what they say about that, in the light of what was asked before:
+    the page sends that along."""
     question = context.text("q").strip()
-    before = [text for text in context.form.getlist("before") if isinstance(text, str)][-ASKED:]
-    if not question:
-        return await _page(context)
-    query = Query(
-        question, context=tuple(Message("user", text) for text in before), scope="documents"
-    )
-    reply = await answered(context.served, query)
-    return await _page(context, reply=reply, asked=[*before, question][-ASKED:])
+    before = context.request.query_params.getlist("before")[-ASKED:]
+    reply = None
+    if question:
+        said = tuple(Message("user", text) for text in before)
+        query = Query(question, context=said, scope="documents")
+        reply = await answered(context.served, query)
+    library = context.served.queries.library
+    found = await context.archive(lambda: library.store.documents() if library.store else ())
+    return context.page(
+        "documents.html", title="Documents", documents=found, reply=reply,
+        asked=[*before, question][-ASKED:] if question else (), place=place,
+    )  # fmt: skip
 
 
 async def add(context: RequestContext) -> Response:
@@ -56,8 +61,10 @@ async def add(context: RequestContext) -> Response:
     # Not on the thread that looks after sessions: every page waits for that one.
     report = await asyncio.to_thread(_read, context.served.workspace, files, path)
     names = ", ".join(one.path.name for state in READ for one in report.of(state))
-    if failed := [one.error for one in report.of("failed") if one.error]:
-        return await _page(context, failed=failed, added=names)
+    failed = [Note("", error=one.error) for one in report.of("failed") if one.error]
+    context.visitor.notes += failed
+    if failed and not names:
+        return context.go("/documents")
     return context.go("/documents", f"Read: {names}" if names else "There was nothing to read.")
 
 
@@ -94,17 +101,44 @@ async def open_(context: RequestContext) -> Response:
         return document, store.sections(document.id)
 
     document, sections = await context.archive(read)
-    chosen = _chosen(sections, line, number)
+    quote, length = context.text("quote"), context.number("length", 0, most=LONGEST)
+    quoting = [one for one in sections if quote and quote in one.text]
+    chosen = _chosen(quoting, line, number) or _chosen(sections, line, number)
     return context.page(
         "document.html", title=document.title, document=document, sections=sections,
-        chosen=chosen, text=chosen.text[:LONGEST] if chosen else "", longest=LONGEST,
+        chosen=chosen, parts=_parts(chosen.text, quote, length) if chosen else None,
+        page=context.number("page", 0), quote=quote,
     )  # fmt: skip
 
 
-def place(chunk: Chunk) -> str:
-    """Where the page opens what a passage cites."""
-    where = {"path": chunk.source_path or ""} | ({"line": str(chunk.line)} if chunk.line else {})
-    return f"/documents/open?{urlencode(where)}#text"
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A section as it is shown: the passage that is cited, and what stands around it."""
+
+    before: str
+    cited: str
+    after: str
+    cut: tuple[bool, bool]
+    """Whether there is more at either end."""
+
+
+def _parts(text: str, quote: str, length: int) -> Parts:
+    """The part of a long section in which a passage stands, with the passage apart."""
+    at = text.find(quote) if quote else -1
+    begin = max(at - LONGEST // 2, 0) if len(text) > LONGEST else 0
+    end = min(begin + LONGEST, len(text))
+    if at < 0:
+        return Parts(text[:end], "", "", (False, end < len(text)))
+    to = min(at + max(length, len(quote)), end)
+    return Parts(text[begin:at], text[at:to], text[to:end], (begin > 0, end < len(text)))
+
+
+def place(text: str, path: str, line: int | None, page: int | None) -> str:
+    """Where the page opens the document at ``path``: at a passage with this text."""
+    where = {
+        "path": path, "line": line, "page": page, "quote": text[:QUOTED], "length": len(text),
+    }  # fmt: skip
+    return f"/documents/open?{urlencode({name: one for name, one in where.items() if one})}#cited"
 
 
 def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -> Report:
@@ -148,22 +182,6 @@ def _at_line(sections: Sequence[Section], line: int) -> Section | None:
     return max(begun, key=lambda one: one.first_line or 0, default=None)
 
 
-async def _page(
-    context: RequestContext,
-    *,
-    reply: QueryReply | None = None,
-    asked: Sequence[str] = (),
-    failed: Sequence[KdsError] = (),
-    added: str = "",
-) -> Response:
-    library = context.served.queries.library
-    found = await context.archive(lambda: library.store.documents() if library.store else ())
-    return context.page(
-        "documents.html", title="Documents", documents=found, reply=reply, asked=asked,
-        failed=failed, added=added, link=place,
-    )  # fmt: skip
-
-
 def _store(context: RequestContext) -> Documents:
     store = context.served.queries.library.store
     if store is None:
@@ -174,7 +192,6 @@ def _store(context: RequestContext) -> Documents:
 
 routes = (
     get("/documents", show),
-    post("/documents", ask),
     post("/documents/add", add),
     post("/documents/remove", remove),
     get("/documents/open", open_),

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from kds.api.session_names import all_sessions, session_page
-from kds.brain.errors import MessageError
+from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.export import archive, to_json
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import (
@@ -23,6 +23,8 @@ from kds.brain.memory.records import (
 from kds.brain.passages.values import Summary
 from kds.query.values import Query
 from kds.service.routes.memory import look
+from kds.web.auth import Note
+from kds.web.documents_page import place
 from kds.web.request_context import RequestContext, download, get, post
 from kds.web.session_changes import address
 
@@ -39,6 +41,15 @@ MOST_DAYS: Final = 3650
 SHOWING: Final = "shown to its owner on the page"
 EDITING: Final = "edited by its owner on the page"
 PURPOSE: Final = "answers that suit me"
+PROFILE_FIELDS: Final = (
+    ("name", "Name"), ("role", "What you do"), ("languages", "Languages, with commas between"),
+    ("frameworks", "Frameworks, with commas between"), ("style", "How answers are to be written"),
+    ("goals", "Goals"), ("domain", "Domain"), ("constraints", "Constraints"),
+)  # fmt: skip
+"""Fields of one line, and their labels."""
+
+PROFILE_LISTS: Final = ("languages", "frameworks")
+
 NO_CONSENT: Final = Consent(given=False)
 
 
@@ -67,7 +78,8 @@ async def show(context: RequestContext) -> Response:
     return context.page(
         "memory.html", title="Memory", held=held, found=found, question=question,
         earlier=max(offset - SHOWN, 0) if offset else None, purpose=PURPOSE,
-        flags=context.served.memory.flags, link=address,
+        flags=context.served.memory.flags, link=address, place=place, fields=PROFILE_FIELDS,
+        typed=typed(held.profile or Profile()) | context.take_refused(),
     )  # fmt: skip
 
 
@@ -110,21 +122,23 @@ async def revoke(context: RequestContext) -> Response:
 
 async def save_profile(context: RequestContext) -> Response:
     """Keep what the user tells about themselves."""
-    pairs = [line.partition("=") for line in context.text("preferences").splitlines()]
-    profile = Profile(
-        name=context.text("name").strip(),
-        role=context.text("role").strip(),
-        languages=tuple(one.strip() for one in context.text("languages").split(",") if one.strip()),
-        frameworks=tuple(
-            one.strip() for one in context.text("frameworks").split(",") if one.strip()
-        ),
-        style=context.text("style").strip(),
-        goals=context.text("goals").strip(),
-        domain=context.text("domain").strip(),
-        constraints=context.text("constraints").strip(),
-        preferences={key.strip(): value.strip() for key, mark, value in pairs if mark},
-        about=context.text("about").strip(),
-    )
+    pairs: dict[str, str] = {}
+    for number, line in enumerate(context.text("preferences").splitlines(), start=1):
+        key, mark, value = (part.strip() for part in line.partition("="))
+        if line.strip() and not (key and mark):
+            error = MessageError(
+                f"not saved: “{line.strip()}” is not a preference",
+                where=f"preferences, line {number}",
+                hint="write key=value, as in tests=pytest, or put it under “Anything else”",
+            )
+            return context.refuse("/memory#profile", error)
+        if key:
+            pairs[key] = value
+    texts = {name: context.text(name).strip() for name, _ in PROFILE_FIELDS}
+    profile = Profile(preferences=pairs, about=context.text("about").strip())
+    for name, text in texts.items():
+        parts = tuple(one.strip() for one in text.split(",") if one.strip())
+        profile = profile.with_field(name, parts if name in PROFILE_LISTS else text)
 
     def save() -> None:
         store = context.served.memory_for_writing()
@@ -140,7 +154,7 @@ async def clean_up(context: RequestContext) -> Response:
     days = context.number("days", 0, most=MOST_DAYS)
     if not days:
         raise MessageError("how many days?", where="days", hint="a whole number from 1 on")
-    sure = context.text("sure") == "yes"
+    sure = context.form.get("sure") == "yes"
 
     def clean() -> tuple[Session, ...]:
         store = context.served.memory_if_any()
@@ -166,9 +180,11 @@ async def check(context: RequestContext) -> Response:
 
     problems = await context.archive(examine)
     told = "The search index has been made anew." if anew else "The memory is in order."
-    if not problems:
-        return context.go("/memory#upkeep", told)
-    return context.page("check.html", title="Check", problems=problems)
+    hint = "kds memory check" if anew else "make the search index anew, below"
+    context.visitor.notes += (
+        Note("", error=StoreError(one, where="memory.db", hint=hint)) for one in problems
+    )
+    return context.go("/memory#upkeep", None if problems else told)
 
 
 async def backup(context: RequestContext) -> Response:
@@ -180,6 +196,17 @@ async def backup(context: RequestContext) -> Response:
         return to_json([archive(store, one.id) for one in found] if store else [])
 
     return download(await context.archive(read), "kds-memory.json", "application/json")
+
+
+def typed(profile: Profile) -> dict[str, str]:
+    """The profile as it stands in the fields of its form."""
+    told = {name: getattr(profile, name) for name, _ in PROFILE_FIELDS}
+    lines = [f"{key}={value}" for key, value in profile.preferences.items()]
+    return {
+        **{name: ", ".join(one) if name in PROFILE_LISTS else one for name, one in told.items()},
+        "preferences": "\n".join(lines),
+        "about": profile.about,
+    }
 
 
 def _held(store: MemoryStore | None, offset: int) -> Held:
@@ -200,6 +227,7 @@ routes = (
     post("/memory/consent", grant),
     post("/memory/revoke", revoke),
     post("/memory/profile", save_profile),
+    get("/memory/cleanup", clean_up),
     post("/memory/cleanup", clean_up),
     post("/memory/check", check),
 )

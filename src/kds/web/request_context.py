@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from kds.brain.errors import KdsError
 from kds.service.errors import ForbiddenError
 from kds.service.requests import opened
 from kds.service.workspaces import ServedWorkspace
@@ -82,6 +83,11 @@ class RequestContext:
         notes, self.visitor.notes = tuple(self.visitor.notes), []
         return notes
 
+    def take_refused(self) -> dict[str, str]:
+        """What was typed into a form that was refused; once."""
+        found, self.visitor.refused = self.visitor.refused, {}
+        return found
+
     def part(self, template: str, *, status: int = 200, **values: object) -> Response:
         """A part of a page, for htmx."""
         return HTMLResponse(self.rendered(template, **values), status)
@@ -97,6 +103,12 @@ class RequestContext:
             "workspace": self.served.root,
         }
         return renderer.render(template, shared | values)
+
+    def refuse(self, path: str, error: KdsError) -> Response:
+        """Go back to the page of a form, which says why and has what was typed into it."""
+        texts = {name: text for name, text in self.form.items() if isinstance(text, str)}
+        self.visitor.refused = texts
+        return self.go(path, Note("", error=error))
 
     def go(self, path: str, note: Note | str | None = None) -> Response:
         """Go on to another page, which says ``note``; htmx goes there, too."""

@@ -1,5 +1,6 @@
 """The page of documents."""
 
+import io
 import threading
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from kds.brain.documents.store import Documents
 from kds.documents.indexing import Report, add_documents
 
 from ...effort import PATIENCE_S
+from ..readers.document_files import pdf_bytes
 from .conftest import Site, Visitor
 
 AGREEMENT = b"""\
@@ -34,7 +36,7 @@ def test_a_document_is_sent_asked_and_the_cited_place_opens(site: Site, visitor:
     kept = site.workspace.brain / "uploads" / "agreement.md"
     assert kept.read_bytes() == AGREEMENT
     assert kept.stat().st_mode & 0o077 == 0
-    page = visitor.send_form("/documents", q="What is the Determination Date?").text
+    page = visitor.get("/documents", params={"q": "What is the Determination Date?"}).text
     assert "the 11th day of each month" in page
     cited = page.split('href="/documents/open?', 1)[1].split('"', 1)[0].replace("&amp;", "&")
     opened = visitor.get(f"/documents/open?{cited.split('#')[0]}").text
@@ -72,6 +74,60 @@ def test_a_document_that_is_not_there_is_told(visitor: Visitor, name: str) -> No
     answer = visitor.get("/documents/open", params={"path": name})
     assert answer.status_code == 404
     assert "no document" in answer.text
+
+
+FEE = "The servicing fee is 0.25% a year, paid on the Payment Date."
+FILLER = [f"Clause {number} says nothing of money at all." for number in range(60)]
+
+
+def a_docx() -> bytes:
+    """Word's file with the fee in its second section."""
+    from docx import Document
+
+    document, file = Document(), io.BytesIO()
+    document.add_heading("Fees", 1)
+    for line in (*FILLER[:30], FEE, *FILLER[30:]):
+        document.add_paragraph(line)
+    document.save(file)
+    return file.getvalue()
+
+
+def a_pdf() -> bytes:
+    pages = (["# Fees", *FILLER[:30]], ["## More", *FILLER[30:], FEE])
+    return pdf_bytes(pages, title="Fees")
+
+
+def a_markdown() -> bytes:
+    return "\n\n".join(("# Fees", *FILLER[:30], FEE, *FILLER[30:])).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "made"), [("fees.md", a_markdown), ("fees.pdf", a_pdf), ("fees.docx", a_docx)]
+)
+@pytest.mark.parametrize("place", ["/documents?q=", "/memory?q="])
+def test_a_citation_opens_the_document_at_the_passage_and_marks_it(
+    site: Site, visitor: Visitor, new_page: Any, name: str, made: Any, place: str
+) -> None:
+    for old in ("md", "pdf", "docx"):
+        (site.workspace.brain / "uploads" / f"fees.{old}").unlink(missing_ok=True)
+    assert f"Read: {name}" in dropped(visitor, name, made())
+    listed = visitor.get("/documents").text.rpartition(f"/{name}</span>")[0]
+    document = listed.rpartition("document=")[2].partition('"')[0]
+    try:
+        page = new_page(at=f"{place}what+is+the+servicing+fee")
+        page.locator("article .row a").first.click()
+        mark = page.locator("#cited")
+        mark.wait_for()
+        assert FEE in " ".join(mark.inner_text().split())
+        page.wait_for_function("() => scrollY > 0 || document.body.scrollHeight <= innerHeight")
+        box = mark.bounding_box()
+        assert 0 <= box["y"] < page.viewport_size["height"]
+        if name.endswith(".pdf"):
+            assert "page 2" in page.locator("#text").inner_text()
+        page.go_back()
+        assert page.locator("article .row a").count()
+    finally:
+        visitor.send_form("/documents/remove", document=document)
 
 
 def test_a_file_dropped_in_a_browser_is_read_and_its_text_stays_text(

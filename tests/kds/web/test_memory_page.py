@@ -61,8 +61,8 @@ def test_nothing_is_kept_about_a_person_before_consent_nor_after_it_is_taken_bac
 
 def test_cleaning_up_asks_first(site: Site, visitor: Visitor) -> None:
     said(site, "hello there", title="Young")
-    assert "Nothing to clean up" in visitor.send_form("/memory/cleanup", days="90").text
-    assert visitor.send_form("/memory/cleanup", days="-1").status_code == 400
+    assert "Nothing to clean up" in visitor.get("/memory/cleanup?days=90").text
+    assert visitor.get("/memory/cleanup?days=-1").status_code == 400
     assert "Young" in visitor.get("/memory").text
 
 

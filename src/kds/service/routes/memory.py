@@ -196,6 +196,7 @@ def _conversation_hit(hit: Any) -> dict[str, Any]:
 def _document_hit(hit: Any) -> dict[str, Any]:
     return {
         "text": hit.passage.text, "citation": hit.citation, "source_path": hit.passage.path,
+        "line": hit.passage.first_line, "page": hit.passage.page,
         "score": round(hit.score, 4), "bias": round(hit.bias, 4),
         "signals": _rounded(hit.parts), "why": list(hit.why),
     }  # fmt: skip
