@@ -11,7 +11,7 @@ import time
 from kds.brain.discovery import OFF, runtime_folder
 
 STARTING_NAME = "service.starting"
-"""In the runtime folder: when a service was last started, and by which process."""
+"""In the runtime folder: when a service was last started."""
 
 PAUSE_S = 60
 """A service takes some seconds to load: after a minute a start has worked, or has failed."""

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,9 +30,6 @@ START_S: Final = 60.0
 
 STOP_S: Final = 15.0
 """Seconds before a stop has failed; the service itself gives requests in flight ten."""
-
-COMING_S: Final = 10.0
-"""Seconds that a new process has to take its lock. It takes one, with other work going on."""
 
 POLL_S: Final = 0.05
 
@@ -147,8 +143,7 @@ def standing_of(workspace: Workspace) -> Standing:
     if is_running():
         listens = written.get("socket") or http
         return Standing("not answering" if listens else "starting", written.get("pid"))
-    pid = coming()
-    return Standing("not running" if pid is None else "starting", pid)
+    return Standing("not running")
 
 
 def health(workspace: Workspace) -> Mapping[str, Any] | None:
@@ -174,18 +169,6 @@ def is_running() -> bool:
     return False
 
 
-def coming() -> int | None:
-    """The process that was just started and has not taken its lock yet."""
-    path = ServiceAddress().starting_path
-    with suppress(StoreError, ValueError, OSError):
-        if abs(time.time() - path.lstat().st_mtime) < COMING_S:
-            pid = int(read_private(path) or b"")
-            if sys.platform != "win32":  # signal 0 would end it there
-                os.kill(pid, 0)
-            return pid
-    return None
-
-
 def noted(address: ServiceAddress) -> Mapping[str, Any]:
     """The content of service.json; empty when there is none, or it is damaged."""
     with suppress(StoreError, ValueError):
@@ -196,17 +179,11 @@ def noted(address: ServiceAddress) -> Mapping[str, Any]:
 
 
 def spawn_service(*, idle_minutes: float) -> int:
-    """Start a service that outlives this process; return its pid without waiting for it.
+    """Start a service that outlives this process; return its pid once it is coming, or has ended.
 
     When one is running already, the new one ends by itself. Raises StoreError when its folder
     cannot be used.
     """
-    process = _spawned(idle_minutes)
-    process.returncode = 0  # it is meant to outlive us: Popen need not warn of that
-    return process.pid
-
-
-def _spawned(idle_minutes: float) -> subprocess.Popen[bytes]:
     address = ServiceAddress()
     address.ensure()
     idle = ["--idle-timeout", f"{idle_minutes:g}m"] if idle_minutes else []
@@ -216,9 +193,9 @@ def _spawned(idle_minutes: float) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             cwd=address.folder, start_new_session=True, close_fds=True,
         )  # fmt: skip
-    with suppress(OSError):  # it is a second until the process holds its lock; it starts without
-        address.starting_path.write_text(f"{process.pid}\n")
-    return process
+    Deadline(START_S).until(lambda: process.poll() is not None or is_running(), pause_s=POLL_S)
+    process.returncode = 0  # it is meant to outlive us: Popen need not warn of that
+    return process.pid
 
 
 def start(
@@ -231,14 +208,8 @@ def start(
     """
     settle(workspace, timeout_s=timeout_s)
     if health(workspace) is None:
-        process = _spawned(idle_minutes)
-
-        def up() -> bool:
-            ended = process.poll() is not None and not is_running()
-            return ended or health(workspace) is not None
-
-        Deadline(timeout_s).until(up, pause_s=POLL_S)
-        process.returncode = 0  # as above
+        spawn_service(idle_minutes=idle_minutes)
+        settle(workspace, timeout_s=timeout_s)
     if (client := reach(workspace, timeout_s=timeout_s)) is None:
         path = ServiceAddress().log_path
         raise KdsError(
@@ -250,8 +221,7 @@ def start(
 
 
 def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
-    """Wait until the service that is starting or holds the lock answers, or has ended."""
-    _wait_for_one_coming()
+    """Wait until the service that holds the lock answers, or has ended."""
     Deadline(timeout_s).until(
         lambda: not is_running() or health(workspace) is not None, pause_s=POLL_S
     )
@@ -260,19 +230,24 @@ def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
 def stop(*, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
     """End the service: requests in flight are answered first.
 
-    One that was just started is ended as soon as it holds its lock. With ``force`` a process that
-    does not end within ``timeout_s`` is killed; without it this raises KdsError.
+    With ``force`` a process that does not end within ``timeout_s`` is killed; without it this
+    raises KdsError.
     """
-    _wait_for_one_coming()
     if not is_running():
         return "not running"
     address = ServiceAddress()
-    pid = noted(address).get("pid")
-    if not isinstance(pid, int) or pid <= 1:
+    pid = 0
+
+    def names_itself() -> bool:
+        nonlocal pid
+        pid = noted(address).get("pid", 0)
+        return bool(pid > 1)
+
+    if not Deadline(timeout_s).until(names_itself, pause_s=POLL_S):
         raise KdsError(
             "a service is running, but its state file does not name its process",
             where=str(address.state_path),
-            hint="it may be starting: try again; else end the process `kds serve` yourself",
+            hint="end the process `kds serve` yourself",
         )
     address.starting_path.unlink(missing_ok=True)  # the hook may start it again at once
     if _ended_by(pid, signal.SIGTERM, timeout_s):
@@ -290,14 +265,6 @@ def _ended_by(pid: int, number: signal.Signals, timeout_s: float) -> bool:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
     return Deadline(timeout_s).until(lambda: not is_running(), pause_s=POLL_S)
-
-
-def _wait_for_one_coming() -> None:
-    """Wait until the process that was just started has said who it is, or is gone."""
-    state = ServiceAddress().state_path
-    Deadline(COMING_S).until(
-        lambda: coming() is None or (is_running() and state.exists()), pause_s=POLL_S
-    )
 
 
 def _open_log(path: Path) -> IO[bytes]:

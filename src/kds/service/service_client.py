@@ -67,7 +67,7 @@ class ServiceAddress:
         self.state_path = self.folder / STATE_NAME
         """What the service says of itself: pid, version, address of its HTTP side."""
         self.starting_path = self.folder / STARTING_NAME
-        """When a service was last started in the background, and by which process id."""
+        """When a hook or a command last started a service in the background."""
         self.hung_path = self.folder / HUNG_NAME
         """The service let a hook wait in vain, and has answered none since."""
         self.log_path = self.folder / "service.log"

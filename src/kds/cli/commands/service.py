@@ -76,7 +76,7 @@ def service() -> None:
 @click.option("--idle-minutes", type=click.FloatRange(min=0),
               help="End it after that long without a request; 0: never.  "
               "[default: the settings, 30]")  # fmt: skip
-@flag("--no-wait", "Return at once, without waiting for it to come up.")
+@flag("--no-wait", "Return as soon as it is coming, before it answers.")
 @flag("--auto", "For the hook and commands: if set so.", hidden=True)
 @common_options
 def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: Workspace) -> None:
@@ -98,11 +98,10 @@ def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: W
 def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     """The service that runs, or is on its way; else a new one, which nobody waits for."""
     now = standing_of(workspace)
-    if now.health is not None:
-        return now.health
-    there = now.pid if now.state != "not running" else None
-    pid = there or lifecycle.spawn_service(idle_minutes=idle_minutes)
-    return {"status": "starting" if there is None else now.state, "pid": pid}
+    if now.state == "not running":
+        lifecycle.spawn_service(idle_minutes=idle_minutes)
+        now = standing_of(workspace)
+    return now.health or {"status": now.state, "pid": now.pid}
 
 
 @command("kds service stop", of=service)
