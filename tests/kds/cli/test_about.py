@@ -10,7 +10,7 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.main import app
 
-from ..conftest import BAD_INPUT, Run, begin_session, data, refused
+from ..conftest import BAD_INPUT, Run, begin_session, data
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -35,21 +35,6 @@ def test_every_page_of_the_documentation_can_be_read_offline(kds_call: Run) -> N
     assert topics in kds_call("help").out
     assert kds_call("help", "docs/models.md").out == kds_call("help", "models").out
     assert "More: kds help docs/memory.md" in kds_call("help", "memory").out
-
-
-@pytest.mark.parametrize(
-    ("words", "near"),
-    [
-        (("refrences",), "kds help references"),
-        (("rout",), "kds help route"),
-        (("context", "lod"), "kds help context"),
-        (("xyzzy",), "kds help topics"),
-    ],
-)
-def test_what_has_no_help_is_told_what_may_be_meant(
-    words: tuple[str, ...], near: str, kds_call: Run
-) -> None:
-    refused(kds_call("help", *words), near)
 
 
 def test_config_says_where_each_value_comes_from(
@@ -84,26 +69,6 @@ def test_setting_a_value_keeps_comments_and_other_values(
     kds_call("config", "unset", "model.timeout_s", "--own")
     assert own.read_text() == "# mine\n"
     assert load_settings(Workspace.find(workspace)).model.name is None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("set", "hook.mode", "loud"), "'line' or 'agent'"),
-        (("set", "hook.mod", "line"), "did you mean hook.mode?"),
-        (("set", "precision", "1"), "did you mean references.precision?"),
-        (("set", "model.name", "ollama:x"), "--own"),
-        (("set", "recall.embeddings", "mine:Model"), "cloned project"),
-        (("unset", "hook.mode"), "is not set"),
-        (("get", "nothing"), "no setting 'nothing'"),
-    ],
-)
-def test_what_would_be_wrong_is_refused_and_nothing_is_written(
-    arguments: tuple[str, ...], says: str, own: Path, workspace: Path, kds_call: Run
-) -> None:
-    refused(kds_call("config", *arguments), says)
-    assert not own.exists()
-    assert not (workspace / "kds-brain" / "settings.yaml").exists()
 
 
 def test_status_says_what_there_is_and_makes_nothing(

@@ -25,6 +25,9 @@ from ..conftest import BAD_INPUT, FAB, KDS, Run, data, refused, said_in
 pytestmark = pytest.mark.usefixtures("fitted_workspace")
 
 NO_ANSWER = 3
+POD = "the pod gets OOMKilled every hour"
+RAISE = "The pod uses 480Mi of its 256Mi limit. Should I raise the memory limit to 512Mi?"
+AGREED = ("yes do it", "go ahead", "Yes, raise it", "k")
 
 
 def test_the_conversation_goes_on_from_process_to_process(
@@ -41,8 +44,10 @@ def test_the_conversation_goes_on_from_process_to_process(
     assert said_in(fitted_workspace) == [FAB, "commit this", "yes"]
 
 
-def test_json_is_one_document(model: FakeProvider, kds_call: Run) -> None:
-    model.play(Text("a plan"))
+def test_json_is_one_document_and_the_work_can_be_followed(
+    model: FakeProvider, kds_call: Run
+) -> None:
+    model.play(Text("a plan"), Text("a plan"), Text("built"), Text("12 passed"))
     answer = data(kds_call("ask", FAB, "--json"))
     assert answer["text"] == "a plan"
     assert answer["answered"] is True
@@ -50,6 +55,7 @@ def test_json_is_one_document(model: FakeProvider, kds_call: Run) -> None:
     assert answer["replies"][0]["model"] == "fake"
     assert [one["intent"] for one in answer["handoffs"]] == ["EXECUTE", "TEST"]
     assert answer["error"] is None
+    assert kds_call("ask", FAB, "--follow").out == "a plan\n\nbuilt\n\n12 passed\n"
 
 
 def test_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(
@@ -124,16 +130,23 @@ def test_bad_input_names_this_command_and_keeps_nothing(
     assert said_in(fitted_workspace) == []
 
 
-def test_the_work_is_followed(model: FakeProvider, kds_call: Run) -> None:
-    model.play(Text("a plan"), Text("built"), Text("12 passed"))
-    assert kds_call("ask", FAB, "--follow").out == "a plan\n\nbuilt\n\n12 passed\n"
-
-
 def test_a_model_does_not_get_at_the_terminal(model: FakeProvider, kds_call: Run) -> None:
     model.play(Text("red\x1b[31m \x1b]52;c;cHduZWQ=\x07 end"))
     out = kds_call("ask", FAB).out
     assert "\x1b" not in out
     assert "\x07" not in out
+
+
+@pytest.mark.parametrize("yes", AGREED)
+def test_ask_answers_the_question_of_the_command_before(
+    yes: str, model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(Text(RAISE), Text("raised"))
+    kds_call("ask", POD)
+    answer = data(kds_call("ask", yes, "--json"))
+    assert [one["agent"] for one in answer["replies"]] == ["code-executor"]
+    assert "raise the memory limit to 512Mi" in answer["turn"]["expanded"]
+    assert "raise the memory limit to 512Mi" in model.asked[1].newest
 
 
 CHAT = """I want to add a FAB button
@@ -227,22 +240,30 @@ def _own_terminal() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_ctrl_c_halts_a_running_answer_and_not_the_chat(
+def test_a_chat_at_a_terminal_is_halted_by_ctrl_c_and_knows_what_yes_answers(
     model: FakeProvider, fitted_workspace: Path
 ) -> None:
-    model.play(Stall("1. Add the button\n\nThen"), Text("a toggle, then"))
+    model.play(
+        Stall("1. Add the button\n\nThen"), Text("a toggle, then"), Text(RAISE), Text("raised")
+    )
     with Terminal("chat", folder=fitted_workspace) as terminal:
         terminal.wait_for("kds> ")
         terminal.type(f"{FAB}\n")
         terminal.wait_for("Add the button")
         terminal.type("\x03")
         terminal.wait_for("halted; what was said so far is kept")
-        terminal.wait_for("kds> ")
-        terminal.type("Use toggle switch, not button\n")
-        terminal.wait_for("a toggle, then")
-        terminal.wait_for("next: TEST (test-generator); say 'go ahead'")
+        for said, answer in (
+            ("Use toggle switch, not button", "a toggle, then"), (POD, "512Mi?"),
+            ("go ahead", "raised"), ("/why", "dispatch"),
+        ):  # fmt: skip
+            terminal.wait_for("kds> ")
+            terminal.type(f"{said}\n")
+            terminal.wait_for(answer)
         terminal.wait_for("kds> ")
         terminal.interrupt_until("/quit leaves")
         terminal.type("/quit\n")
         assert terminal.process.wait(PATIENCE_S) == 0
     assert "1. Add the button\n\nThen\n\n[halted]" in model.asked[1].text
+    agreed = model.asked[3]
+    assert agreed.messages[0]["content"].startswith("# Code executor")
+    assert "raise the memory limit to 512Mi" in agreed.newest

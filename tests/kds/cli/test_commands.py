@@ -1,9 +1,12 @@
 """The commands that need no router: help, context, prompts; and how every error looks."""
 
 import json
+import os
+import pty
 import shlex
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -88,13 +91,51 @@ def test_every_command_explains_itself_and_its_options_with_an_example(
         (["config", "set", "KDS_MODEL", "x"], "no setting", "did you mean model.name?"),
         (["config", "set", "zz", "1"], "no setting 'zz'", "kds config lists them"),
         (["- fix the list"], "no such command '- fix", "try kds route '- fix the list'"),
+        (["help", "refrences"], "no command or page", "kds help references"),
+        (["help", "rout"], "no command or page", "kds help route"),
+        (["help", "context", "lod"], "no command or page", "kds help context"),
+        (["help", "xyzzy"], "no command or page", "kds help topics"),
+        (["config", "set", "hook.mode", "loud"], "'line' or 'agent'", ""),
+        (["config", "set", "hook.mod", "line"], "no setting", "did you mean hook.mode?"),
+        (["config", "set", "precision", "1"], "no setting", "did you mean references.precision?"),
+        (["config", "set", "model.name", "ollama:x"], "cannot set 'model'", "--own"),
+        (["config", "set", "recall.embeddings", "mine:Model"], "cannot be set here", ""),
+        (["config", "unset", "hook.mode"], "is not set", ""),
+        (["config", "get", "nothing"], "no setting 'nothing'", ""),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_bad_usage_is_one_line_and_its_fix_on_stderr(
-    arguments: list[str], message: str, fix: str, kds_call: Run
+def test_bad_usage_is_one_line_and_its_fix_on_stderr_and_changes_nothing(
+    arguments: list[str], message: str, fix: str, kds_call: Run, workspace: Path
 ) -> None:
     refused(kds_call(*arguments), message, fix)
+    assert {one.name for one in workspace.glob("kds-brain/*")} <= {"cache"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["route", "--json", " "], "the message is empty", "write what you want"),
+        (["route", "--json", "--workspace", "nowhere", "x"], "no such folder", "--workspace"),
+        (["route", "--json", "--jsn", "x"], "--jsn", "see kds route --help"),
+        (["rout", "--json", "x"], "no such command 'rout'", "try kds route"),
+        (["memory", "lst", "--json"], "No such command 'lst'", "kds memory has: check, cleanup"),
+        (["memory", "show", "nope", "--json"], "no session 'nope'", "memory.enabled on"),
+        (["context", "log", "--json"], "--message", "see kds context log --help"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_with_json_an_error_is_one_json_object_on_stdout_and_text_on_stderr(
+    arguments: list[str], message: str, hint: str, kds_call: Run
+) -> None:
+    result = kds_call(*arguments)
+    told = json.loads(result.out)["error"]
+    assert result.code == BAD_INPUT
+    assert set(told) == {"message", "where", "hint"}
+    assert message in told["message"]
+    assert hint in told["hint"]
+    assert result.err.startswith("kds: ")
+    assert message in result.err
 
 
 def test_closed_and_full_streams_are_not_faults_of_kds(kds_spawn: Run, workspace: Path) -> None:
@@ -157,3 +198,84 @@ def test_a_closed_pipe_is_not_an_error(kds_spawn: Run, workspace: Path) -> None:
         ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S
     )
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("command", [("route", "x"), ("prompts", "check")], ids=" ".join)
+def test_with_json_a_wrong_prompt_file_is_told_with_all_its_problems(
+    command: tuple[str, ...], kds_call: Run, workspace: Path
+) -> None:
+    path = workspace / "prompts" / "internal" / "mine.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nname: mine\ndescripton: x\npriority: high\n---\nHello\n")
+    result = kds_call(*command, "--json")
+    told = data(result, BAD_INPUT)["error"]
+    assert told["where"] == told["problems"][0]["where"]
+    assert {problem["where"] for problem in told["problems"]} >= {f"{path}:3", f"{path}:4"}
+    assert {"where": f"{path}:3", "message": "unknown key 'descripton'",
+            "hint": "did you mean 'description'?"} in told["problems"]  # fmt: skip
+    assert f"{path}:3: unknown key 'descripton'" in result.err
+    assert "did you mean 'description'?" in result.err
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "line", "hint"),
+    [
+        ("rules/mine.yaml", "- id: mine\n", 1, "rules:"),
+        ("english/people.yaml", "nouns:\n  bosun\n  Skipper\n", 3, "write 'skipper'"),
+    ],
+)
+def test_a_check_of_rules_lists_its_problems_in_its_report(
+    file: str, text: str, line: int, hint: str, kds_call: Run, workspace: Path
+) -> None:
+    path = workspace / "kds-brain" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    told = data(kds_call("rules", "check", "--json"), BAD_INPUT)["error"]
+    (problem,) = told["problems"]
+    assert problem["where"] == f"{path}:{line}"
+    assert hint in problem["hint"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["context", "load"], ["context", "load", "--path"]], ids=" ".join
+)
+def test_a_home_that_is_not_there_is_no_empty_workspace(
+    arguments: list[str], kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_HOME", str(tmp_path / "nowhere"))
+    refused(kds_call(*arguments), "no such folder", "check $KDS_HOME")
+
+
+def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
+    kds_call: Run, workspace: Path
+) -> None:
+    path = workspace / "fab.dialogue.yaml"
+    path.write_text("- id: fab\n  turns:\n    - {user: Make it purple, intent: EXECUT}\n")
+    refused(
+        kds_call("test", str(path)), f"{path}:3: unknown intent 'EXECUT'", "did you mean EXECUTE?"
+    )
+
+
+def shown_on_a_terminal(*arguments: str, folder: Path) -> str:
+    """What a command writes to a terminal."""
+    end, inner = pty.openpty()
+    process = subprocess.Popen([*KDS, *arguments], cwd=folder, stdout=inner, stderr=inner)
+    os.close(inner)
+    shown = b""
+    with suppress(OSError):  # nobody writes to it any more
+        while piece := os.read(end, 4096):
+            shown += piece
+    os.close(end)
+    process.wait()
+    return shown.decode()
+
+
+def test_a_cloned_project_does_not_get_at_the_terminal(workspace: Path) -> None:
+    rules = workspace / "kds-brain" / "rules"
+    rules.mkdir(parents=True, exist_ok=True)
+    (rules / "a\x1b]0;title\x07.yaml").write_text("rules: []")
+    (rules / "b.yaml").write_text('"\\e[2Jkey\\u202e\\r": 1')
+    shown = shown_on_a_terminal("rules", "list", folder=workspace)
+    assert r"a\u001b]0;title\u0007.yaml" in shown
+    assert r"\u001b[2Jkey\u202e\u000d" in shown
+    assert "\x1b[1;31mkds:" in shown

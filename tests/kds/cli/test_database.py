@@ -1,4 +1,4 @@
-"""`kds db`: making, examining and filling the database that the user named."""
+"""`kds db` and `kds team` on the database that the user named."""
 
 import json
 from collections.abc import Callable
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from kds.brain.memory.memory_store import SqliteStore
+from kds.brain.store.postgres import Server
+from kds.brain.store.team import person_of
 
 from ...postgres import driver
 from ..conftest import begin_session, data, refused
@@ -46,14 +48,14 @@ def remembered(workspace: Path) -> Path:
         return store.path
 
 
-COMMANDS = (["upgrade"], ["upgrade", "--check"], ["check"])
+COMMANDS = (["db", "upgrade"], ["db", "upgrade", "--check"], ["db", "check"], ["team", "list"])
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_where_no_database_is_named_every_command_says_how_to_name_one(
     command: list[str], kds_call: Run
 ) -> None:
-    refused(kds_call("db", *command), "no database is named", "KDS_DATABASE=postgresql://")
+    refused(kds_call(*command), "no database is named", "KDS_DATABASE=postgresql://")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -61,7 +63,7 @@ def test_a_server_that_is_away_is_told_of_without_its_password(
     command: list[str], kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_DATABASE", "postgresql://ann:hunter2@127.0.0.1:9/team")
-    result = kds_call("db", *command, "--json")
+    result = kds_call(*command, "--json")
     assert result.code == BAD_INPUT
     error = json.loads(result.out)["error"]
     assert "cannot be reached" in error["message"]
@@ -142,3 +144,33 @@ def test_a_check_asks_for_pgvector_0_8(kds_call: Run, named: str) -> None:
         admin.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
     (problem,) = data(kds_call("db", "check", "--json"), TESTS_FAILED)["problems"]
     assert problem == "pgvector 0.7.4 is too old: use 0.8 or newer"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, url: str, kds_call: Run) -> Run:
+    monkeypatch.setenv("KDS_DATABASE", url)
+    monkeypatch.setenv("KDS_DATABASE_ORGANISATION", "acme")
+
+    return lambda *words: kds_call("team", *words)
+
+
+def test_a_token_is_printed_once_listed_revoked_and_audited(run: Run, server: Server) -> None:
+    token = run("add", "ann", "--admin").out.strip()
+    person = person_of(server, token)
+    assert person is not None
+    assert (person.name, person.role) == ("ann", "admin")
+    (listed,) = data(run("list", "--json"))
+    assert (listed["person"], listed["revoked_at"]) == ("ann", None)
+    assert token not in run("list").out
+    assert run("remove", "ann", "--token", "all").out == "revoked 1 token\n"
+    assert person_of(server, token) is None
+    actions = [one["action"] for one in data(run("list", "--audit", "--json"))]
+    assert actions == ["token revoked", "token made"]
+
+
+def test_removing_somebody_is_asked_for_twice_and_needs_a_token_that_is_there(run: Run) -> None:
+    refused(run("remove", "bob", "--token", "all"), "kds team list")
+    run("add", "ann")
+    refused(run("remove", "ann"), "add --yes")
+    assert run("remove", "ann", "--yes").out == "removed ann: 0 projects\n"
+    assert data(run("list", "--json")) == []

@@ -1,12 +1,16 @@
-"""How the command line looks: on a terminal, with NO_COLOR, and in a pipe."""
+"""How the command line looks on a terminal, with NO_COLOR and in a pipe; what neither obeys."""
 
 import io
+import json
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from kds.brain.memory.memory_store import SqliteStore
+from kds.cli.terminal import spelt
 
 from ..conftest import Result
 
@@ -35,18 +39,14 @@ def test_a_pipe_gets_no_colour_and_whole_moments(logged: Call) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_a_terminal_gets_colours_and_local_times(logged: Call) -> None:
+@pytest.mark.parametrize("plain", ["", "1"])
+def test_a_terminal_gets_local_times_and_colours_but_for_no_color(
+    logged: Call, monkeypatch: pytest.MonkeyPatch, plain: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", plain)
     out = logged("context", "load").out
-    assert "\x1b[1;36m" in out
+    assert ("\x1b[1;36m" in out, bool(ANSI.search(out))) == (not plain, not plain)
     assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d  EXECUTE", ANSI.sub("", out))
-
-
-@pytest.mark.usefixtures("terminal")
-def test_no_color_takes_the_colours_alone(logged: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    out = logged("context", "load").out
-    assert not ANSI.search(out)
-    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d  EXECUTE", out)
 
 
 @pytest.mark.usefixtures("terminal")
@@ -74,3 +74,33 @@ def test_a_chat_takes_its_first_message_as_an_argument(
     monkeypatch.setattr("sys.stdin", io.StringIO())
     out = kds_call("chat", "I", "want", "to", "add", "a", "FAB", "button").out
     assert out.startswith("message    I want to add a FAB button\n")
+
+
+SLY = "safe\x1b]0;owned\x07 \x1b[2J\x9b31m \u202eevil"
+COMMANDS = (
+    ("memory", "show"), ("memory", "show", "last"), ("memory", "search", "safe evil"),
+    ("memory", "export", "last", "--format", "markdown"), ("memory", "export", "last"),
+    ("context", "load"), ("context", "load", "--json"), ("memory", "show", "last", "--json"),
+)  # fmt: skip
+
+
+def test_a_pipe_gets_what_was_stored_spelt_out(fitted_workspace: Path, kds_spawn: Call) -> None:
+    with SqliteStore(fitted_workspace / "kds-brain" / "memory.db") as store:
+        store.create_session(session_id="s", title=SLY)
+        store.append("s", "user", SLY)
+    line = {"timestamp": "2999-01-01T00:00:00Z", "user_message": SLY, "intent": SLY,
+            "session_id": SLY, "context_ref": SLY}  # fmt: skip
+    (fitted_workspace / "kds-brain" / "conversation-context.jsonl").write_text(json.dumps(line))
+    for command in COMMANDS:
+        done = kds_spawn(*command)
+        told = done.out + done.err
+        assert "safe" in told or command[0] == "context"
+        assert not set("\x1b\x07\x9b\u202e") & set(told), command
+
+
+def test_a_terminal_gets_colours_and_none_that_hides_text() -> None:
+    assert spelt("\x1b[1;36mPLAN\x1b[0m \x1b[38;5;8mgrey\x1b[m") == (
+        "\x1b[1;36mPLAN\x1b[0m \\u001b[38;5;8mgrey\x1b[m"
+    )
+    assert spelt("\x1b[8mhidden") == "\\u001b[8mhidden"
+    assert spelt("\x1b[32mok", colours=False) == "\\u001b[32mok"

@@ -45,20 +45,19 @@ def test_a_message_may_begin_with_a_dash(message: str, kds_call: Run) -> None:
     assert json.loads(result.out)["message"] == message
 
 
-def test_people_see_expansion_intent_and_agent(kds_call: Run) -> None:
-    kds_call("route", FAB)
-    shown = kds_call("route", "Make it purple", "--why").out
-    for part in ("Make the FAB button purple", "EXECUTE", "code-executor", "FAB button", "resolve"):
-        assert part in shown
-
-
-def test_why_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None:
+def test_people_see_expansion_intent_and_agent_and_why_every_step(
+    kds_call: Run, fitted_workspace: Path
+) -> None:
     steps = data(kds_call("route", FAB, "--why", "--no-log", "--json"))["steps"]
     assert (steps[0]["step"], steps[-1]["step"]) == ("load", "dispatch")
     former = kds_call("explain", FAB)
     assert "classify" in former.out
     assert former.err == "kds: `kds explain` is now `kds route --why --no-log`\n"
     assert said_in(fitted_workspace) == []
+    kds_call("route", FAB)
+    shown = kds_call("route", "Make it purple", "--why").out
+    for part in ("Make the FAB button purple", "EXECUTE", "code-executor", "FAB button", "resolve"):
+        assert part in shown
 
 
 def test_a_message_may_come_through_a_pipe(kds_spawn: Run) -> None:

@@ -1,17 +1,16 @@
 """Examples of agents: which of them reach their own agent, which collide, which never fire."""
 
 import json
+import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kds.router.prompts.library import PromptLibrary
-from kds.testing.prompt_examples import lint_examples
+from kds.router.prompts import library
+from kds.router.prompts.library import PromptLibrary, packaged_root
 
-Run = Callable[..., Any]
+from ..conftest import Run
 
 pytestmark = pytest.mark.usefixtures("fitted_once")
 
@@ -85,16 +84,45 @@ def test_a_copy_that_starts_no_sessions_any_more_is_a_warning(
     assert (told["message"], Path(told["where"].rpartition(":")[0])) == (lost, path)
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_an_example_of_two_agents_is_found_on_both_sides_the_users_first(own: bool) -> None:
-    library = PromptLibrary.load()
-    folder = library.agent_of("PLAN").path.parent / "mine"
-    plan, ask = (
-        replace(library.agent_of(intent), examples=(text, f"{intent} for it"))
-        for intent, text in (("PLAN", "paint the doors"), ("ASK", "Paint my door"))
-    )
-    ask = replace(ask, path=folder / "ask.md")
-    found = lint_examples((plan, ask), own=folder if own else None)
-    first, second = ("ASK", "PLAN") if own else ("PLAN", "ASK")
-    assert [(one.intent, one.others) for one in found] == [(first, (second,)), (second, (first,))]
-    assert found[own].where.rpartition(":")[0].endswith("work-planner.examples.yaml")
+PROMPT = """---
+name: {name}
+description: Does {intent}.
+intent: {intent}
+examples: [sing the song of the sea, {example}]
+inputs: [message]
+---
+{{{{ message }}}}
+"""
+
+
+@pytest.fixture
+def colliding(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with two agents that share an example.
+
+    Of the packaged agents there is one: all of them together are a hundred fits.
+    """
+    packaged = tmp_path / "packaged"
+    shutil.copytree(packaged_root() / "shared", packaged / "shared")
+    (packaged / "internal").mkdir()
+    shutil.copy(packaged_root() / "internal" / "brain-amnesia.md", packaged / "internal")
+    monkeypatch.setattr(library, "packaged_root", lambda: packaged)
+    folder = workspace / "prompts" / "internal"
+    folder.mkdir(parents=True)
+    for name, intent in (("sea-singer", "SING"), ("sea-hummer", "HUM")):
+        (folder / f"{name}.md").write_text(
+            PROMPT.format(name=name, intent=intent, example=f"{intent.lower()} for me")
+        )
+    return workspace
+
+
+def test_an_example_of_two_agents_is_named(colliding: Path, kds_call: Run) -> None:
+    result = kds_call("prompts", "check", "--lint", "--json")
+    linted = json.loads(result.out)["lint"]
+    assert (result.code, result.err) == (0, "")
+    found = {(one["intent"], one["text"], *one["others"]) for one in linted}
+    assert found == {
+        ("SING", "sing the song of the sea", "HUM"), ("HUM", "sing the song of the sea", "SING"),
+    }  # fmt: skip
+    assert not list(colliding.glob("kds-brain/*"))
+    assert "prompts/internal/sea-singer.md:5" in kds_call("intents", "lint").out
+    assert "lint" not in json.loads(kds_call("prompts", "check", "--json").out)

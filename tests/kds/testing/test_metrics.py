@@ -1,8 +1,9 @@
-"""Working out KDS's own numbers from measurements."""
+"""KDS's own numbers: worked out from measurements, and as `kds metrics` prints them."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from kds.brain.memory.records import Metric
 from kds.brain.passages.recall import recall
 from kds.brain.turn import StepRecord, Turn
 from kds.testing.metrics_report import MetricsReport, report_metrics
+
+from ..conftest import Run, data
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -100,13 +103,10 @@ def test_rows_of_another_version_do_no_harm(data: Mapping[str, object]) -> None:
     assert found.as_dict()["turns"]["count"] == 1
 
 
-def test_the_measurement_of_a_turn_holds_no_text() -> None:
+def test_measurements_hold_no_text(tmp_path: Path) -> None:
     text = str(dict(turn_metric(Turn("secret text", NOW, expanded="secret"), "window-7")))
     assert "secret" not in text
     assert "window-7" not in text
-
-
-def test_a_recall_is_logged_with_its_budget_and_without_its_text(tmp_path: Any) -> None:
     with SqliteStore(tmp_path / "memory.db") as store:
         session = store.create_session()
         store.append(session.id, "user", "Staging uses port 8443.")
@@ -119,7 +119,7 @@ def test_a_recall_is_logged_with_its_budget_and_without_its_text(tmp_path: Any) 
 
 
 def test_a_recall_on_a_memory_that_cannot_be_written_says_so_and_finds_all(
-    tmp_path: Any,
+    tmp_path: Path,
 ) -> None:
     with SqliteStore(tmp_path / "memory.db") as store:
         session = store.create_session()
@@ -131,3 +131,46 @@ def test_a_recall_on_a_memory_that_cannot_be_written_says_so_and_finds_all(
         found = log_recall(store, recall(store, "staging"), surface="test")
     assert found.hits
     assert found.notes[-1].startswith("not measured: ")
+
+
+@pytest.fixture
+def measured(workspace: Path) -> Path:
+    """A workspace with three turns, one of them corrected, and two recalls."""
+    with SqliteStore(workspace / "kds-brain" / "memory.db") as store:
+        session = store.create_session()
+        store.append(session.id, "user", "Staging uses port 8443.")
+        for intent in ("PLAN", "EXECUTE", "CORRECT"):
+            records = (StepRecord("classify", (), 4.0),)
+            turn = Turn("x", NOW, intent=intent, action="route", confidence=0.9,
+                        records=records)  # fmt: skip
+            store.metrics.add(TURN, turn_metric(turn))
+        for query in ("staging port", "zeppelin"):
+            log_recall(store, recall(store, query), surface="test")
+    return workspace
+
+
+def test_without_measurements_it_says_how_to_get_them(kds_call: Run, workspace: Path) -> None:
+    result = kds_call("metrics")
+    assert (result.code, result.err) == (0, "")
+    assert "nothing was measured" in result.out
+    assert "KDS_MEMORY=on" in result.out
+    found = data(kds_call("metrics", "--json"))
+    assert (found["turns"], found["recalls"]) == (None, None)
+    assert not (workspace / "kds-brain" / "memory.db").exists()
+
+
+def test_tables_and_json_say_what_was_measured(kds_call: Run, measured: Path) -> None:
+    text = kds_call("metrics").out
+    for part in ("1 of 2", "EXECUTE", "33.3%", "found something", "classify", "lexical",
+                 "asked by: test", "p99"):  # fmt: skip
+        assert part in text
+    found = data(kds_call("metrics", "--since", "24h", "--json"))
+    corrections = found["turns"]["corrections"]
+    assert corrections == {
+        "judged": 2, "corrected": 1, "accuracy": 0.5, "by_intent": {"EXECUTE": 1},
+    }  # fmt: skip
+    assert set(found["turns"]["references"]) == {"resolved", "left_alone"}
+    assert found["recalls"]["hit_rate"] == 0.5
+    assert set(found["recalls"]["latency_ms"]) == {"p50", "p95", "p99"}
+    assert len(found["buckets"]) == 25
+    assert found["memory"]["messages"] == 1
