@@ -6,6 +6,7 @@ thread. Vectors have unit length, so a dot product is a cosine.
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -39,6 +40,19 @@ class EncoderError(KdsError):
     """The encoder cannot be loaded."""
 
 
+@dataclass(frozen=True)
+class Pieces:
+    """The word pieces of a text, without the two marks around it.
+
+    ``ids`` are numbers in the vocabulary, which is ordered by frequency; ``spelt`` says which
+    pieces are letters or digits; ``rows`` are the last layer's vectors, of any length.
+    """
+
+    ids: "NDArray[np.int64]"
+    spelt: "NDArray[np.bool_]"
+    rows: "Vector"
+
+
 class Encoder:
     """``encode(texts)``, loaded at the first text. Safe to share between threads.
 
@@ -49,7 +63,7 @@ class Encoder:
         self._folder = folder
         self._cached_texts = cached_texts
         self._known: OrderedDict[bytes, Vector] = OrderedDict()
-        self._encode_one: Callable[[str], Vector] | None = None
+        self._read: Callable[[str], tuple[Vector, Pieces]] | None = None
         self._lock = Lock()
 
     @property
@@ -69,20 +83,37 @@ class Encoder:
             vectors[row] = self._vector(text)
         return vectors
 
+    def pieces(self, text: str) -> Pieces:
+        """Return the word pieces of a text. Raises EncoderError when it is unavailable."""
+        vector, pieces = self._loaded()(text)
+        self._keep(_key(text), vector)
+        return pieces
+
     def _vector(self, text: str) -> "Vector":
-        key = blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+        key, read = _key(text), self._loaded()
         with self._lock:
-            if self._encode_one is None:
-                self._encode_one = _load(self._folder)
             if (known := self._known.get(key)) is not None:
                 self._known.move_to_end(key)
                 return known
-        vector = self._encode_one(text)
+        vector, _ = read(text)
+        self._keep(key, vector)
+        return vector
+
+    def _keep(self, key: bytes, vector: "Vector") -> None:
         with self._lock:
             self._known[key] = vector
             if len(self._known) > self._cached_texts:
                 self._known.popitem(last=False)
-        return vector
+
+    def _loaded(self) -> Callable[[str], tuple["Vector", Pieces]]:
+        with self._lock:
+            if self._read is None:
+                self._read = _load(self._folder)
+            return self._read
+
+
+def _key(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 @cache
@@ -105,7 +136,7 @@ class ShippedEmbedder:
         return self.embed_documents([text])[0]
 
 
-def _load(folder: Path) -> Callable[[str], "Vector"]:
+def _load(folder: Path) -> Callable[[str], tuple["Vector", Pieces]]:
     try:
         import numpy as np
         import onnxruntime
@@ -129,9 +160,11 @@ def _load(folder: Path) -> Callable[[str], "Vector"]:
     )
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
 
-    def encode_one(text: str) -> "Vector":
-        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
-        vector: Vector = session.run(None, {"ids": ids})[0][0]
-        return vector
+    def read(text: str) -> tuple["Vector", Pieces]:
+        found = tokenizer.encode(text)
+        ids = np.array([found.ids], dtype=np.int64)
+        (vector,), (rows,) = session.run(["vectors", "each"], {"ids": ids})
+        spelt = np.array([token.removeprefix("##").isalnum() for token in found.tokens[1:-1]], bool)
+        return vector, Pieces(ids[0, 1:-1], spelt, rows[1:-1])
 
-    return encode_one
+    return read

@@ -33,6 +33,7 @@ from kds.activation.decision import (
 from kds.activation.entries import entries_from
 from kds.activation.features import Library, Prompt
 from kds.activation.uses import Evidence, Use
+from kds.activation.vectors import StoredVectors
 from kds.brain.encoder import Encoder
 
 USES = (1, 3, 5, 10, 20)
@@ -73,7 +74,9 @@ def projects(path: Path, decision: Decision) -> tuple[list[Project], Encoder]:
         entries = entries_from(
             {**one, "body": one.get("body_head") or ""} for one in data["entries"]
         )
-        shelf, names = Library(entries, encoder), [one.name for one in entries]
+        vectors = StoredVectors(encoder)
+        shelf, names = Library(entries, vectors), [one.name for one in entries]
+        vectors.keep()
         prompts = [Prompt(one["text"]) for one in data["prompts"]]
         found = [rank(shelf, prompt, decision.ranking) for prompt in prompts]
         chance = np.array([probability(one.signs, decision.wanted) for one in found])

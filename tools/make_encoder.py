@@ -96,7 +96,10 @@ def _layer(graph: _Graph, weights: Weights, name: str, source: str) -> str:
 
 
 def build(weights: Weights) -> onnx.ModelProto:
-    """Return the float model: word pieces in, one vector of unit length a text out."""
+    """Return the float model: word pieces in, one vector of unit length a text out.
+
+    A second output, `each`, holds the last layer's vectors of the pieces, of any length.
+    """
     graph = _Graph()
     for name, value in (
         ("split", np.array([0, 0, HEADS, DIMENSIONS // HEADS])),
@@ -118,13 +121,16 @@ def build(weights: Weights) -> onnx.ModelProto:
     hidden = _norm(graph, weights, "embeddings.LayerNorm", hidden)
     for index in range(LAYERS):
         hidden = _layer(graph, weights, f"encoder.layer.{index}", hidden)
+    graph.add("Identity", "each", hidden)
     total = graph.add("ReduceSum", "total", hidden, "text_axis", keepdims=0)
     graph.add("LpNormalization", "vectors", total, axis=-1, p=2)  # of the sum as of the mean
 
     ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["texts", "pieces"])
     vectors = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", DIMENSIONS])
+    shape = ["texts", "pieces", DIMENSIONS]
+    each = helper.make_tensor_value_info("each", TensorProto.FLOAT, shape)
     return helper.make_model(
-        helper.make_graph(graph.nodes, "minilm", [ids], [vectors], graph.constants),
+        helper.make_graph(graph.nodes, "minilm", [ids], [vectors, each], graph.constants),
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=9,
     )

@@ -47,3 +47,13 @@ def test_without_its_model_the_encoder_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match="model is missing"):
         Encoder(tmp_path).encode(["a"])
     assert shared_encoder().available
+
+
+def test_pieces_of_one_word_are_near_in_texts_of_one_meaning() -> None:
+    pieces = shared_encoder().pieces("Deploy it to staging, please!")
+    assert list(pieces.spelt) == [True, True, True, True, False, True, False]
+    assert pieces.rows.shape == (7, DIMENSIONS)
+    others = shared_encoder().pieces("release this to production").rows
+    near = pieces.rows[0] @ others.T / np.linalg.norm(others, axis=1)
+    assert near.argmax() == 0
+    assert len(shared_encoder().pieces("").ids) == 0

@@ -20,7 +20,7 @@ from kds.activation.decision import (
 )
 from kds.activation.discovery import Found, discover, reads, stamp_of
 from kds.activation.entries import Entry, entries_from
-from kds.activation.features import Encodes, Library, Prompt
+from kds.activation.features import Library, Prompt
 from kds.activation.uses import Evidence, Uses
 from kds.activation.vectors import StoredVectors
 from kds.brain.encoder import shared_encoder
@@ -62,11 +62,11 @@ class Activator:
         self,
         entries: Iterable[Entry],
         *,
-        encoder: Callable[[], Encodes] = shared_encoder,
+        kept: Path | None = None,
         precision: float = PRECISION,
         decision: Decision | None = None,
     ) -> None:
-        self._encoder = encoder
+        self._kept = kept
         self._decision = decision or fitted()
         self._bar = self._decision.bar(precision)
         self._found = Found(tuple(entries))
@@ -108,17 +108,14 @@ class Activator:
 
         def read() -> Found:
             found = discover(project, user)
-            kept = tuple(entry for entry in found.entries if client is None or reads(client, entry))
-            return Found(kept, found.problems, found.stamp)
+            able = (entry for entry in found.entries if client is None or reads(client, entry))
+            return Found(tuple(able), found.problems, found.stamp)
 
         def changed() -> Found | None:
             return None if stamp_of(project, user) == opened._found.stamp else read()
 
-        def stored() -> Encodes:
-            return StoredVectors(shared_encoder(), workspace.cache_dir / VECTORS)
-
-        encoder = stored if workspace.brain.is_dir() else shared_encoder
-        opened = cls((), encoder=encoder, precision=precision)
+        kept = workspace.cache_dir / VECTORS if workspace.brain.is_dir() else None
+        opened = cls((), kept=kept, precision=precision)
         opened._use(read())
         opened._changed = changed
         opened._uses = Uses(workspace) if learn else None
@@ -175,10 +172,9 @@ class Activator:
     def _read(self) -> Library | None:
         if not self._found.entries:
             return None
-        encoder = self._encoder()
+        encoder = StoredVectors(shared_encoder(), self._kept)
         library = Library(self._found.entries, encoder)
-        if isinstance(encoder, StoredVectors):
-            encoder.keep()
+        encoder.keep()
         return library
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SIGNS: Final = (
     *("score", "lead", "share", "entries", "mean", "spread"),
     *("name", "whole", "clause", "body", "terms", "body_terms", "covered", "characters", "length"),
+    *("name_pieces", "pieces", "all_pieces", "name_back", "intent"),
     *("named", "excluded", "offer", "offer_terms", "reply", "earlier_terms"),
     *("words", "short", "acknowledges", "question", "asks", "negation", "trace"),
     *("refused", "question_name", "about", "in_code", "history"),

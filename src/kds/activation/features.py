@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from math import log
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import yaml
 
 from kds.activation.entries import Entry
+from kds.activation.vectors import Pieces, StoredVectors, meaning
 from kds.brain.turn import Utterance
 from kds.brain.words.stems import stem
 
@@ -37,6 +38,7 @@ FEATURES: Final = (
         "covered",
         "characters",
     ),
+    *("name_pieces", "pieces", "all_pieces", "name_back", "intent"),
     *("earlier", "earlier_short", "earlier_terms", "reply", "again", "again_terms", "length"),
 )
 """What ranks entries, in the order of the fitted weights."""
@@ -54,6 +56,9 @@ PROMPT_READ: Final = 1500
 SHORT_WORDS: Final = 3
 """Up to so many content words, a prompt leans on the conversation."""
 
+PIECES_READ: Final = 96
+"""Word pieces of a prompt that are compared one by one."""
+
 REFUSED_WORDS: Final = 3
 """Content words that a refusal reaches, within its clause."""
 
@@ -63,14 +68,6 @@ _WORD: Final = re.compile(r"[a-z0-9]+")
 _CAMEL: Final = re.compile(r"([a-z])([A-Z])")
 _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\s+- |\n+")
 _MARKUP: Final = re.compile(r"^[#>*\-\s\d.]+")
-
-
-class Encodes(Protocol):
-    """What turns texts into rows of unit length; `kds.brain.encoder.Encoder`."""
-
-    def encode(self, texts: Sequence[str]) -> "Vector":
-        """Return one row a text."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -176,6 +173,37 @@ class TermIndex:
         return covered
 
 
+class PieceIndex:
+    """The word pieces of a few texts, one behind another."""
+
+    def __init__(self, texts: Sequence[Pieces]) -> None:
+        import numpy as np
+
+        width = max((text.rows.shape[1] for text in texts), default=0)
+        empty = Pieces(np.zeros(1, "f4"), np.zeros((1, width), "f4"))
+        kept = [text if len(text.rows) else empty for text in texts]
+        self.rows = np.concatenate([text.rows for text in kept])
+        self.weights = np.concatenate([text.weights for text in kept])
+        self.starts = np.cumsum([0, *(len(text.rows) for text in kept[:-1])])
+
+    def nearest(self, asked: Pieces) -> "Vector":
+        """Return, by piece of ``asked`` and by text, the cosine of the nearest piece."""
+        import numpy as np
+
+        near: Vector = np.maximum.reduceat(asked.rows @ self.rows.T, self.starts, axis=1)
+        return near
+
+    def reached(self, asked: Pieces) -> "Vector":
+        """Return, by text, the weighted mean cosine of its pieces with the nearest in ``asked``."""
+        import numpy as np
+
+        if not len(asked.rows):
+            return np.zeros(len(self.starts), dtype=np.float32)
+        near = (self.rows @ asked.rows.T).max(axis=1) * self.weights
+        whole = np.maximum(np.add.reduceat(self.weights, self.starts), 1e-9)
+        return (np.add.reduceat(near, self.starts) / whole).astype(np.float32)
+
+
 def _grams(text: str) -> list[str]:
     line = f" {re.sub('[^a-z0-9]+', ' ', text.lower()).strip()} "
     return [line[at : at + _CHARACTERS] for at in range(len(line) - _CHARACTERS + 1)]
@@ -234,7 +262,7 @@ def _is_reply(said: Utterance) -> bool:
 class Library:
     """The entries of a library, as matrices. Reading one is the costly part: keep it."""
 
-    def __init__(self, entries: Sequence[Entry], encoder: Encodes) -> None:
+    def __init__(self, entries: Sequence[Entry], encoder: StoredVectors) -> None:
         import numpy as np
 
         self.entries = tuple(entries)
@@ -252,10 +280,16 @@ class Library:
             ]
         )
         self.characters = TermIndex([_grams(text) for text in described])
+        wholes = [
+            f"{name}: {entry.description}" for name, entry in zip(names, entries, strict=True)
+        ]
+        heads = [_body_parts(entry)[0] for entry in entries]
+        self.name_pieces = PieceIndex([encoder.pieces(name) for name in names])
+        self.whole_pieces = PieceIndex([encoder.pieces(whole) for whole in wholes])
+        self.body_pieces = PieceIndex([encoder.pieces(head) for head in heads])
         self.names = encoder.encode(names)
-        self.whole = encoder.encode(
-            [f"{name}: {entry.description}" for name, entry in zip(names, entries, strict=True)]
-        )
+        self.whole = encoder.encode(wholes)
+        self.asked = meaning().asked(self.whole)
         self.purposes = [encoder.encode(_purposes(entry)) for entry in entries]
         self.exclusions = [encoder.encode(_exclusions(entry)) for entry in entries]
         self.bodies = [encoder.encode(_body_parts(entry)) for entry in entries]
@@ -265,7 +299,7 @@ class Library:
         """Return, for each feature that ranks, its value for each entry."""
         import numpy as np
 
-        encode = self.encoder.encode
+        encode, pieces = self.encoder.encode, self.encoder.pieces(prompt.text)
         (vector,) = encode([prompt.text])
         sentences = encode(prompt.sentences)
         nothing = np.zeros(len(self.entries), dtype=np.float32)
@@ -281,6 +315,8 @@ class Library:
             "covered": self.body_terms.covered(prompt.terms),
             "characters": self.characters.like(_grams(prompt.text)),
             "length": self.length,
+            "intent": self.asked @ meaning().asked(vector[None])[0],
+            **self._by_pieces(Pieces(pieces.weights[:PIECES_READ], pieces.rows[:PIECES_READ])),
         }
         for name in FEATURES:
             found.setdefault(name, nothing)
@@ -296,6 +332,22 @@ class Library:
             (last,) = encode(prompt.reply[-1:])
             found["reply"] = prompt.brevity * (self.whole @ last)
         return found
+
+    def _by_pieces(self, asked: Pieces) -> dict[str, "Vector"]:
+        """How near the pieces of a prompt come to an entry's, and those of its name to a prompt's.
+
+        Each counts by the nearest of the other side (Khattab and Zaharia 2020, ColBERT).
+        """
+        import numpy as np
+
+        whole, body = self.whole_pieces.nearest(asked), self.body_pieces.nearest(asked)
+        weights = asked.weights / max(float(asked.weights.sum()), 1e-9)
+        return {
+            "name_pieces": weights @ self.name_pieces.nearest(asked),
+            "pieces": weights @ whole,
+            "all_pieces": weights @ np.maximum(whole, body),
+            "name_back": self.name_pieces.reached(asked),
+        }
 
     def offered(self, prompt: Prompt, row: int) -> tuple[float, float]:
         """How near the end of the reply is to an entry, by meaning and by words."""

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from kds.activation.features import Encodes, Prompt, TermIndex
+from kds.activation.features import Prompt, TermIndex
+from kds.activation.vectors import Encodes
 from kds.brain.files import locked, read_private, replace_private
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
