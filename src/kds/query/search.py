@@ -1,8 +1,8 @@
 """Finding the passages that answer a question: in documents, in remembered conversations."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
@@ -14,7 +14,6 @@ from kds.brain.documents.store import DocumentPlace, Documents
 from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall, Holdings
 from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.memory import ConversationMemory
-from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.assembly import assemble
 from kds.brain.passages.recall import Hit, Recall, recall
 from kds.brain.passages.store import Embedder
@@ -222,71 +221,50 @@ class Search:
         when the scope needs a document or a session that is not named.
         """
         source, remembered = nearby(query, turn, known)
-        _check_scope(query, source[0] if source else None)
-        text = turn.expanded
-        found = Findings()
+        _check_scope(query, source)
+        documents, conversations, notes = None, None, list[str]()
         if query.scope in ("all", "documents", "document"):
-            found = self._in_documents(found, query, text, source)
-            found = replace(found, steered=remembered and _steered(found.chunks))
+            with _noted("documents", notes):
+                documents = self.library.search(
+                    turn.expanded,
+                    near=source,
+                    only=source[0] if query.scope == "document" else None,
+                    limit=query.limit,
+                    embedder=self.embedder.ready,
+                )
+                notes += documents.notes if documents else ()
         if query.scope in ("all", "memory", "conversation"):
-            found = self._in_conversations(found, query, text, known, now)
-        return replace(found, chunks=_together(found.chunks, query))
-
-    def _in_documents(
-        self, found: Findings, query: Query, text: str, source: Sequence[str]
-    ) -> Findings:
-        only = source[0] if query.scope == "document" else None
-        try:
-            recalled = self.library.search(
-                text, near=source, only=only, limit=query.limit, embedder=self.embedder.ready
-            )
-        except KdsError as error:
-            return replace(found, notes=(*found.notes, f"documents not searched: {error.message}"))
-        if recalled is None:
-            return found
-        return replace(
-            found,
-            chunks=tuple(map(_of_document, recalled.hits)),
-            documents=recalled,
-            notes=(*found.notes, *recalled.notes),
-        )
-
-    def _in_conversations(
-        self, found: Findings, query: Query, text: str, known: Recollection | None, now: datetime
-    ) -> Findings:
-        try:
-            recalled = self.recalled(query, text, known, now=now)
-        except KdsError as error:
-            note = f"conversations not searched: {error.message}"
-            return replace(found, notes=(*found.notes, note))
-        if recalled is None:
-            return found
-        counting = [hit for hit in recalled.hits if _counts(hit, query, known)]
+            with _noted("conversations", notes):
+                conversations = self._recalled(query, turn.expanded, known, now=now)
+                notes += conversations.notes if conversations else ()
+        recalled = conversations.hits if conversations else ()
+        hits = [hit for hit in recalled if _counts(hit, query, known)]
         budget = self.memory.config.settings.recall.token_budget
-        quoted = assemble(text, counting[: query.limit], budget_tokens=budget)
-        hits = quoted.used
-        return replace(
-            found,
-            chunks=(*found.chunks, *map(_of_conversation, hits)),
-            conversations=recalled,
-            budget_tokens=budget,
+        quoted = assemble(turn.expanded, hits[: query.limit], budget_tokens=budget)
+        found = [_of_document(hit) for hit in documents.hits] if documents else []
+        return Findings(
+            chunks=_together(found, [_of_conversation(hit) for hit in quoted.used], query.limit),
+            documents=documents,
+            conversations=conversations,
+            steered=remembered and _steered(found),
+            notes=(*notes, *quoted.notes),
+            budget_tokens=budget if conversations else None,
             used_tokens=quoted.tokens,
-            notes=(*found.notes, *recalled.notes, *quoted.notes),
         )
 
-    def recalled(
+    def _recalled(
         self, query: Query, text: str, known: Recollection | None, *, now: datetime
     ) -> Recall | None:
         """Search the remembered conversations; None when there are none. Raises StoreError."""
         inside = query.scope == "conversation"
-        store = self._store_if_any()
-        if store is None or (inside and known is None):
+        kept = self.memory.flags.enabled and self.memory.exists
+        if not kept or (inside and known is None):
             return None
         settings = self.memory.recall_settings
         settings = replace(settings, few=0) if inside else settings
         about = query.source or "\n".join(known.about if known else ()) or None
         return recall(
-            store,
+            self.memory.store,
             text,
             scope=Where(known.session if known and inside else None, about),
             limit=query.limit + (len(known.message_ids) + 1 if known else 0),
@@ -295,8 +273,14 @@ class Search:
             now=now,
         )
 
-    def _store_if_any(self) -> MemoryStore | None:
-        return self.memory.store if self.memory.flags.enabled and self.memory.exists else None
+
+@contextmanager
+def _noted(what: str, notes: list[str]) -> Iterator[None]:
+    """Make a note of a store that cannot be read."""
+    try:
+        yield
+    except KdsError as error:
+        notes.append(f"{what} not searched: {error.message}")
 
 
 def nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[tuple[str, ...], bool]:
@@ -313,8 +297,8 @@ def nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[tuple[
     return (), False
 
 
-def _check_scope(query: Query, source: str | None) -> None:
-    if query.scope == "document" and source is None:
+def _check_scope(query: Query, source: Sequence[str]) -> None:
+    if query.scope == "document" and not source:
         raise MessageError(
             "the scope 'document' needs a document",
             where="source_path",
@@ -328,22 +312,17 @@ def _check_scope(query: Query, source: str | None) -> None:
         )
 
 
-def _together(chunks: Sequence[Chunk], query: Query) -> tuple[Chunk, ...]:
-    """Documents first; in the scope "all" conversations have the last places, if they have any."""
-    documents = [chunk for chunk in chunks if chunk.origin == "document"]
-    said = [chunk for chunk in chunks if chunk.origin == "conversation"]
-    if not documents or not said:
-        return tuple(chunks[: query.limit])
-    room = max(query.limit // MEMORY_SHARE, query.limit - len(documents))
-    return tuple([*documents[: query.limit - min(room, len(said))], *said[:room]][: query.limit])
+def _together(documents: Sequence[Chunk], said: Sequence[Chunk], limit: int) -> tuple[Chunk, ...]:
+    """Documents first; conversations have the last places, if they have any."""
+    room = min(max(limit // MEMORY_SHARE, limit - len(documents)), len(said))
+    return (*documents[: limit - room], *said[:room])
 
 
-def _steered(chunks: Iterable[Chunk]) -> bool:
+def _steered(chunks: Sequence[Chunk]) -> bool:
     """Whether the best passages would be others without the bias."""
-    listed = list(enumerate(chunks))
-    lifted = sorted(listed, key=lambda one: -one[1].score)
-    plain = sorted(listed, key=lambda one: -one[1].score / one[1].bias)
-    return [place for place, _ in lifted[:FIRST]] != [place for place, _ in plain[:FIRST]]
+    lifted = sorted(chunks, key=lambda one: -one.score)[:FIRST]
+    plain = sorted(chunks, key=lambda one: -one.score / one.bias)[:FIRST]
+    return any(one is not other for one, other in zip(lifted, plain, strict=True))
 
 
 def _counts(hit: Hit, query: Query, known: Recollection | None) -> bool:

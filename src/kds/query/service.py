@@ -1,7 +1,7 @@
 """`QueryService`: a question in, the passages that answer it out, in the light of what was said."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -91,80 +91,6 @@ MEMORY_OFF: Final = "the memory is switched off: nothing of the session is kept"
 SECTIONS_KEPT: Final = 3
 """Passages whose sections and documents a session remembers of a turn."""
 
-Warned = tuple[str, ...]
-
-
-class Keeper:
-    """Keeps the sessions of a workspace."""
-
-    def __init__(self, memory: ConversationMemory) -> None:
-        self._memory = memory
-
-    def known(self, query: Query, *, remembers: bool) -> tuple[Recollection | None, Warned]:
-        """What the session remembers, the question stored in it; or why there is nothing."""
-        if query.session is None:
-            return None, ()
-        if not self._memory.flags.enabled:
-            return None, (MEMORY_OFF,)
-        if not remembers and not self._memory.exists:
-            return None, ()
-        try:
-            known = recollect(self._memory, query.session, begins=remembers)
-            if known is None or not remembers:
-                return known, ()
-            stored = self._memory.add(known.session, "user", query.text)
-        except StoreError as error:
-            return None, (f"the session was not read: {error.message}",)
-        known = replace(known, asked=stored.id if stored else None)
-        return known, self._memory.store.warnings
-
-    def remember(
-        self, found: Understood, terms: Iterable[str]
-    ) -> tuple[SessionTurn | None, Warned]:
-        """Store the answer, and what the question referred to; the session after that."""
-        known, answer = found.known, found.spoken.text
-        if known is None:
-            return None, ()
-        hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
-        try:
-            self._memory.remember_turn(
-                known.session,
-                list(terms),
-                answer=answer or "",
-                **_first_found(found.findings),
-                fresh=found.turn.context_switch,
-            )
-            if answer:
-                self._memory.add(known.session, "assistant", answer, summarise=False)
-                self._memory.catch_up_later(known.session)
-            shown = shown_terms(self._memory, known.session)
-        except StoreError as error:
-            warning = f"the turn was not remembered: {error.message}"
-            return SessionTurn(known.session, known.turn, (), hit), (warning,)
-        return SessionTurn(known.session, known.turn, shown, hit), ()
-
-    def note_recall(self, findings: Findings) -> Warned:
-        """Note the figures of a search of conversations, if one was made."""
-        if findings.conversations is None:
-            return ()
-        noted = log_recall(
-            self._memory.store,
-            findings.conversations,
-            surface=QUERY,
-            budget_tokens=findings.budget_tokens,
-            used_tokens=findings.used_tokens,
-        )
-        return noted.notes[len(findings.conversations.notes) :]
-
-    def measured(self, reply: QueryReply, *, received: int) -> QueryReply:
-        """Note the figures of a turn that was remembered; ``received`` messages came with it."""
-        try:
-            self._memory.store.metrics.add(QUERY, query_metric(reply, received=received))
-        except StoreError as error:
-            note = f"not measured: {error.message}"
-            return replace(reply, warnings=(*reply.warnings, note))
-        return reply
-
 
 def _first_found(findings: Findings) -> dict[str, list[str] | None]:
     """The documents and sections to remember; None leaves those of the turns before in place."""
@@ -215,7 +141,6 @@ class QueryService:
         """What waits for models, off the threads that others need."""
         self._search = Search(self.library, self.memory, self.embedder)
         self.use(parts)
-        self._keeper = Keeper(self.memory)
 
     @classmethod
     def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> Self:
@@ -254,15 +179,16 @@ class QueryService:
         if query.session is not None:
             checked_session(query.session)
         timings: dict[str, float] = {}
+        warnings: list[str] = []
         with timed(timings, "session"):
-            known, warnings = self._keeper.known(query, remembers=remembers)
+            known = self._known(query, warnings, remembers=remembers)
         with timed(timings, "rewriting"):
             reading = self._read(query, known)
         if not reading.turn.english:
-            warnings = (*warnings, NOT_ENGLISH)
+            warnings.append(NOT_ENGLISH)
         if fault := self.settings_fault:
-            warnings = (*warnings, f"{EARLIER_SETTINGS}: {fault}")
-        return Understood(query, reading, known, timings, warnings, begun)
+            warnings.append(f"{EARLIER_SETTINGS}: {fault}")
+        return Understood(query, reading, known, timings, tuple(warnings), begun)
 
     def rewrite(self, understood: Understood) -> Understood:
         """Ask a model what the question means, where one may and the rules do not know."""
@@ -324,9 +250,11 @@ class QueryService:
         """Remember what the question referred to and what was answered, and reply."""
         said, timings = found.spoken, dict(found.timings_ms)
         turn, chunks = found.turn, found.findings.chunks
-        idle = () if chunks or not self._wants_model(found.query) else (NOTHING_FOUND,)
+        warnings = [*found.warnings, *found.findings.notes]
         with timed(timings, "memory"):
-            session, warnings = self._keeper.remember(found, self._reader.terms(turn))
+            session = self._remember(found, warnings)
+        if not chunks and self._wants_model(found.query):
+            warnings.append(NOTHING_FOUND)
         timings["total"] = (perf_counter() - found.begun) * 1000.0
         reply = QueryReply(
             query=found.query.text,
@@ -340,11 +268,9 @@ class QueryService:
             model=said.model,
             session=session,
             timings_ms=timings,
-            warnings=tuple(
-                dict.fromkeys((*found.warnings, *found.findings.notes, *warnings, *idle))
-            ),
         )
-        return self._measured(reply, found)
+        self._measure(found, reply, warnings)
+        return replace(reply, warnings=tuple(dict.fromkeys(warnings)))
 
     @property
     def rewriting_s(self) -> float:
@@ -425,9 +351,68 @@ class QueryService:
             rewrites=self.memory.flags.enable_query_rewriting,
         )
 
-    def _measured(self, reply: QueryReply, found: Understood) -> QueryReply:
-        if notes := self._keeper.note_recall(found.findings):
-            reply = replace(reply, warnings=(*reply.warnings, *notes))
-        if found.known is None or reply.session is None:
-            return reply
-        return self._keeper.measured(reply, received=len(found.query.context or ()))
+    def _known(self, query: Query, warnings: list[str], *, remembers: bool) -> Recollection | None:
+        """What the session remembers, the question stored in it; or None, and maybe why."""
+        if query.session is None:
+            return None
+        if not self.memory.flags.enabled:
+            warnings.append(MEMORY_OFF)
+            return None
+        if not remembers and not self.memory.exists:
+            return None
+        found: Recollection | None = None
+        with _warned(warnings, "the session was not read"):
+            known = recollect(self.memory, query.session, begins=remembers)
+            if known is not None and remembers:
+                stored = self.memory.add(known.session, "user", query.text)
+                warnings += self.memory.store.warnings
+                known = replace(known, asked=stored.id if stored else None)
+            found = known
+        return found
+
+    def _remember(self, found: Understood, warnings: list[str]) -> SessionTurn | None:
+        """Store the answer, and what the question referred to; the session after that."""
+        known, answer = found.known, found.spoken.text
+        if known is None:
+            return None
+        hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
+        session = SessionTurn(known.session, known.turn, (), hit)
+        with _warned(warnings, "the turn was not remembered"):
+            self.memory.remember_turn(
+                known.session,
+                self._reader.terms(found.turn),
+                answer=answer or "",
+                **_first_found(found.findings),
+                fresh=found.turn.context_switch,
+            )
+            if answer:
+                self.memory.add(known.session, "assistant", answer, summarise=False)
+                self.memory.catch_up_later(known.session)
+            session = replace(session, memory=shown_terms(self.memory, known.session))
+        return session
+
+    def _measure(self, found: Understood, reply: QueryReply, warnings: list[str]) -> None:
+        """Note the figures of a search of conversations, and of a turn that was remembered."""
+        findings = found.findings
+        if findings.conversations is not None:
+            noted = log_recall(
+                self.memory.store,
+                findings.conversations,
+                surface=QUERY,
+                budget_tokens=findings.budget_tokens,
+                used_tokens=findings.used_tokens,
+            )
+            warnings += noted.notes[len(findings.conversations.notes) :]
+        if reply.session is not None:
+            with _warned(warnings, "not measured"):
+                data = query_metric(reply, received=len(found.query.context or ()))
+                self.memory.store.metrics.add(QUERY, data)
+
+
+@contextmanager
+def _warned(warnings: list[str], what: str) -> Iterator[None]:
+    """Make a warning of a store that fails."""
+    try:
+        yield
+    except StoreError as error:
+        warnings.append(f"{what}: {error.message}")
