@@ -94,7 +94,6 @@ class Service:
         self._reason: str | None = None
         self.places: list[str] = []
         """Where it answers: addresses and paths, once it is ready."""
-        self._entrances: list[tuple[socket.socket, ASGIApp]] = []
         self._instance: Instance | None = None
         self._team: TeamAuth | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -116,13 +115,7 @@ class Service:
             stack.callback(faulthandler.cancel_dump_traceback_later)
             self._claim(stack)
             stack.callback(self._workspaces.close)
-            for workspace in self._kept:
-                self._workspaces.keep(workspace)
-            app = make_app(
-                self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log
-            )
-            self._listen(stack, app)
-            asyncio.run(self._serve(app))
+            asyncio.run(self._serve(stack))
         self._log(f"stopped: {self._reason}")
 
     def stop(self, reason: str = "asked to") -> None:
@@ -156,27 +149,26 @@ class Service:
             stack.callback(self._instance.withdraw)
             self._announce(None, None)
 
-    def _listen(self, stack: ExitStack, app: FastAPI) -> None:
+    def _listen(self, stack: ExitStack, listeners: Listeners, app: FastAPI) -> None:
         """Bind the sockets that are wanted, and write down where they are."""
+
+        def bind(wanted: HttpAddress, inner: ASGIApp) -> HttpAddress:
+            listener, address = bind_http(wanted)
+            listeners.add(stack.enter_context(listener), inner)
+            self.places.append(address.url)
+            return address
+
         http = unix = None
         if self._options.http is not None:
             token = open_token(self._address.token_path)
-            http = self._bind(stack, self._options.http, TokenAuth(app, token))
+            http = bind(self._options.http, TokenAuth(app, token))
         if self._options.team is not None:
             self._team = self._team_auth(stack, app)
-            self._bind(stack, self._options.team, self._team)
+            bind(self._options.team, self._team)
         if self._options.unix_socket and self._instance is not None:
-            listener = stack.enter_context(self._instance.bind())
-            self._entrances.append((listener, app))
+            listeners.add(stack.enter_context(self._instance.bind()), app)
             self.places.append(unix := str(self._address.socket_path))
         self._announce(http, unix)
-
-    def _bind(self, stack: ExitStack, wanted: HttpAddress, app: ASGIApp) -> HttpAddress:
-        listener, address = bind_http(wanted)
-        stack.enter_context(listener)
-        self._entrances.append((listener, app))
-        self.places.append(address.url)
-        return address
 
     def _team_auth(self, stack: ExitStack, app: FastAPI) -> TeamAuth:
         """The way in of people with tokens; all use the first workspace's rules and prompts.
@@ -200,17 +192,18 @@ class Service:
         root, uptime_s = str(workspace.root), self._vitals.uptime_s
         return TeamAuth(app, server, root, uptime_s, self._options.tell)
 
-    async def _serve(self, app: FastAPI) -> None:
+    async def _serve(self, stack: ExitStack) -> None:
         self._loop = asyncio.get_running_loop()
         self._heed_signals(self._loop)
-        if self._reason is not None:  # told to stop while it was loading
-            self._stopping.set()
+        for workspace in self._kept:
+            await self._workspaces.open(str(workspace.root), keep=True)
+        app = make_app(self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log)
         listeners = Listeners(self._log)
-        for listener, inner in self._entrances:
-            listeners.add(listener, inner)
+        self._listen(stack, listeners, app)
         if self._make_site is not None:
             app.state.site = SiteHost(self._make_site, app.state, listeners)
-        self._workspaces.begin()
+        if self._reason is not None:  # told to stop while it was loading
+            self._stopping.set()
         chores = [tidy(self._workspaces, self._log), self._let_go(), self._end_when_replaced()]
         if self._team is not None:
             chores.append(catch_up(self._workspaces, self._team.passes.reachable))

@@ -335,29 +335,18 @@ class Workspaces:
         """In the order in which they were opened."""
         return iter(tuple(self._open.values()))
 
-    def keep(self, workspace: Workspace) -> ServedWorkspace:
-        """Open a workspace that is not let go of; the first is the default. Raises KdsError."""
-        served = self._added(_load(workspace, self._log))
-        served.kept = True
-        self.default = self.default or served.root
-        return served
+    async def open(self, root: str, *, keep: bool = False) -> ServedWorkspace:
+        """Return the workspace ``root``, opened if it is not; ``keep``: it is not let go of.
 
-    def begin(self) -> None:
-        """Begin the jobs of those that were opened before there was an event loop."""
-        for served in self:
-            self._begin(served)
-
-    async def open(self, root: str) -> ServedWorkspace:
-        """Return the workspace ``root``, opened if it is not.
-
-        Raises NotServedError when there is no such folder, KdsError when it does not load.
+        The first that is kept is the default. Raises NotServedError when there is no such folder,
+        KdsError when it does not load.
         """
         key = _key(root)
         if (found := self._open.get(key)) is not None:
             self._open.move_to_end(key)
             return found
         if key not in self._opening:
-            self._opening[key] = asyncio.create_task(self._opened(root))
+            self._opening[key] = asyncio.create_task(self._opened(root, keep=keep))
             self._opening[key].add_done_callback(lambda _: self._opening.pop(key))
         return await asyncio.shield(self._opening[key])
 
@@ -381,27 +370,23 @@ class Workspaces:
         """All whose contexts may hold what is to expire."""
         return (*(one.workspace for one in self), *self.left)
 
-    async def _opened(self, root: str) -> ServedWorkspace:
+    async def _opened(self, root: str, *, keep: bool) -> ServedWorkspace:
         if len(self._open) >= MOST_OPEN:
             await self.let_go(min(one.attendance.idle_s() or LET_GO_S for one in self))
         workspace = _found(root)
+        log = self._log if keep else self._log_of(workspace)
         worker = Worker(name="kds-opening")  # the loop's pool may be busy with other workspaces
         try:
-            log = self._log_of(workspace)
-            served = self._added(await worker.run(lambda: _load(workspace, log)))
+            served = await worker.run(lambda: _load(workspace, log))
         finally:
             worker.close(wait=False)
-        self._begin(served)
-        return served
-
-    def _added(self, served: ServedWorkspace) -> ServedWorkspace:
+        if keep:
+            served.kept, self.default = True, self.default or served.root
         self._open[_key(served.root)] = served
         self.left.discard(served.workspace)
         served.worker.submit(lambda: _warm(served), patient=True)
-        return served
-
-    def _begin(self, served: ServedWorkspace) -> None:
         served.jobs = [asyncio.create_task(job) for job in self._make_jobs(served)]
+        return served
 
     def _log_of(self, workspace: Workspace) -> Log:
         """Writes to the log of the workspace if it has a folder, else to that of the service."""

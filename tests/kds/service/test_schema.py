@@ -1,5 +1,6 @@
 """The service keeps to what /openapi.json says, whatever schemathesis sends."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from schemathesis import GenerationMode
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from kds.brain.workspace import Workspace
 from kds.service.routes import make_app
 from kds.service.worker import Worker
 from kds.service.workspaces import Workspaces
@@ -22,7 +22,7 @@ from kds.service.workspaces import Workspaces
 def workspaces(new_workspace: Callable[[], Path]) -> Iterator[Workspaces]:
     folder = new_workspace()
     made = Workspaces()
-    made.keep(Workspace(folder, folder / "kds-brain"))
+    asyncio.run(made.open(str(folder), keep=True))
     yield made
     made.close()
 

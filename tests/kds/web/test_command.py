@@ -45,6 +45,7 @@ def test_the_browser_is_opened_where_it_can_show_itself(
 
 
 def test_another_port_than_the_one_in_use_is_refused(site: Site, kds_call: Call) -> None:
+    assert site.url  # the page is open
     done = kds_call("web", "--port", "1", "-w", str(site.root))
     assert done.code == 2
     assert "kds service stop" in done.err
