@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -183,40 +182,6 @@ def test_who_dies_while_forgetting_has_it_finished_by_the_next_import(
             memory.forget(found)
     run(memory, home)
     assert contents(memory) == []
-
-
-KILLED = """
-import sys
-from pathlib import Path
-from kds.transcripts import importing
-from kds.transcripts.catalogue import AssistantMemory
-importing.AT_ONCE = 2
-memory = AssistantMemory(Path(sys.argv[2]))
-print("begun", flush=True)
-importing.import_sessions(memory, importing.readers(Path(sys.argv[1]), {}), only=None)
-"""
-
-
-def test_killing_an_import_loses_nothing_and_doubles_nothing(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
-    expected = [f"message {number} of it" for number in range(60)]
-    claude("a", *expected)
-    for round_ in range(4):
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(home), str(memory.folder)], stdout=subprocess.PIPE
-        )
-        assert process.stdout is not None
-        process.stdout.readline()
-        try:
-            process.wait(0.06 * round_)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-        process.communicate()
-    run(memory, home)
-    assert [text for text in contents(memory) if text.startswith("message")] == expected
-    with memory.stores(memory.projects()) as opened:
-        assert [store.check().problems for _, store in opened] == [()]
 
 
 def git(folder: Path, *words: str) -> None:
