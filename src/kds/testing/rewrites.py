@@ -23,7 +23,7 @@ from kds.brain.turn import Rewriting, Turn, Utterance, rewriting_to_wire
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
 from kds.testing.example_files import AnyOf, CleanText, Loose, Row, Said, read_rows
-from kds.testing.metrics_report import rewrites_of
+from kds.testing.metrics import rewrites_of
 
 REWRITE_FORM: Final = (
     '{"history": [{"role": "user", "content": "Add a FAB button"}], '

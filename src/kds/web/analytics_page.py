@@ -11,8 +11,15 @@ from starlette.responses import Response
 
 from kds.api.measures import Spread
 from kds.service.errors import NotServedError
-from kds.testing.metrics_report import MetricsReport, Recalls, Turns, read_report
-from kds.testing.metrics_tables import ACTIONS, bucket_label, metrics_tables
+from kds.testing.metrics import (
+    ACTIONS,
+    MetricsReport,
+    Recalls,
+    Turns,
+    bucket_label,
+    metrics_tables,
+    read_report,
+)
 from kds.web.charts import Series, bars, columns
 from kds.web.request_context import RequestContext, download, get
 

@@ -18,7 +18,7 @@ from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.metrics import KEPT
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
-from kds.testing.metrics_report import report_metrics
+from kds.testing.metrics import report_metrics
 
 from ...agents.openai_server import Failure, FakeProvider, Slow, Text
 

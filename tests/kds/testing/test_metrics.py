@@ -14,7 +14,7 @@ from kds.brain.memory.metrics import RECALL, log_recall
 from kds.brain.memory.records import Metric
 from kds.brain.passages.recall import recall
 from kds.brain.turn import StepRecord, Turn
-from kds.testing.metrics_report import MetricsReport, report_metrics
+from kds.testing.metrics import MetricsReport, report_metrics
 
 from ..conftest import Run, data
 

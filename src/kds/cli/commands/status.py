@@ -30,8 +30,7 @@ from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
 from kds.router.prompts.library import PromptLibrary
 from kds.service.lifecycle import standing_of
-from kds.testing.metrics_report import MetricsReport, read_report
-from kds.testing.metrics_tables import metrics_tables
+from kds.testing.metrics import MetricsReport, metrics_tables, read_report
 
 _NOUNS: Final = {
     "context": ("message", " in the context"),

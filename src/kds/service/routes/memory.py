@@ -25,7 +25,7 @@ from kds.query.values import Query as Question
 from kds.service.models import PATH_LIMIT, Reply, RequestBody
 from kds.service.requests import Served, on_archivist
 from kds.service.workspaces import ServedWorkspace
-from kds.testing.metrics_report import read_report
+from kds.testing.metrics import read_report
 
 router = APIRouter(prefix="/api/memory", tags=["memory"])
 
