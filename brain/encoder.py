@@ -7,7 +7,7 @@ thread. Vectors have unit length, so a dot product is a cosine.
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,7 +66,7 @@ class Encoder:
         self._read: Callable[[str], tuple[Vector, Pieces]] | None = None
         self._lock = Lock()
 
-    @property
+    @cached_property
     def available(self) -> bool:
         """Whether the model and what runs it are installed; loads neither."""
         return (

@@ -100,6 +100,8 @@ class Pattern:
 
     def search(self, text: str, *, notes: list[str] | None = None) -> "regex.Match[str] | None":
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
+        if not _may_match(self._expression, text):
+            return None
         expression, limit_s = _compiled(self._expression), _limit_s()
         try:
             if self.exact:
@@ -135,6 +137,110 @@ def control_problem(source: str, where: str) -> Problem | None:
     if found is None:
         return None
     return Problem(where, f"a pattern has the control character {found[0]!r}", _QUOTES)
+
+
+def _may_match(expression: str, text: str) -> bool:
+    """Whether ``text`` has one of the literals of the expression, where it has any.
+
+    Most patterns are about words that a message has not: they need neither a search nor to be
+    compiled.
+    """
+    literals = literals_of(expression)
+    if not literals or (low := _lowered(text)) is None:
+        return True
+    for literal in literals:  # noqa: SIM110  # a generator takes twice as long
+        if literal in low:
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _lowered(text: str) -> str | None:
+    """A text in lower case; None where other letters may stand for those of ASCII ("K" for "k")."""
+    return text.lower() if text.isascii() else None
+
+
+LEAST_LITERAL: Final = 3
+"""Characters of a literal: two letters are in every text."""
+
+_GROUP: Final = re.compile(r"\((?:\?(?::|P<\w+>|(?P<around>=|!|<=|<!)))?(?![?*])")
+_CLASS: Final = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
+_PLAIN: Final = re.compile(r"[a-zA-Z0-9 ',_/-]+(?![?*+{])")
+_TIMES: Final = re.compile(r"(?:(?P<optional>[?*]|\{[^}]*\})|\+)[?+]?")
+_ESCAPE: Final = re.compile(r"\\(?:[bBdDsSwW]|\W)")
+"""An escape that stands for one character or none, and takes no more than itself."""
+
+
+class _UnreadError(Exception):
+    """An expression has something that is not looked into."""
+
+
+@lru_cache(maxsize=4096)
+def literals_of(expression: str) -> tuple[str, ...]:
+    r"""Texts in lower case of which every match has one; empty where that cannot be told.
+
+    >>> literals_of(r"\bwrong file\b|^(?:no|nope),? (?:undo|revert)\b")
+    ('revert', 'undo', 'wrong file')
+    >>> literals_of(r"tests?|\w+"), literals_of(r"(?:colou?r)+ed")
+    ((), ('colo',))
+    """
+    try:
+        found, end = _branches(expression, 0)
+    except _UnreadError:
+        return ()
+    return tuple(sorted(found)) if end == len(expression) else ()
+
+
+def _branches(expression: str, at: int) -> tuple[frozenset[str], int]:
+    """The literals of all alternatives from ``at`` on, and where they end."""
+    found: list[frozenset[str]] = []
+    while True:
+        literals, at = _sequence(expression, at)
+        found.append(literals)
+        if expression[at : at + 1] != "|":
+            return (frozenset().union(*found) if all(found) else frozenset()), at
+        at += 1
+
+
+def _sequence(expression: str, at: int) -> tuple[frozenset[str], int]:
+    """The most telling literals of one alternative: the longest, then the fewest."""
+    known: list[frozenset[str]] = []
+    run = ""
+    while at < len(expression) and expression[at] not in "|)":
+        literals, letters, at = _item(expression, at)
+        times = _TIMES.match(expression, at)
+        if times is not None:
+            at = times.end()
+            if times["optional"]:
+                literals, letters = frozenset(), ""
+        run += letters
+        if times is not None or not letters:
+            known += [frozenset({run}), literals]
+            run = ""
+    told = [one for one in (*known, frozenset({run})) if one and _least(one) >= LEAST_LITERAL]
+    return max(told, key=lambda one: (_least(one), -len(one)), default=frozenset()), at
+
+
+def _least(literals: frozenset[str]) -> int:
+    return min(map(len, literals))
+
+
+def _item(expression: str, at: int) -> tuple[frozenset[str], str, int]:
+    """The literals of the group at ``at``, or its letters, "" for what is none; and its end."""
+    if (plain := _PLAIN.match(expression, at)) is not None:
+        return frozenset(), plain[0].lower(), plain.end()
+    sign = expression[at]
+    if sign == "(":
+        if (opened := _GROUP.match(expression, at)) is None:
+            raise _UnreadError
+        literals, end = _branches(expression, opened.end())
+        return frozenset() if opened["around"] else literals, "", end + 1
+    if sign in "\\[":
+        skipped = (_ESCAPE if sign == "\\" else _CLASS).match(expression, at)
+        if skipped is None:
+            raise _UnreadError
+        return frozenset(), "", skipped.end()
+    return frozenset(), sign.lower() if sign not in ".^$" and sign.isascii() else "", at + 1
 
 
 @lru_cache(maxsize=4096)

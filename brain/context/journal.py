@@ -359,8 +359,9 @@ def refuse_ahead(entry: ContextEntry, now: datetime, *, where: str) -> None:
 
 def stored_entry(entry: ContextEntry) -> ContextEntry:
     """Return an entry as it may be stored: its texts are redacted."""
-    hidden = withheld(entry.user_message)
-    points_to = None if entry.context_ref is None else without(entry.context_ref, hidden)
+    points_to = entry.context_ref
+    if points_to is not None:
+        points_to = without(points_to, withheld(entry.user_message))
     return replace(
         entry,
         user_message=storable(entry.user_message),

@@ -11,8 +11,8 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations
+from functools import cache, lru_cache
+from itertools import chain, combinations
 from typing import Final
 
 import numpy as np
@@ -54,6 +54,9 @@ within 0.3 points (decision 0005)."""
 PIECE_SIZES: Final = range(2, 6)
 MAX_PAIRED: Final = 32
 """Distinct words of a text that are paired: pairs grow with their square, meaning does not."""
+
+KEPT_WORDS: Final = 1024
+"""Words whose stem and pieces are kept: most of a message stood in the ones before it."""
 
 _FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TOKEN: Final = re.compile(r"\w+|[?!]")
@@ -114,18 +117,22 @@ def hashed(
 
     How often a term occurs counts by its logarithm.
     """
-    values: dict[int, float] = {}
+    codes: list[int] = []
+    values: list[float] = []
     for kind, weight in weights.items():
-        counts = {term: 1.0 + math.log(count) for term, count in found[kind].items()}
-        length = math.sqrt(sum(value * value for value in counts.values())) or 1.0
-        for term, value in counts.items():
-            code = zlib.crc32(f"{kind}:{term}".encode("utf-8", "surrogatepass"))
-            sign = 1.0 if code >> 31 else -1.0
-            values[code % places] = values.get(code % places, 0.0) + sign * weight * value / length
-    order = sorted(values)
-    return np.array(order, dtype=np.int64), np.array([values[at] for at in order])
+        start = zlib.crc32(f"{kind}:".encode())
+        codes += [zlib.crc32(term.encode("utf-8", "surrogatepass"), start) for term in found[kind]]
+        counts = [1.0 if n == 1 else 1.0 + math.log(n) for n in found[kind].values()]
+        length = math.sqrt(sum(value * value for value in counts)) or 1.0
+        values += [weight * value / length for value in counts]
+    code = np.array(codes, dtype=np.int64)
+    signed = np.where(code >> 31, values, np.negative(values))
+    sums: Floats = np.bincount(code % places, signed, places).astype(np.float64, copy=False)
+    at = np.unique(code % places)
+    return at, sums[at]
 
 
+@lru_cache(maxsize=KEPT_WORDS)
 def stem(word: str) -> str:
     """Take off the endings of English inflection; rough on purpose, and without a lexicon.
 
@@ -182,13 +189,18 @@ def terms(text: str) -> dict[str, Mapping[str, float]]:
 
 def _pieces(text: str) -> Iterable[str]:
     """Pieces of two to five characters, within words and with the space on either side."""
-    for word in text.lower().split():
-        padded = f" {word} "
-        for size in PIECE_SIZES:
-            if size >= len(padded):
-                yield padded
-                break
-            yield from (padded[at : at + size] for at in range(len(padded) - size + 1))
+    return chain.from_iterable(map(_pieces_of_word, text.lower().split()))
+
+
+@lru_cache(maxsize=KEPT_WORDS)
+def _pieces_of_word(word: str) -> tuple[str, ...]:
+    padded = f" {word} "
+    found: list[str] = []
+    for size in PIECE_SIZES:
+        if size >= len(padded):
+            return (*found, padded)
+        found += [padded[at : at + size] for at in range(len(padded) - size + 1)]
+    return tuple(found)
 
 
 @cache

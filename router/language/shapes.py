@@ -4,6 +4,7 @@ Used twice: to keep spaCy's tokenizer from cutting them up, and to tag them as n
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from kds.router.english import words
@@ -41,7 +42,11 @@ _COMPILED: Final = tuple((kind, re.compile(rf"(?:{pattern})\Z")) for kind, patte
 _FAST: Final = re.compile(r"[^A-Za-z]|[a-z][A-Z]|[A-Z]{2,}[a-z]")
 """Only text that this finds can have a special shape; most words are done after one search."""
 
+KEPT: Final = 1024
+"""Tokens whose shape is kept: messages are read beside the ones before them."""
 
+
+@lru_cache(maxsize=KEPT)
 def shape(text: str) -> str:
     """The kind of name a token is by its shape, "" for an ordinary word.
 
@@ -60,6 +65,7 @@ def shape(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=KEPT)
 def whole_token(text: str) -> object:
     """spaCy's ``token_match``: truthy when the text must stay one token."""
     if not _FAST.search(text) or _CONTRACTION.search(text) or text.lower() in _NOT_PATHS:

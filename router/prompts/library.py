@@ -283,9 +283,9 @@ def _read(
     """The template of a file, unless there is none to read, and what else the file holds."""
     if isinstance(text, Problem):
         return None, PromptDraft((text,))
-    if path.name.startswith("_"):
-        return TemplateSource(text, str(path)), PromptDraft(())
     ships = path.is_relative_to(packaged_root())
+    if path.name.startswith("_"):
+        return TemplateSource(text, str(path), trusted=ships), PromptDraft(())
     draft = read_prompt(
         text,
         path=path,
@@ -294,7 +294,9 @@ def _read(
         trusted=ships,
         examples=examples,
     )
-    source = TemplateSource(draft.body, str(path), draft.body_line) if draft.body else None
+    if not draft.body:
+        return None, draft
+    source = TemplateSource(draft.body, str(path), draft.body_line, trusted=ships)
     return source, draft
 
 

@@ -67,11 +67,15 @@ _ACCESSES: Final = (nodes.Getattr, nodes.Getitem)
 
 @dataclass(frozen=True, slots=True)
 class TemplateSource:
-    """The text of a template, the file it is in, and the line of the file it begins on."""
+    """The text of a template, the file it is in, and the line of the file it begins on.
+
+    ``trusted`` ones ship: their tests render them, so that they are not compiled to be checked.
+    """
 
     text: str
     path: str
     first_line: int = 1
+    trusted: bool = False
 
     def where(self, line: int) -> str:
         """``path:line`` of a line of the template."""
@@ -195,7 +199,8 @@ def _facts(source: TemplateSource, environment: Environment) -> _Facts:
         wanted = meta.find_undeclared_variables(tree) - set(environment.globals)
         references = [(source.where(node.lineno), _target(node)) for node in _references(tree)]
         faults = [_private_problem(source, node) for node in tree.find_all(_ACCESSES)]
-        environment.compile(tree, raw=True)  # finds unknown filters and tests; spoils the tree
+        if not source.trusted:
+            environment.compile(tree, raw=True)  # finds unknown filters and tests; spoils the tree
     except TemplateSyntaxError as error:
         message = f"is not a Jinja template: {error.message}"
         return _Facts((Problem(source.where(error.lineno), message, "correct it here"),))

@@ -34,7 +34,7 @@ def test_any_text_has_words_of_unit_length_and_a_meaning(text: str) -> None:
 
 def test_without_an_encoder_the_words_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = vectors(["run the tests"])
-    monkeypatch.setattr(type(features.shared_encoder()), "available", False)
+    monkeypatch.setattr(features.shared_encoder(), "available", False)
     alone = vectors(["run the tests"])
     assert np.array_equal(alone[:, :WORD_PLACES], whole[:, :WORD_PLACES])
     assert not alone[:, WORD_PLACES:].any()
