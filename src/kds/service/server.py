@@ -112,7 +112,6 @@ class Service:
         """
         with ExitStack() as stack:
             self._owns_process = threading.current_thread() is threading.main_thread()
-            stack.callback(faulthandler.cancel_dump_traceback_later)
             self._claim(stack)
             stack.callback(self._workspaces.close)
             asyncio.run(self._serve(stack))
@@ -121,8 +120,8 @@ class Service:
     def stop(self, reason: str = "asked to") -> None:
         """Finish the requests in flight and end; from any thread.
 
-        A process in which a request does not end is ended with a trace of where it stands: the
-        lock must not be held for ever.
+        A process in which something does not end by itself is ended, with a trace of where it
+        stands: the lock must not be held for ever.
         """
         drain_s = 0.0
         if self._team is not None:

@@ -384,8 +384,8 @@ class Workspaces:
             served.kept, self.default = True, self.default or served.root
         self._open[_key(served.root)] = served
         self.left.discard(served.workspace)
-        served.worker.submit(lambda: _warm(served), patient=True)
-        served.jobs = [asyncio.create_task(job) for job in self._make_jobs(served)]
+        warming = served.worker.run(lambda: _warm(served), patient=True)
+        served.jobs = [asyncio.create_task(job) for job in (warming, *self._make_jobs(served))]
         return served
 
     def _log_of(self, workspace: Workspace) -> Log:
