@@ -13,13 +13,13 @@ of questions that stand alone was 100 %.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.documents.question import Asked, Concept, read_asked, side_of, without_references
-from kds.brain.documents.values import Candidate, Document, DocumentHit, DocumentRecall
+from kds.brain.documents.values import Candidate, DocumentHit, DocumentRecall
 from kds.brain.passages.question import LONG_QUERY, Term
 from kds.brain.passages.recall import DenseHits, Log, embed_question, search_vectors, words_told
 from kds.brain.passages.rerank import Weights, fuse, rarity
@@ -110,21 +110,6 @@ COVERAGE: Final = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A question, and where to look for its answer."""
-
-    query: str
-    limit: int = LIMIT
-    preferred: frozenset[str] = frozenset()
-    """Ids of documents whose passages are lifted by ``bias``."""
-    within: Document | None = None
-    """Only its passages are looked at."""
-    bias: float = DOCUMENT_BIAS
-    titles: Mapping[str, str] = field(default_factory=dict)
-    """Title -> id of the documents, to see whether the question names one."""
-
-
-@dataclass(frozen=True, slots=True)
 class Ranked:
     """A passage in the order; ``meaning`` is None where there is no vector."""
 
@@ -134,12 +119,26 @@ class Ranked:
     meaning: float | None
 
 
-def recall(store: "Documents", request: Request, *, embedder: Embedder | None) -> DocumentRecall:
-    """Find the passages a question is about. An embedding model that fails is a note."""
+def recall(
+    store: "Documents",
+    query: str,
+    *,
+    limit: int,
+    bias: float,
+    preferred: Collection[str],
+    titles: Mapping[str, str],
+    within: str | None,
+    embedder: Embedder | None,
+) -> DocumentRecall:
+    """Find the passages a question is about. An embedding model that fails is a note.
+
+    Passages of the ``preferred`` documents count ``bias`` times as much, else those of the one
+    among ``titles`` (each with its id) that the question names. ``within``: the id of the only
+    document to look at.
+    """
     log = Log()
-    within = request.within.id if request.within else None
     with log.stage("question"):
-        asked = read_asked(request.query, lambda keys: store.definers(keys, within))
+        asked = read_asked(query, lambda keys: store.definers(keys, within))
         referred = {
             chunk_id: (fit, one.text)
             for one in reversed(asked.references)
@@ -158,7 +157,7 @@ def recall(store: "Documents", request: Request, *, embedder: Embedder | None) -
         found = store.search_words(words, within, limit=CANDIDATES, weights=COLUMN_WEIGHTS)
         definers = [one for concept in asked.concepts for one in concept.definers]
     with log.stage("meaning"):
-        vector = embed_question(store, embedder, request.query, log)
+        vector = embed_question(store, embedder, query, log)
         dense = search_vectors(store, vector, within, log, limit=NEAREST)
     with log.stage("judging"):
         near = [hit.chunk_id for hit in dense.hits]
@@ -167,11 +166,12 @@ def recall(store: "Documents", request: Request, *, embedder: Embedder | None) -
         judge = Judge(asked, rarities, referred, max(mean, 1.0))
         judged = judge.judge(places.values())
     with log.stage("ranking"):
-        ranked = _ranked(request, places, judged, dense)
-        ranked = _diversified(judge, ranked, places)[: request.limit]
+        lifted = preferred or _named(query, titles)
+        biases = {one.chunk_id: bias for one in places.values() if one.document in lifted}
+        ranked = _diversified(judge, _ranked(biases, places, judged, dense), places)[:limit]
         hits = _explained(store, ranked, judged, dense)
     return DocumentRecall(
-        query=request.query,
+        query=query,
         hits=hits,
         concepts=tuple(one.text for one in asked.concepts),
         notes=tuple(log.notes),
@@ -335,7 +335,7 @@ def heading_lines(title: str, path: str) -> tuple[str, str]:
 
 
 def _ranked(
-    request: Request,
+    biases: Mapping[int, float],
     places: Mapping[int, Candidate],
     judged: Mapping[int, Judged],
     dense: DenseHits,
@@ -349,20 +349,22 @@ def _ranked(
         dense_floor=dense.floor,
         least=dense.least,
     )
-    favoured = request.preferred or _named(request)
-    found = []
-    for one, score in fused.items():
-        bias = request.bias if places[one].document in favoured else 1.0
-        found.append(Ranked(one, score.score * bias, bias, score.dense))
+    found = [
+        Ranked(one, score.score * biases.get(one, 1.0), biases.get(one, 1.0), score.dense)
+        for one, score in fused.items()
+    ]
     return sorted(found, key=lambda one: (-one.score, one.chunk_id))
 
 
-def _named(request: Request) -> frozenset[str]:
+def _named(query: str, titles: Mapping[str, str]) -> Collection[str]:
     """Return the document whose title the question has, the longest one if several."""
-    asked = f" {' '.join(WORD.findall(request.query[:LONG_QUERY].casefold()))} "
-    titles = (title for title in request.titles if len(title) >= SHORTEST_TITLE)
-    found = [title for title in titles if f" {' '.join(WORD.findall(title.casefold()))} " in asked]
-    return frozenset({request.titles[max(found, key=len)]} if found else ())
+
+    def words(text: str) -> str:
+        return f" {' '.join(WORD.findall(text.casefold()))} "
+
+    asked = words(query[:LONG_QUERY])
+    found = [one for one in titles if len(one) >= SHORTEST_TITLE and words(one) in asked]
+    return [titles[max(found, key=len)]] if found else []
 
 
 def _diversified(

@@ -30,7 +30,7 @@ from kds.brain.documents.chunking import (
 )
 from kds.brain.documents.content import Content, Source, clause_keys, number_key, referred_in
 from kds.brain.documents.question import Reference
-from kds.brain.documents.recall import DOCUMENT_BIAS, LIMIT, Request, recall
+from kds.brain.documents.recall import DOCUMENT_BIAS, LIMIT, recall
 from kds.brain.documents.values import (
     ALL,
     Candidate,
@@ -291,15 +291,16 @@ class Documents(PassageStore):
         documents = self.documents()
         names = [document] if isinstance(document, str) else document or ()
         about = {one: find(documents, one, self.database.place) for one in names if one}
-        request = Request(
-            query=query,
+        found = recall(
+            self,
+            query,
             limit=limit,
-            preferred=frozenset(one.id for one in about.values() if one is not None),
-            within=None if scope == ALL else self.document(scope),
             bias=bias,
+            preferred=[one.id for one in about.values() if one is not None],
             titles={one.title: one.id for one in documents},
+            within=None if scope == ALL else self.document(scope).id,
+            embedder=embedder,
         )
-        found = recall(self, request, embedder=embedder)
         unknown = (name for name, one in about.items() if one is None)
         notes = (f"the store has no document '{name}' to prefer" for name in unknown)
         return replace(found, notes=(*found.notes, *notes))

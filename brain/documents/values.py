@@ -133,15 +133,6 @@ class DocumentRecall:
     timings_ms: Mapping[str, float]
     """Of each stage; "embedding" is the model's own time, which "total" leaves out."""
 
-    def as_metric(self) -> dict[str, object]:
-        """The record for the log of metrics: figures only, nothing of what was asked."""
-        return {
-            "hits": len(self.hits),
-            "concepts": len(self.concepts),
-            "timings_ms": {stage: round(ms, 3) for stage, ms in self.timings_ms.items()},
-            "top_scores": [round(hit.score, 4) for hit in self.hits[:5]],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Holdings:

@@ -222,8 +222,3 @@ class RecallConformance(Stocked):
         assert "words only" in found.notes[0]
         embedder.down = False
         assert "no vectors" in library.search("rent", embedder=embedder).notes[0]
-
-    def test_a_metric_holds_nothing_of_what_was_asked(self, library: Documents) -> None:
-        metric = library.search("What is the Payment Date?").as_metric()
-        assert "Payment" not in repr(metric)
-        assert metric["hits"] == 5

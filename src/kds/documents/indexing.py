@@ -5,14 +5,13 @@ halfway keeps what was read so far.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, Literal
 
 from kds.api.embeddings import Teller
-from kds.brain.documents.content import Source
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document
 from kds.brain.errors import KdsError, StoreError
@@ -24,7 +23,6 @@ State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
 JUST_WRITTEN: Final = timedelta(seconds=2)
 """A file that was read so soon after it was written may have been written again at the same
 moment, as its file system counts: then its content decides."""
-
 
 PASSED_OVER: Final = frozenset(
     "node_modules __pycache__ venv site-packages kds-brain __MACOSX".split()
@@ -55,17 +53,13 @@ class Report:
 
 
 def add_documents(
-    store: Documents,
-    paths: Sequence[Path],
-    *,
-    prune: bool = False,
-    tell: Teller | None = None,
+    store: Documents, paths: Sequence[Path], *, prune: bool = False, tell: Teller | None = None
 ) -> Report:
     """Add files, and folders with all below them. Raises StoreError; a bad file is an outcome.
 
     Documents whose files have gone from these places are told, and removed with ``prune``.
     """
-    found = list(_found(paths))
+    found = list(dict.fromkeys(one for path in paths for one in _named(path)))
     known = {document.path: document for document in store.documents()}
     current = store.current_paths()
     outcomes: list[Outcome] = []
@@ -73,33 +67,24 @@ def add_documents(
         if isinstance(one, DocumentError):
             outcomes.append(Outcome(one.path, "failed", error=one))
         else:
-            document = known.get(str(one))
-            outcomes.append(_add(store, one, document, fresh=current.get(str(one), False)))
+            outcomes.append(_add(store, one, known.get(str(one)), current.get(str(one), False)))
         if tell is not None:
             tell(f"reading {outcomes[-1].path.name}", done, len(found))
-    gone = _gone(known, paths)
+    gone = _gone(known.values(), paths)
     if prune and gone:
         store.remove([document.id for document in gone])
-    outcomes += (
-        Outcome(Path(one.path), "removed" if prune else "gone", document=one) for one in gone
-    )
+    state: State = "removed" if prune else "gone"
+    outcomes += (Outcome(Path(one.path), state, document=one) for one in gone)
     if any(one.state == "replaced" for one in outcomes):
         store.tidy()
     return Report(tuple(outcomes))
 
 
-def _found(paths: Sequence[Path]) -> Iterator[Path | DocumentError]:
-    seen: set[Path] = set()
-    for path in paths:
-        for one in _named(path):
-            if isinstance(one, DocumentError):
-                yield one
-            elif one not in seen:
-                seen.add(one)
-                yield one
-
-
 def _named(path: Path) -> Iterator[Path | DocumentError]:
+    """Yield a file, or the readable files below a folder by name, and what cannot be looked at.
+
+    Links in it are not followed: in a cloned project they may lead anywhere.
+    """
     try:
         whole = path.resolve(strict=True)
         is_folder = whole.is_dir()
@@ -109,47 +94,41 @@ def _named(path: Path) -> Iterator[Path | DocumentError]:
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a zero in the name
         yield DocumentError(path, f"cannot be read: {error}", "check the path and its rights")
         return
-    if is_folder:
-        yield from _below(whole)
-    else:
+    if not is_folder:
         yield whole
-
-
-def _below(root: Path) -> Iterator[Path | DocumentError]:
-    """Yield the readable files below a folder by name, and what cannot be looked at.
-
-    Links are not followed: in a cloned project they may lead anywhere.
-    """
+        return
     errors: list[OSError] = []
-    for folder, folders, files in os.walk(root, onerror=errors.append):
+    for folder, folders, files in os.walk(whole, onerror=errors.append):
         folders[:] = sorted(name for name in set(folders) - PASSED_OVER if name[0] != ".")
-        paths = (Path(folder, name) for name in sorted(files) if name[0] != ".")
-        yield from (one for one in paths if kind_of(one) is not None and not one.is_symlink())
-    for error in errors:
-        reason = error.strerror or type(error).__name__
-        path = Path(error.filename or root)
-        hint = "check the folder and its permissions"
-        yield DocumentError(path, f"cannot be read: {reason}", hint)
+        below = (Path(folder, name) for name in sorted(files) if name[0] != ".")
+        yield from (it for it in below if kind_of(it) is not None and not it.is_symlink())
+    for one in errors:
+        reason = f"cannot be read: {one.strerror or type(one).__name__}"
+        yield DocumentError(
+            Path(one.filename or whole), reason, "check the folder and its permissions"
+        )
 
 
-def _add(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
+def _add(store: Documents, path: Path, known: Document | None, fresh: bool) -> Outcome:
     """Read a file into the store. Raises StoreError; whatever the file does is an outcome."""
     try:
         with document_errors(path, "cannot be read", "save it anew, or leave it out"):
-            return _read(store, path, known, fresh=fresh)
+            return _read(store, path, known, fresh)
     except DocumentError as error:
         return Outcome(path, "failed", known, error)
     except StoreError:
         raise
     except KdsError as error:  # a library that is not installed
-        return Outcome(
-            path, "failed", known, KdsError(error.message, where=str(path), hint=error.hint)
-        )
+        told = KdsError(error.message, where=str(path), hint=error.hint)
+        return Outcome(path, "failed", known, told)
 
 
-def _read(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
-    if known is not None and fresh and _is_untouched(path, known):
-        return Outcome(path, "unchanged", known)
+def _read(store: Documents, path: Path, known: Document | None, fresh: bool) -> Outcome:
+    if known is not None and fresh:
+        now = file_source(path)
+        same = (now.size, now.modified) == (known.size, known.modified)
+        if same and known.added_at - known.modified > JUST_WRITTEN:
+            return Outcome(path, "unchanged", known)
     data, source = read_source(path)
     if known is not None and fresh and known.digest == source.digest:
         store.touch(known, source)
@@ -159,18 +138,12 @@ def _read(store: Documents, path: Path, known: Document | None, *, fresh: bool) 
     return Outcome(path, "replaced" if known else "added", stored, notes=content.notes)
 
 
-def _is_untouched(path: Path, known: Document) -> bool:
-    source: Source = file_source(path)
-    same = source.size == known.size and source.modified == known.modified
-    return same and known.added_at - known.modified > JUST_WRITTEN
-
-
-def _gone(known: Mapping[str, Document], paths: Sequence[Path]) -> list[Document]:
+def _gone(known: Iterable[Document], paths: Sequence[Path]) -> list[Document]:
     """Return the documents of these places whose files are no longer there."""
     roots = [path.absolute() for path in paths] + [Path(os.path.realpath(path)) for path in paths]
     return [
         document
-        for document in known.values()
+        for document in known
         if any(Path(document.path).is_relative_to(root) for root in roots)
         and not Path(document.path).exists()
     ]
