@@ -118,11 +118,11 @@ def _over_tcp(folder: str, token_path: str, timeout_s: float) -> Call:
     if hasattr(_socket, "AF_UNIX") and not _is_held(os.path.join(folder, LOCK_NAME)):
         raise NoService("no service is running")  # its port may belong to another user by now
     try:
-        side = json.loads(_read_private(os.path.join(folder, STATE_NAME)))["http"]
+        side = json.loads(read_owned(os.path.join(folder, STATE_NAME)))["http"]
         address = str(side["host"]), int(side["port"])
     except (ValueError, LookupError, TypeError):
         raise NoService("no service is running") from None
-    token = _read_private(token_path).decode("ascii", "replace").strip()
+    token = read_owned(token_path).decode("ascii", "replace").strip()
     family = _socket.AF_INET6 if ":" in address[0] else _socket.AF_INET
     return Call(_opened(family, address, timeout_s), f"Authorization: Bearer {token}\r\n")
 
@@ -141,7 +141,7 @@ def _is_held(path: str) -> bool:
     return False
 
 
-def _read_private(path: str) -> bytes:
+def read_owned(path: str) -> bytes:
     """The content of a small file that only this user may read; links are not followed."""
     file = os.open(path, os.O_RDONLY | _GUARDS)
     try:

@@ -129,8 +129,7 @@ def named_root(request: Request) -> str | None:
     return os.fsdecode(unquote_to_bytes(named)) if named else None
 
 
-@asynccontextmanager
-async def opened(request: Request) -> AsyncIterator[ServedWorkspace]:
+async def _opened(request: Request) -> AsyncIterator[ServedWorkspace]:
     """Open the workspace that a request is about, and keep it and the service open meanwhile.
 
     The way in may decide it, else the header names it, else there may be a default. Raises
@@ -151,12 +150,9 @@ async def opened(request: Request) -> AsyncIterator[ServedWorkspace]:
             yield served if person is None else served.people.find(person)
 
 
-async def _served(request: Request) -> AsyncIterator[ServedWorkspace]:
-    async with opened(request) as served:
-        yield served
+opened = asynccontextmanager(_opened)
 
-
-Served = Annotated[ServedWorkspace, Depends(_served)]
+Served = Annotated[ServedWorkspace, Depends(_opened)]
 """The workspace that a request is about, as a parameter of an operation."""
 
 

@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kds.brain.errors import KdsError, StoreError
-from kds.brain.files import read_private, replace_private
+from kds.brain.errors import KdsError
+from kds.brain.files import failure, replace_private
+from kds.hooks.call import Trouble, read_owned
 from kds.service.errors import ForbiddenError, UnauthorizedError
 from kds.service.requests import error_response
 
@@ -56,13 +57,15 @@ def open_token(path: Path) -> str:
 
     Raises StoreError when the file can neither be read nor written.
     """
-    content = read_private(path)
-    if content is not None and _is_private(path):
-        token = content.decode("ascii", "replace").strip()
-        if len(token) >= _TOKEN_LENGTH:
-            return token
-    token = secrets.token_urlsafe(TOKEN_BYTES)
-    replace_private(path, f"{token}\n".encode())
+    try:
+        token = read_owned(str(path)).decode("ascii", "replace").strip()
+    except (FileNotFoundError, Trouble):
+        token = ""
+    except OSError as error:
+        raise failure("read", path, error) from error
+    if len(token) < _TOKEN_LENGTH:
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        replace_private(path, f"{token}\n".encode())
     return token
 
 
@@ -149,13 +152,3 @@ def _host_name(host: str) -> str:
     if parts.username is not None or parts.path or parts.query or parts.fragment:
         return ""
     return parts.hostname or ""
-
-
-def _is_private(path: Path) -> bool:
-    if sys.platform == "win32":  # modes mean nothing there; the profile folder's ACL does
-        return True
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise StoreError(f"cannot read it: {error.strerror}", where=str(path)) from error
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o077

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.api.conversations import Conversations
-from kds.api.parts import Parts
 from kds.api.turn_log import TurnLog
 from kds.brain.clock import moment, utc_now
 from kds.brain.discovery import HOME_VARIABLE
@@ -87,7 +86,6 @@ class ServedWorkspace:
         """The thread that looks after sessions: erasing one may take seconds, and no hook waits."""
         self.attendance = Attendance()
         self._base = base
-        self._answers_with = conversations.parts
         self.queries = QueryService(
             conversations.parts, rewriter=conversations.rewriter, environ=environ
         )
@@ -234,20 +232,14 @@ class ServedWorkspace:
         """See before a question what others have edited, and what was learned since."""
         if self.person is not None:
             self.look()
-        parts = self.conversations.refreshed()
-        if parts is not self._answers_with:
-            self._answer_with(parts)
+        self.queries.use(self.conversations.refreshed(), rewriter=self.conversations.rewriter)
 
     def reloaded(self, conversations: Conversations) -> None:
         """Use a new set from the next message on."""
         self.conversations = conversations
-        self._answer_with(conversations.parts)
+        self.queries.use(conversations.parts, rewriter=conversations.rewriter)
         self.reload = Reload(self.reload.count + 1, utc_now())
         self.people.reloaded()
-
-    def _answer_with(self, parts: Parts) -> None:
-        self._answers_with = parts
-        self.queries.use(parts, rewriter=self.conversations.rewriter)
 
 
 class People:
