@@ -288,7 +288,8 @@ _BLANKED: Final = re.compile(
 )  # fmt: skip
 _BLANKED_SIGNS: Final = (
     "[secret: ", "arn:", "-----begin", "data:", "ssh-", "ecdsa-", "sha",
-    "public", "publish", "site", "_acme", "x-amz-id", "{{", "enc[",
+    "public", "publish", "site", "_acme", "x-amz-id", "{{", "${", "enc[",
+    "ivborw0kggo", "r0lgod", "jvberi0", "d09g", "aaeaaa", "uklgr", "/9j/",
 )  # fmt: skip
 """One of these is, in lower case, in whatever _BLANKED finds."""
 _PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
