@@ -62,23 +62,23 @@ def test_a_block_keeps_its_language(fence: str, language: str | None) -> None:
     assert only(f"{fence}\nx = 1\n{fence[:3]}").language == language
 
 
+DEFINES = "src/app.py def run(x):"
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "header"),
     [
-        "Look at `src/app.py`:\n```python\ndef run(x):\n    pass\n```",
-        "**src/app.py**\n\n```python\ndef run(x):\n    pass\n```",
-        '```python title="src/app.py"\ndef run(x):\n    pass\n```',
-        "```python:src/app.py\ndef run(x):\n    pass\n```",
-        "```python\n# src/app.py\ndef run(x):\n    pass\n```",
-        "In src/app.py: ```python\ndef run(x):\n    pass\n```",
+        ("Look at `src/app.py`:\n```python\ndef run(x):\n    pass\n```", DEFINES),
+        ("**src/app.py**\n\n```python\ndef run(x):\n    pass\n```", DEFINES),
+        ('```python title="src/app.py"\ndef run(x):\n    pass\n```', DEFINES),
+        ("```python:src/app.py\ndef run(x):\n    pass\n```", DEFINES),
+        ("```python\n# src/app.py\ndef run(x):\n    pass\n```", DEFINES),
+        ("In src/app.py: ```python\ndef run(x):\n    pass\n```", DEFINES),
+        ("I use node.js\n```\nx = 1\n```", ""),  # a word with a point
     ],
 )
-def test_the_header_of_code_names_file_and_definition(text: str) -> None:
-    assert only(text).header == "src/app.py def run(x):"
-
-
-def test_a_word_with_a_point_in_a_sentence_is_not_a_file() -> None:
-    assert only("I use node.js\n```\nx = 1\n```").header == ""
+def test_the_header_of_code_names_file_and_definition(text: str, header: str) -> None:
+    assert only(text).header == header
 
 
 def test_the_header_of_prose_is_its_heading() -> None:
@@ -94,29 +94,25 @@ def test_the_header_of_prose_is_its_heading() -> None:
     ]
 
 
-def test_prose_is_cut_between_paragraphs_before_sentences_before_words() -> None:
-    assert bodies("One two three.\n\nFour five six.", limit=5) == [
-        "One two three.\n\n",
-        "Four five six.",
-    ]
-    assert bodies("One two three. Four five six.", limit=5) == ["One two three. ", "Four five six."]
-    assert bodies("one two three four", limit=2) == ["one two ", "three four"]
+INDENTED = "    a = 1\n    b = 2\n    c = 3\n"
+FENCED = "````markdown\n```python\nx = 1\n```\n````"
 
 
-def test_an_unclosed_block_reaches_to_the_end() -> None:
-    assert bodies("Look:\n```python\nx = 1\n\ny = 2") == ["Look:\n", "```python\nx = 1\n\ny = 2"]
-
-
-def test_prose_that_talks_of_a_fence_is_prose() -> None:
-    assert [piece.kind for piece in cut("Start it with\n``` and a language\nplease")] == ["prose"]
-
-
-def test_indented_lines_are_code_unless_they_belong_to_a_list() -> None:
-    code = "    a = 1\n    b = 2\n    c = 3\n"
-    assert [piece.kind for piece in cut(f"This:\n\n{code}\nThat.")] == ["prose", "code", "prose"]
-    assert [piece.kind for piece in cut(f"- an item\n\n{code}\nThat.")] == ["prose"]
-
-
-def test_a_fence_inside_a_longer_fence_does_not_end_it() -> None:
-    text = "````markdown\n```python\nx = 1\n```\n````"
-    assert bodies(text) == [text]
+@pytest.mark.parametrize(
+    ("text", "limit", "parts"),
+    [
+        # between paragraphs before sentences before words
+        ("One two three.\n\nFour five six.", 5, ["One two three.\n\n", "Four five six."]),
+        ("One two three. Four five six.", 5, ["One two three. ", "Four five six."]),
+        ("one two three four", 2, ["one two ", "three four"]),
+        # an unclosed block reaches to the end; a fence inside a longer fence does not end it
+        ("Look:\n```python\nx = 1\n\ny = 2", 500, ["Look:\n", "```python\nx = 1\n\ny = 2"]),
+        (FENCED, 500, [FENCED]),
+        # prose that talks of a fence; indented lines are code unless they belong to a list
+        ("Start\n``` and a language\nplease", 500, ["Start\n``` and a language\nplease"]),
+        (f"This:\n\n{INDENTED}\nThat.", 500, ["This:\n\n", f"{INDENTED}", "\nThat."]),
+        (f"- an item\n\n{INDENTED}\nThat.", 500, [f"- an item\n\n{INDENTED}\nThat."]),
+    ],
+)
+def test_a_message_is_cut_where_its_parts_meet(text: str, limit: int, parts: list[str]) -> None:
+    assert bodies(text, limit=limit) == parts

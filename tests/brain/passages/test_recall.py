@@ -1,15 +1,29 @@
-"""Recall on a real store: what is found, what comes first, what happens when parts fail."""
+"""Recall on a real store: what is found, what comes first, what happens when parts fail; and what
+of it fits a prompt."""
 
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from spoken import passage
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages.recall import Recall, RecallSettings, recall
-from kds.brain.passages.rerank import PROMPT
-from kds.brain.passages.values import Role, Scope
+from kds.brain.passages.assembly import assemble
+from kds.brain.passages.question import MANY_TERMS, read_question
+from kds.brain.passages.recall import Hit, Recall, RecallSettings, recall
+from kds.brain.passages.rerank import (
+    DEFAULT,
+    LONG,
+    PROMPT,
+    Fused,
+    Weights,
+    WeightsError,
+    fuse,
+    weights_for,
+)
+from kds.brain.passages.values import ChunkKind, Role, Scope
+from kds.brain.words.tokens import estimate_tokens
 
 CODE = '```python\ndef parse_rows(path):\n    """Read the rows."""\n    return load(path)\n```'
 TALK: tuple[tuple[Role, str, str], ...] = (
@@ -57,14 +71,7 @@ def talk(store: SqliteStore) -> SqliteStore:
     store.create_session(session_id="talk", document_context="guide.md")
     for number, (role, speaker, text) in enumerate(TALK):
         at = datetime(2024, 5 + number // 4, 1 + number, tzinfo=UTC)
-        store.append(
-            "talk",
-            role,
-            text,
-            speaker=speaker,
-            at=at,
-            message_id=str(number),
-        )
+        store.append("talk", role, text, speaker=speaker, at=at, message_id=str(number))
     store.create_session(session_id="other")
     store.append("other", "user", "The proxy of staging logs to syslog.", message_id="o")
     return store
@@ -199,3 +206,119 @@ def test_words_that_are_everywhere_are_not_searched_for_everywhere(store: Sqlite
     found = recall(store, "common rare7")
     assert found.notes == ("too common to search all conversations for: 'common'",)
     assert found.hits[0].passage.body == "common words and rare7"
+
+
+def test_the_words_of_neighbours_count_less_with_the_distance(store: SqliteStore) -> None:
+    store.create_session(session_id="s")
+    for text in ("the port", "a", "b", "c", "d", "e", "f"):
+        store.append("s", "user", text, speaker="Ann")
+    found = {hit.passage.body: hit for hit in recall(store, "port").hits}
+    assert list(found) == ["the port", "a", "b", "c", "d"]
+    assert "has 'port'" in found["the port"].why[0]
+    assert "beside it stands 'port'" in found["a"].why[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "said", "answer", "why"),
+    [
+        # who is named is not a word to look for, but who said it
+        ("What does Bob like?", ["Ann: Ann, I like tea.", "Bob: I like tea."], 1, "said by Bob"),
+        ("When did the server crash?", ["Ann: The server crashed badly.", *["Ann: x"] * 5,
+                                        "Ann: The server crashed last week."], 6, "tells a time"),
+        ("staging port", ["Ann: What is the staging port?", "Bob: The staging port: 81."], 1,
+         "words 1.00"),
+    ],
+)  # fmt: skip
+def test_who_said_it_when_and_whether_it_asks_counts(
+    store: SqliteStore, query: str, said: list[str], answer: int, why: str
+) -> None:
+    store.create_session(session_id="s")
+    for number, (speaker, _, text) in enumerate(one.partition(": ") for one in said):
+        store.append("s", "user", text, speaker=speaker, message_id=str(number))
+    best = recall(store, query).hits[0]
+    assert best.passage.message_id == str(answer)
+    assert any(why in reason for reason in best.why)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "code", "when"),
+    [
+        ("getUserName", ("getUserName",), True, False),
+        ("where is get_user_name()?", ("get_user_name",), True, False),
+        ("get user name", ("get_user_name",), False, False),  # a few words may be a name
+        ("tell me how staging gets its port number", (), False, False),
+        ("And when again did we deploy it, the new one?", (), False, True),
+        ("Which day was it?", (), False, True),
+        ("Stop it there when it fails, will you?", (), False, False),
+        ("What does the timer do?", (), False, False),
+    ],
+)
+def test_a_question_tells_what_it_asks_for(
+    text: str, names: tuple[str, ...], code: bool, when: bool
+) -> None:
+    question = read_question(text)
+    assert (question.identifiers, question.asks_for_code, question.asks_when) == (names, code, when)
+    assert not names or "getusername" in [term.word for term in question.terms]
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read(text: str) -> None:
+    question = read_question(text)
+    assert len({term.word for term in question.terms}) == len(question.terms) <= MANY_TERMS
+    assert all(term.stems and term.forms[0] == term.word for term in question.terms)
+
+
+def test_what_only_a_vector_found_needs_a_cosine() -> None:
+    found = fuse({1: 4.0}, {}, {1: 0.1, 5: 0.29, 9: 0.3}, weights=DEFAULT, least=0.3)
+    assert found.keys() == {1, 9}
+
+
+def test_meaning_counts_more_in_longer_passages_unless_the_user_chose() -> None:
+    alphas = [weights_for(DEFAULT, [tokens]).alpha for tokens in (30, 60, 80, 300)]
+    assert alphas == sorted(alphas)
+    assert (alphas[0], alphas[-1]) == (DEFAULT.alpha, LONG.alpha)
+    assert weights_for(Weights(0.6, 0.3, 0.1), [300]) == Weights(0.6, 0.3, 0.1)
+
+
+@pytest.mark.parametrize("values", [(-0.1, 0.5, 0.5), (0.5, 0, 0), (1, float("inf"), 0)])
+def test_weights_that_make_no_sense_are_refused(values: tuple[float, float, float]) -> None:
+    with pytest.raises(WeightsError):
+        Weights(*values)
+
+
+SCORES = st.dictionaries(st.integers(0, 30), st.floats(-1, 20), max_size=12)
+
+
+@given(SCORES, SCORES, SCORES, st.builds(Weights, *[st.floats(0.01, 1)] * 3))
+def test_nothing_that_words_found_is_hidden_by_vectors(
+    lexical: dict[int, float], code: dict[int, float], dense: dict[int, float], weights: Weights
+) -> None:
+    found = fuse(lexical, code, dense, weights=weights)
+    assert all(0.0 <= one.score <= 1.0 + 1e-9 for one in found.values())
+    if max(lexical.values(), default=0.0) > 0.0:
+        assert lexical.keys() <= found.keys()
+
+
+def _hit(number: int, body: str, kind: ChunkKind = "prose") -> Hit:
+    return Hit(passage(number, body, kind), 1.0, Fused(1.0, None, 1.0, 0.0), False, ())
+
+
+def test_a_prompt_quotes_passages_whole_with_date_and_speaker_code_first_for_code() -> None:
+    said, code, long = _hit(1, "Port 8081."), _hit(2, "x = 1", "code"), _hit(3, "word " * 300)
+    made = assemble("port", [long, said, code, said], budget_tokens=50)
+    assert made.text == "[2025-11-03, Ann]\nPort 8081.\n\n[2025-11-03, Ann]\nx = 1"
+    assert (made.used, made.left_out) == ((said, code), (long,))
+    assert made.notes == ("left out for 50 tokens: 1 passage of 300 tokens",)
+    assert assemble("show me parse_rows()", [said, code]).used == (code, said)
+
+
+KINDS: st.SearchStrategy[ChunkKind] = st.sampled_from(["prose", "code"])
+BODIES = st.text(max_size=200) | st.text("ab \n", max_size=2000)
+HITS = st.lists(st.builds(_hit, st.integers(0, 9), BODIES, KINDS), max_size=8)
+
+
+@given(HITS, st.integers(0, 300), st.text(max_size=30))
+def test_the_budget_is_never_exceeded(hits: list[Hit], budget: int, query: str) -> None:
+    made = assemble(query, hits, budget_tokens=budget)
+    assert made.tokens == estimate_tokens(made.text) <= budget
+    assert set(map(id, (*made.used, *made.left_out))) <= set(map(id, hits))

@@ -1,0 +1,243 @@
+"""What documents and questions about them say, told by their form alone: headings, definitions,
+passages, concepts, comparisons."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.documents.chunking import CHUNK_TOKENS, cut
+from kds.brain.documents.content import Block, number_key, read_heading, referred_in
+from kds.brain.documents.definitions import definitions, leading
+from kds.brain.documents.question import compared_sides, read_asked, side_of
+from kds.brain.words.stems import phrase_key
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "number", "title"),
+    [
+        ("Section 4.02. Collections", "section", "4.02", "Collections"),
+        ("ARTICLE II: CONVEYANCE", "article", "II", "CONVEYANCE"),
+        ("ARTICLE II", "article", "II", ""),
+        ("1.01 Definitions", "", "1.01", "Definitions"),
+        ("2. Leave", "", "2", "Leave"),
+        ("Appendix A - Forms", "appendix", "A", "Forms"),
+        ("§ 9 Fees", "section", "9", "Fees"),
+        ("Chapter 3: Pay", "chapter", "3", "Pay"),
+        ("Part of the plan", "", "", "Part of the plan"),
+        ("404 errors", "", "", "404 errors"),
+        ("Rate limits", "", "", "Rate limits"),
+    ],
+)
+def test_a_heading_is_taken_apart(text: str, label: str, number: str, title: str) -> None:
+    found = read_heading(text, 1)
+    assert (found.label, found.number, found.title) == (label, number, title)
+
+
+def test_numbers_have_one_key_and_a_definition_says_where_the_meaning_stands() -> None:
+    assert number_key("4.02") == number_key("4.2") == number_key("04.2.")
+    assert number_key("II") == number_key("2")
+    assert number_key("A.1") != number_key("A.10")
+    text = '"Servicer Default" has the meaning set forth in Section 8.01.'
+    assert referred_in(text) == ("section", "8.1")
+    assert referred_in("The Seller pays on the first day of June.") == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ('"Determination Date" means the 15th day.', "Determination Date"),
+        ("“Agreement” shall have the meaning set forth in Section 2.", "Agreement"),
+        ('**"Closing Date"** means June 1.', "Closing Date"),
+        ("**Closing Date**: June 1.", "Closing Date"),
+        ("- **Grace period** — five days.", "Grace period"),
+        ("_Business Day_ means any day but Sunday.", "Business Day"),
+        ("`page_size` - how many to return.", "page_size"),
+        ('(a) "Eligible Account" or "Account" means an account.', "Eligible Account"),
+        ('The term "Advance" has the meaning given below.', "Advance"),
+        ("Probation period means the first six months.", "Probation period"),
+        ("Core Hours: from ten to three.", "Core Hours"),
+        ("A **cursor** is an opaque text.", "cursor"),
+        ('"Premises" (as shown on the plan) means the cellar.', "Premises"),
+    ],
+)
+def test_a_paragraph_that_begins_with_its_term_is_its_definition(text: str, term: str) -> None:
+    found = leading(Block(text))
+    assert found is not None
+    assert (found.term, found.strength >= 0.75) == (term, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ('Oak Ltd (the "Seller") and Elm Inc. (each a "Party")', {"Seller", "Party"}),
+        ('"Staff" are employees. "Contractors" are people who invoice us.',
+         {"Staff", "Contractors"}),
+        ("A webhook is an address of yours that we call.", {"webhook"}),
+        ("Set a Time to Live (TTL) for each entry.", {"Time to Live", "TTL"}),
+        ("Such a delay is called a *grace period* in this text.", {"grace period"}),
+        ("Payment is due on the first day of June.", set()),
+        ("It is a date like any other.", set()),
+        ("Note: bring your badge.", set()),
+        ("Payments are due on Monday: bring cash.", set()),
+        ("We pay on the Closing Date and on each Payment Date.", set()),
+        ("", set()),
+    ],
+)  # fmt: skip
+def test_terms_are_defined_in_passing_and_not_by_an_ordinary_sentence(
+    text: str, terms: set[str]
+) -> None:
+    assert {one.term for one in definitions(Block(text))} == terms
+    assert leading(Block(text)) is None or "Staff" in terms
+
+
+def test_an_entry_of_a_list_of_terms_is_a_definition_whatever_it_says() -> None:
+    [found] = definitions(Block("TTL: seconds to keep", "item", term="TTL", defines=True))
+    assert (found.term, found.strength) == ("TTL", 1.0)
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_looked_at(text: str) -> None:
+    for one in definitions(Block(text)):
+        assert one.key
+        assert 0 < one.strength <= 1
+        assert len(one.term.split()) <= 8
+
+
+WORDS = st.text(alphabet='abcdefg ABC.,;:"“”()*\n-1290é漢', max_size=400)
+KINDS = st.sampled_from(["paragraph", "item", "row", "code"])
+
+
+@given(st.lists(st.builds(Block, WORDS, KINDS), max_size=12), st.integers(5, 60))
+def test_every_word_is_in_a_passage_and_every_passage_in_the_text(
+    blocks: Sequence[Block], limit: int
+) -> None:
+    section = cut(blocks, limit=limit)
+    at, said = 0, ""
+    for piece in section.pieces:
+        end = piece.start + piece.length
+        assert piece.start >= at
+        assert section.text[at : piece.start].strip() == ""
+        assert section.text[piece.start : end].strip()
+        at, said = end, said + section.text[piece.start : end]
+    assert section.text[at:].strip() == ""
+    assert "".join(said.split()) == "".join("".join(one.text for one in blocks).split())
+
+
+@given(st.text(alphabet="ab ", max_size=3000), st.integers(3, 50))
+def test_a_paragraph_is_cut_to_size(text: str, limit: int) -> None:
+    assert all(one.tokens <= limit + 1 for one in cut([Block(text)], limit=limit).pieces)
+
+
+TERMS_TABLE = [Block(f"{name} | meaning", "row", term=name, defines=True) for name in ("A1", "B2")]
+LINES = "\n".join(f"x{number} = y{number}" for number in range(60))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "passages"),
+    [
+        ([Block("In this Agreement the following holds."), Block('"Fee" means 1 % of the sum.'),
+          Block('"Term" means a year.'), Block("(a) ending in June; or", "item"),
+          Block("(b) ending in July.", "item"), Block("All else follows the law.")],
+         [("prose", []), ("definition", ["Fee"]), ("definition", ["Term"]), ("prose", [])]),
+        ([Block("Term | Meaning", "row"), *TERMS_TABLE],
+         [("table", []), ("definition", ["A1"]), ("definition", ["B2"])]),
+        # other blocks than prose are cut only when they must be
+        ([Block(LINES, "row")], [("table", [])]),
+        ([Block(LINES, "code")], [("code", [])]),
+        ([Block("word " * 60) for _ in range(8)], [("prose", [])] * 3),
+    ],
+)  # fmt: skip
+def test_a_definition_is_a_passage_and_paragraphs_are_put_together(
+    blocks: list[Block], passages: list[tuple[str, list[str]]]
+) -> None:
+    pieces = cut(blocks).pieces
+    assert [(one.kind, [term.term for term in one.terms]) for one in pieces] == passages
+    assert all(one.tokens <= 2 * CHUNK_TOKENS for one in pieces)
+
+
+DEFINED = ("Determination Date", "Closing Date", "Date", "Trustee", "Trustee Fee", "webhook")
+TERMS = {phrase_key(term): {at: 1.0} for at, term in enumerate(DEFINED)}
+
+
+def known(keys: Sequence[str]) -> Mapping[str, Mapping[int, float]]:
+    return {key: TERMS[key] for key in keys if key in TERMS}
+
+
+@pytest.mark.parametrize(
+    ("text", "concepts", "meaning"),
+    [
+        ("What is the Determination Date?", ["Determination Date"], True),
+        ("what are determination dates", ["determination dates"], True),
+        ("What does Determination Date mean?", ["Determination Date"], True),
+        ("define Determination Date", ["Determination Date"], True),
+        ("Determination Date", ["Determination Date"], True),
+        ("And what about the Closing Date?", ["Closing Date"], True),
+        ("When is the Closing Date?", ["Closing Date"], True),
+        ('What does "weekly sweep" mean?', ["weekly sweep"], True),
+        ("Is the trustee fee paid by the trustee?", ["trustee fee", "trustee"], False),
+        ("Who pays the Custodial Bond?", ["Custodial Bond"], False),
+        ("May the Trustee resign?", ["Trustee"], False),
+        ("What must the Trustee do?", ["Trustee"], False),
+        ("how do I pay", [], False),
+    ],
+)
+def test_a_question_names_concepts_and_may_ask_what_they_are(
+    text: str, concepts: list[str], meaning: bool
+) -> None:
+    asked = read_asked(text, known)
+    assert ([one.text for one in asked.concepts], asked.asks_meaning) == (concepts, meaning)
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("Which comes first, the Determination Date or the Closing Date?",
+         [{"determin"}, {"close"}]),
+        ("What is the difference between leave and garden time?", [{"leav"}, {"garden", "time"}]),
+        ("Is the Trustee Fee higher than the Custodial Fee?", [{"truste"}, {"custodi"}]),
+        ("Compare cards with wallets", [{"card"}, {"wallet"}]),
+        ("May I pay by card or by wallet?", []),
+        ("What is the Closing Date?", []),
+    ],
+)  # fmt: skip
+def test_a_comparison_has_two_sides(text: str, sides: list[set[str]]) -> None:
+    assert [set(side) for side in compared_sides(text)] == sides
+
+
+def test_a_side_of_a_comparison_is_a_question_of_its_own() -> None:
+    asked = read_asked("Which comes first, the Determination Date or the Closing Date?", known)
+    one = side_of(asked, 1)
+    assert [concept.text for concept in one.concepts] == ["Closing Date"]
+    assert {term.word for term in one.terms} == {"closing", "date"}
+
+
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        ("What does Section 4.02(b) say?", [("4.2", "section", ("b",))]),
+        ("clause 9", [("9", "clause", ())]),
+        ("see Article II", [("2", "article", ())]),
+        ("§ 12.1", [("12.1", "section", ())]),
+        ("what is in 4.02", [("4.2", "", ())]),
+        ("Appendix B", [("b", "appendix", ())]),
+        ("it costs 2.5 percent", []),
+        ("part a of it", []),
+        ("3 days", []),
+        ("pay $4.50", []),
+    ],
+)
+def test_a_section_is_named_by_its_number_and_not_by_a_quantity(
+    text: str, references: list[tuple[str, str, tuple[str, ...]]]
+) -> None:
+    found = read_asked(text, known).references
+    assert [(one.key, one.label, one.inner) for one in found] == references
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_a_question(text: str) -> None:
+    asked = read_asked(text, known)
+    assert len(asked.sides) in (0, 2)
+    for number in range(len(asked.sides)):
+        side_of(asked, number)
