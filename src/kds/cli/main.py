@@ -29,6 +29,7 @@ GROUPS: Final[Sections] = {
     "Set up": {
         "status": ("status:status", "Show workspace, service, memory, model and hook."),
         "config": ("config:config", "Show settings and where they come from; change them."),
+        "hook": ("status:hook", "What the hook told the model, and why it was silent."),
         "export": ("init:export_", "Write skills, prompt files or a plugin."),
     },
     "Teach and test": {

@@ -25,7 +25,7 @@ from kds.clients.plan import InstalledHook, installed_hooks, installed_wish, pla
 from kds.clients.programs import NO_START, fault_of, find_programs, hook_arguments
 from kds.clients.project import Project
 from kds.clients.table import CLIENT_TABLE, Client
-from kds.hooks.log import read_hook_log
+from kds.hooks.log import answer_in, read_hook_log
 from kds.hooks.reply import PROBE
 from kds.router.english import load_english
 from kds.router.intents.model_cache import needs_fit
@@ -306,7 +306,8 @@ def _has_context(output: bytes) -> bool:
 def _hook_log(project: Project) -> Seen:
     since = utc_now() - RECENT
     log = read_hook_log(project.workspace.brain)
-    recent = [(at, why) for at, why in log if at and datetime.fromisoformat(at) >= since]
+    troubles = [(at, why) for at, why in log if at and answer_in(why) is None]
+    recent = [(at, why) for at, why in troubles if datetime.fromisoformat(at) >= since]
     if not recent:
         yield "ok", "no trouble within a day", None
         return

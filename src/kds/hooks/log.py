@@ -1,4 +1,7 @@
-"""``kds-brain/hook.log``: why the hook had nothing to say. `kds-hook` writes it, others read it."""
+"""``kds-brain/hook.log``: what became of each call of the hook, without a word of a prompt.
+
+`kds-hook` writes why a call got no answer, the service what it answered, or why it was silent.
+"""
 
 import os
 import stat
@@ -7,6 +10,8 @@ import time
 LOG_NAME = "hook.log"
 LOG_LIMIT = 2**16
 """Bytes after which the log begins anew; the old one keeps a name."""
+
+SESSION_CHARS = 100
 
 _SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """A link in a workspace that came with a project must not lead elsewhere, nor a pipe hold us."""
@@ -32,8 +37,14 @@ def note(brain: str, reason: str) -> None:
         os.replace(path, f"{path}.1")
 
 
+def note_answer(brain: str, client: str, session: str | None, event: str, what: str) -> None:
+    """Add a line on what the service answered. Raises OSError as `note` does."""
+    named = "".join(one if one.isalnum() or one in "-.:" else "_" for one in session or "-")
+    note(brain, f"{client} {named[:SESSION_CHARS]} {event}: {' '.join(what.split())}")
+
+
 def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]:
-    """Return time (ISO 8601; None for a damaged line) and reason of each line, oldest first.
+    """Return time (ISO 8601; None for a damaged line) and text of each line, oldest first.
 
     Raises StoreError when the log cannot be read.
     """
@@ -42,13 +53,26 @@ def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]
 
     from kds.brain.files import read_private
 
-    content = read_private(Path(brain) / LOG_NAME) or b""
+    path = Path(brain) / LOG_NAME
+    content = b"".join(read_private(one) or b"" for one in (path.with_name(f"{LOG_NAME}.1"), path))
     found: list[tuple[str | None, str]] = []
     for line in content.decode("utf-8", "replace").splitlines():
-        stamp, _, reason = line.partition(" ")
+        stamp, _, text = line.partition(" ")
         try:
             datetime.fromisoformat(stamp)
         except ValueError:
-            stamp, reason = "", line
-        found.append((stamp or None, reason))
+            stamp, text = "", line
+        found.append((stamp or None, text))
     return found
+
+
+def answer_in(text: str) -> tuple[str, ...] | None:
+    """Return client, session, event and answer of a line by `note_answer`; None of a trouble.
+
+    >>> answer_in("claude 5c0f prompt: said a hint"), answer_in("no service is running")
+    (('claude', '5c0f', 'prompt', 'said a hint'), None)
+    """
+    import re
+
+    found = re.fullmatch(r"(\w+) (\S+) (prompt|start|tool): (.+)", text)
+    return found.groups() if found else None

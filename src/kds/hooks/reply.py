@@ -54,6 +54,14 @@ NOT_TYPED: Final = (
 """How prompts begin that Claude Code hands to the hook although nobody has typed them. Its input
 has no field that says so (anthropics/claude-code issue 94675)."""
 
+_LEFT_ALONE: Final = {
+    "!": "a command of the shell",
+    MEMORY_NOTE: "a note to the client's memory",
+    **dict.fromkeys(OWN_LINES, "a line of KDS itself"),
+    **dict.fromkeys(NOT_TYPED, "nobody typed it"),
+}
+"""How prompts begin that are not routed, and what they are."""
+
 _ENTRANCES: Final = (
     "kds.md",
     "intent-router.md",
@@ -154,8 +162,8 @@ class HookCall:
 
     @property
     def for_routing(self) -> bool:
-        """Whether this is a prompt that a person wrote, and no command; see `is_for_routing`."""
-        return self.event == "prompt" and is_for_routing(self.prompt)
+        """Whether this is a prompt that a person wrote, and no command; see `left_alone`."""
+        return self.event == "prompt" and left_alone(self.prompt) is None
 
 
 def read_hook(raw: bytes) -> HookCall:
@@ -187,24 +195,26 @@ def read_hook(raw: bytes) -> HookCall:
     )
 
 
-def is_for_routing(prompt: str) -> bool:
-    """Tell whether a person wrote ``prompt`` to the assistant, in words of their own.
+def left_alone(prompt: str) -> str | None:
+    """Say why ``prompt`` is not routed; None where a person wrote it, in words of their own.
 
-    Not so: slash commands, shell escapes and notes to a memory; prompts of
-    KDS named by `#file:` or `@`, which make the assistant call `kds route` itself; lines KDS put
-    out; what other agents sent.
+    Not routed are slash commands, shell escapes and notes to a memory; prompts of KDS named by
+    `#file:` or `@`, which make the assistant call `kds route` itself; lines KDS put out; what other
+    agents sent.
 
-    >>> [is_for_routing(text) for text in ("/kds plan it", "/etc/hosts is wrong", "!ls", "Go on")]
-    [False, True, False, True]
-    >>> [is_for_routing(text) for text in ("#memory use pnpm", "#42 fails again")]
-    [False, True]
+    >>> [left_alone(text) for text in ("/kds plan it", "/etc/hosts is wrong", "!ls", "#42 fails")]
+    ['a command of the client', None, 'a command of the shell', None]
     """
     text = prompt.lstrip("\ufeff \t\r\n")
-    if not text or text.startswith(("!", MEMORY_NOTE, *OWN_LINES, *NOT_TYPED)):
-        return False
+    if not text:
+        return "it is empty"
+    for beginning, why in _LEFT_ALONE.items():
+        if text.startswith(beginning):
+            return why
     if text[0] == "/":
-        return _is_path(text.split(None, 1)[0])
-    return not (text[0] == "@" or text[:6].lower() == "#file:") or not _names_own_prompt(text)
+        return None if _is_path(text.split(None, 1)[0]) else "a command of the client"
+    names = (text[0] == "@" or text[:6].lower() == "#file:") and _names_own_prompt(text)
+    return "it names a prompt of KDS" if names else None
 
 
 def goes_on(message: str) -> bool:
@@ -218,26 +228,12 @@ def goes_on(message: str) -> bool:
     return _GOES_ON.search(message) is not None
 
 
-def hook_output(
-    turn: Turn,
-    *,
-    client: str = "claude",
-    mode: HookMode = "line",
-    planning: bool = False,
-    fits: str | None = None,
-) -> dict[str, object] | None:
-    """Return the JSON that the hook prints for ``turn``; None when there is nothing to say.
-
-    ``fits`` is the line on the skill that the prompt calls for (`activation_line`). Copilot CLI
-    reads the outer key, Claude Code the inner one; Codex refuses a key that it does not know.
-    """
-    said = hook_text(turn, mode=mode, planning=planning)
-    text = "\n".join(line for line in (fits, said) if line)
-    return as_output(text, client) if text else None
-
-
 def as_output(text: str, client: str, *, event: str = "UserPromptSubmit") -> dict[str, object]:
-    """Return the JSON with which a client takes ``text`` into the conversation."""
+    """Return the JSON with which a client takes ``text`` into the conversation.
+
+    Copilot CLI reads the outer key, Claude Code the inner one; Codex refuses a key that it does not
+    know.
+    """
     if client == "cursor":
         return {"continue": True, "additional_context": text}
     inner = {"hookEventName": event, "additionalContext": text}
@@ -270,11 +266,31 @@ def hook_hint(turn: Turn) -> str | None:
     ...                edits=(Edit(5, 7, "the FAB button"),)))
     'KDS: "it" probably means "the FAB button".'
     """
-    if len(turn.message) > PROMPT_LIMIT or TRACE.search(turn.message):
+    if _says_enough(turn.message):
         return None
     hints = [f'{said}" probably means "{meant}"' for said, meant in _meanings(turn)]
     together = ', "'.join(hints[:MOST_HINTS])
     return f"{OWN_LINE}{together}." if hints else None
+
+
+def why_no_hint(turn: Turn) -> str:
+    """Say why there is no hint beside a prompt, without a word of it."""
+    if why := _says_enough(turn.message):
+        return why
+    if not turn.english:
+        return "it is not in English"
+    if not (turn.context or turn.history):
+        return "nothing was said before it"
+    if turn.references or turn.unresolved or turn.proposals:
+        return "not sure enough what it refers to"
+    return "nothing in it refers to what was said before"
+
+
+def _says_enough(prompt: str) -> str | None:
+    """Why a prompt is not hinted about, whatever it refers to."""
+    if len(prompt) > PROMPT_LIMIT:
+        return f"it is longer than {PROMPT_LIMIT:,} characters"
+    return "a trace is pasted into it" if TRACE.search(prompt) else None
 
 
 def activation_line(entry: Entry, client: str) -> str:
@@ -296,9 +312,7 @@ def activation_line(entry: Entry, client: str) -> str:
 
 def is_for_activation(call: HookCall) -> bool:
     """Whether an entry may be named beside a prompt: not while planning, nor of a pasted trace."""
-    return (
-        not call.planning and len(call.prompt) <= PROMPT_LIMIT and TRACE.search(call.prompt) is None
-    )
+    return not call.planning and _says_enough(call.prompt) is None
 
 
 def agent_prompt(prompt: str) -> str:

@@ -35,6 +35,8 @@ _ARGUMENTS: Final = frozenset(_FILES["arguments"].split())
 _PRINTING: Final = frozenset(_FILES["printing"].split())
 _PATTERN_FIRST: Final = frozenset(_FILES["pattern first"].split())
 
+_FILE: Final = "a file"
+_FILE_NAMED: Final = "the file "
 _MARK: Final = re.compile(r"\[secret: ([^\]\n]{1,40})\]")
 _ATTACHED: Final = re.compile(r"(?<!\S)@(?P<quote>\"?)(?P<path>[^\s\"]+)(?P=quote)")
 _SEPARATORS: Final = re.compile(r"[;&|\n`()]+")
@@ -49,6 +51,11 @@ class Leak:
 
     what: tuple[str, ...]
     copy: str
+
+    @property
+    def kinds(self) -> str:
+        """What it is, without names that the user typed."""
+        return ", ".join(_FILE if one.startswith(_FILE_NAMED) else one for one in self.what)
 
 
 def leak_in(prompt: str) -> Leak | None:
@@ -66,7 +73,7 @@ def leak_in(prompt: str) -> Leak | None:
         what = ["secret"]
     for found in _ATTACHED.finditer(copy):
         if is_secret_file(found["path"]):
-            what.append(f"the file {one_line(found['path'])[:LINE_CHARS]}")
+            what.append(f"{_FILE_NAMED}{one_line(found['path'])[:LINE_CHARS]}")
             copy = copy.replace(found[0], found["path"])
     return Leak(tuple(dict.fromkeys(what)), copy) if what else None
 
@@ -150,8 +157,6 @@ def line_of_warning(leak: Leak, client: str) -> str | None:
 
 def tool_answer(files: tuple[str, ...], client: str, level: Level) -> dict[str, Any] | None:
     """What the hook prints about a call that reads files of secrets; None where that is nothing."""
-    if not files:
-        return None
     names = ", ".join(one_line(file)[:LINE_CHARS] for file in files[:SHOWN_LINES])
     if level == "warn":
         return None if client == "cursor" else {"systemMessage": f"KDS: {names} is read"}

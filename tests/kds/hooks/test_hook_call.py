@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.hooks.reply import HookCall, HookInputError, goes_on, is_for_routing, read_hook
+from kds.hooks.reply import HookCall, HookInputError, goes_on, left_alone, read_hook
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_message_that_merely_points_somewhere_does_not(message: str) -> None:
     ],
 )
 def test_words_of_a_person_are_routed(prompt: str) -> None:
-    assert is_for_routing(prompt)
+    assert left_alone(prompt) is None
 
 
 @pytest.mark.parametrize(
@@ -168,4 +168,4 @@ def test_words_of_a_person_are_routed(prompt: str) -> None:
     ],
 )
 def test_commands_and_what_nobody_typed_are_left_alone(prompt: str) -> None:
-    assert not is_for_routing(prompt)
+    assert left_alone(prompt)

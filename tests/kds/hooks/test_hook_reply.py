@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import Edit, Reference, Turn
-from kds.hooks.reply import PROMPT_LIMIT, TEXT_LIMIT, hook_output, hook_text
+from kds.hooks.reply import PROMPT_LIMIT, TEXT_LIMIT, as_output, hook_text
 
 AT = datetime(2026, 11, 3, tzinfo=UTC)
 PROMPT = "# Code executor\n\nYou carry out the next piece of the active work."
@@ -51,7 +51,7 @@ def test_a_resolved_word_is_hinted_at_in_one_line() -> None:
 def test_each_client_has_its_answer_in_the_form_that_it_reads(
     client: str, wanted: dict[str, object]
 ) -> None:
-    assert hook_output(routed(), client=client) == wanted
+    assert as_output(HINT, client) == wanted
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,6 @@ def test_each_client_has_its_answer_in_the_form_that_it_reads(
 )
 def test_where_nothing_was_resolved_nothing_is_said(turn: Turn) -> None:
     assert hook_text(turn) is None
-    assert hook_output(turn) is None
 
 
 def test_a_reference_is_worth_the_line_even_when_no_agent_fits() -> None:

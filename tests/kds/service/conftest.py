@@ -1,7 +1,11 @@
 """Services that really run: in a thread of the test process, on a real unix socket."""
 
+import json
+import os
 import shutil
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -23,6 +27,7 @@ from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
 
+HOOK = Path(sys.executable).with_name("kds-hook")
 NO_SOCKETS = not hasattr(socket, "AF_UNIX")
 
 
@@ -32,6 +37,19 @@ def ask(client: httpx.Client, query: str, **more: Any) -> dict[str, Any]:
     assert reply.status_code == 200, reply.text
     found: dict[str, Any] = reply.json()
     return found
+
+
+def run_hook(root: Path, **given: Any) -> Any:
+    """What `kds-hook` prints for an input, read as JSON; None when it prints nothing."""
+    done = subprocess.run(
+        [HOOK, "--no-start"],
+        input=json.dumps({"cwd": str(root), **given}).encode(),
+        capture_output=True,
+        env={**os.environ, "KDS_HOOK_TIMEOUT_MS": "20000"},
+        timeout=PATIENCE_S,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else None
 
 
 def problem(reply: httpx.Response) -> tuple[int, str]:

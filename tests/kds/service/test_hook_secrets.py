@@ -1,20 +1,15 @@
 """`hook.secrets`: what holds a secret is stopped before it leaves, through the hook itself."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ...effort import PATIENCE_S
 from ..conftest import said_in
-from .conftest import running_for_user
+from .conftest import run_hook, running_for_user
 
-HOOK = Path(sys.executable).with_name("kds-hook")
 PROMPT = "Deploy it with DB_PASSWORD=Yzll-cgTAOG9\nand then restart the shop"
 COPY = "Deploy it with DB_PASSWORD=[secret: password]\nand then restart the shop"
 
@@ -28,19 +23,6 @@ CLIENTS: dict[str, dict[str, Any]] = {
 }
 
 Ask = Callable[..., Any]
-
-
-def run_hook(root: Path, **given: Any) -> Any:
-    """What `kds-hook` prints for an input, read as JSON; None when it prints nothing."""
-    done = subprocess.run(
-        [HOOK, "--no-start"],
-        input=json.dumps({"cwd": str(root), **given}).encode(),
-        capture_output=True,
-        env={**os.environ, "KDS_HOOK_TIMEOUT_MS": "20000"},
-        timeout=PATIENCE_S,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    return json.loads(done.stdout) if done.stdout else None
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`kds status`, `kds doctor` and `kds metrics`: what KDS works with here, and how it does."""
+"""`kds status`, `doctor`, `hook` and `metrics`: what KDS works with here, and how it does."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -13,24 +13,27 @@ from kds.brain.memory.metrics import KEPT
 from kds.brain.memory.records import Stats
 from kds.brain.settings import load_layers
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, flag, option
+from kds.cli.command import asked_json, command, flag, group, option
 from kds.cli.commands.memory import EMPTY
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain_about
 from kds.cli.options import (
+    COUNT,
     common_options,
     json_option,
     looking,
     read_span,
     workspace_option,
 )
-from kds.cli.output import Shown, Table, counted, fields, mebibytes, say, show
+from kds.cli.output import SHOWN_ID, Shown, Table, counted, fields, mebibytes, say, show
 from kds.cli.progress import slow
+from kds.cli.terminal import shown
 from kds.clients.doctor import Finding, findings_of, is_well, leave_out, make_private
 from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
 from kds.router.prompts.library import PromptLibrary
 from kds.service.lifecycle import standing_of
 from kds.testing.metrics import MetricsReport, metrics_tables, read_report
+from kds.transcripts.told import hook_calls, with_words
 
 _NOUNS: Final = {
     "context": ("message", " in the context"),
@@ -143,6 +146,39 @@ def _finding_lines(finding: Finding) -> Iterator[Shown]:
     yield finding.mark, f"{finding.check}: {finding.found}", finding.mark
     if finding.fix:
         yield "", f"  do: {finding.fix}"
+
+
+@group("kds hook why", "kds hook why --session 5c0ffee5 --json")
+def hook() -> None:
+    """What the hook of your assistants does; `kds init` sets it up."""
+
+
+@command("kds hook why", "kds hook why --session 5c0ffee5", "kds hook why --json", of=hook)
+@option("--session ID", "Only of this session of a client: its id, or the beginning of it.")
+@option("--limit N", "Only the newest calls.", default=20, type=COUNT)
+@common_options
+def why(*, session: str | None, limit: int, workspace: Workspace) -> None:
+    """Show what the hook told the model, when, in which session, and why it was silent.
+
+    The log keeps no word of a prompt: what was told is read from the sessions that Claude Code,
+    Codex, Copilot CLI and Gemini CLI keep themselves.
+    """
+    found = hook_calls(workspace, session=session or "")
+    if session and not found:
+        raise Refusal(f"no session '{session}' in the hook's log", "kds hook why lists them")
+    found = with_words(found[-limit:])
+    rows = [
+        (
+            shown(one.at or ""),
+            one.client or "",
+            (one.session or "")[:SHOWN_ID],
+            one.event or "",
+            "\n".join([one.what, *one.told]),
+        )
+        for one in found
+    ]
+    none = "the hook was not called here yet: kds init sets it up, kds doctor tries it"
+    say({"calls": found}, Table(("time", "client", "session", "event", "what"), rows, none=none))
 
 
 NOTHING: Final = """\

@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -12,20 +13,30 @@ from weakref import WeakKeyDictionary
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from kds.activation import Activator
+from kds.activation import Activator, Entry
 from kds.activation.uses import Uses
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.settings import ActivationSettings, Settings, load_layers, load_settings
+from kds.brain.settings import (
+    ActivationSettings,
+    HookMode,
+    Settings,
+    load_layers,
+    load_settings,
+)
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
+from kds.hooks.log import note_answer
 from kds.hooks.reply import (
     HookCall,
     activation_line,
     as_output,
     goes_on,
-    hook_output,
+    hook_hint,
+    hook_text,
     is_for_activation,
+    left_alone,
     read_hook,
+    why_no_hint,
 )
 from kds.hooks.secrets import (
     files_read,
@@ -50,10 +61,6 @@ from kds.transcripts.arriving import (
 )
 from kds.transcripts.following import Followed
 
-Output = Mapping[str, Any] | None
-"""What the hook prints; None for nothing."""
-
-
 HOOK_INPUT: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
@@ -62,6 +69,14 @@ HOOK_INPUT: Final[dict[str, Any]] = {
     }
 }
 """The body is read by `kds.hooks.reply`, not by a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the hook prints, None for nothing, and what is noted of it in its log."""
+
+    output: Mapping[str, Any] | None = None
+    noted: str = ""
 
 
 class HookState:
@@ -138,26 +153,39 @@ async def hook(request: Request, served: Served) -> Response:
     ServiceAddress().hung_path.unlink(missing_ok=True)
     if (state := _states.get(served)) is None:
         state = _states[served] = HookState()
-    output = await _output(state, served, call)
-    return JSONResponse(output) if output else Response(status_code=204)
+    answer = await _answer(state, served, call)
+    if answer.noted and not (call.probe or served.person):
+        brain = str(served.workspace.brain)
+        with suppress(OSError):
+            note_answer(brain, call.client, call.session, call.event, answer.noted)
+    return JSONResponse(answer.output) if answer.output else Response(status_code=204)
 
 
-async def _output(state: HookState, served: ServedWorkspace, call: HookCall) -> Output:
+async def _answer(state: HookState, served: ServedWorkspace, call: HookCall) -> Answer:
     chosen = _settings(served.workspace)
     if call.event in ("start", "end"):
-        return None if served.person else await _session_event(served, call, chosen)
+        return Answer() if served.person else await _session_event(served, call, chosen)
     level = chosen.hook.secrets
-    if call.event == "other" or call.probe or level == "off":
-        return await _prompt(state, served, call, chosen)
     if call.event == "tool":
-        return tool_answer(files_read(call), call.client, level)
-    leak = await asyncio.to_thread(leak_in, call.prompt)
+        files = files_read(call)
+        if level == "off" or not files:
+            return Answer()
+        done = "refused" if level == "block" else "warned"
+        return Answer(tool_answer(files, call.client, level), f"{done}: a file of secrets")
+    if call.event != "prompt":
+        return Answer()
+    leak = None
+    if level != "off" and not call.probe:
+        leak = await asyncio.to_thread(leak_in, call.prompt)
     if leak is None:
         return await _prompt(state, served, call, chosen)
     if level == "block":
-        return prompt_stopped(leak, call.client)
+        return Answer(prompt_stopped(leak, call.client), f"stopped: {leak.kinds}")
     told = await _prompt(state, served, call, chosen, line_of_warning(leak, call.client))
-    return {**(told or {}), **prompt_warning(leak, call.client)}
+    return Answer(
+        {**(told.output or {}), **prompt_warning(leak, call.client)},
+        f"warned: {leak.kinds}; {told.noted}",
+    )
 
 
 async def _prompt(
@@ -166,13 +194,16 @@ async def _prompt(
     call: HookCall,
     chosen: Settings,
     warning: str | None = None,
-) -> Output:
+) -> Answer:
     """What to add to a prompt, which is routed and remembered; ``warning`` in any case."""
-    if not call.for_routing or (not call.probe and state.has(call)):
-        return as_output(warning, call.client) if warning else None
+    why = left_alone(call.prompt)
+    if why is None and not call.probe and state.has(call):
+        why = "the same prompt came twice within a second"
+    if why is not None:
+        return Answer(as_output(warning, call.client) if warning else None, f"silent: {why}")
     if len(call.prompt) > MESSAGE_LIMIT:
-        text = f"the prompt is longer than {MESSAGE_LIMIT:,} characters"
-        raise TooLargeError(text, where="prompt")
+        message = f"the prompt is longer than {MESSAGE_LIMIT:,} characters"
+        raise TooLargeError(message, where="prompt")
     history = await asyncio.to_thread(read_transcript, call.transcript or "", prompt=call.prompt)
     turn = await served.worker.run(
         lambda: served.route(
@@ -185,21 +216,29 @@ async def _prompt(
             rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
         )
     )
-    lines = [warning]
+    entry = before = None
     if not (call.probe or served.person):
-        lines.append(await _fits(state, served, call, chosen.activation, history))
-        lines.append(await _said_before(served, call, chosen))
+        entry = await _fits(state, served, call, chosen.activation, history)
+        before = await _said_before(served, call, chosen)
         _in_background(served, lambda: keep_current(chosen))
-    return hook_output(
-        turn,
-        client=call.client,
-        mode="agent" if call.probe else chosen.hook.mode,  # `kds doctor` waits for some answer
-        planning=call.planning,
-        fits="\n".join(filter(None, lines)) or None,
+    fits = activation_line(entry, call.client) if entry else None
+    mode: HookMode = "agent" if call.probe else chosen.hook.mode  # `kds doctor` waits for an answer
+    text = hook_text(turn, mode=mode, planning=call.planning)
+    said = {
+        f"which {entry.kind} fits ({entry.name})" if entry else "": fits,
+        "what was said in an earlier session": before,
+        "what it refers to": hook_hint(turn),
+        "the agent's prompt": text if text != hook_hint(turn) else None,
+    }
+    told = ", ".join(what for what, line in said.items() if line)
+    lines = "\n".join(line for line in (warning, fits, before, text) if line)
+    return Answer(
+        as_output(lines, call.client) if lines else None,
+        f"said {told}" if told else f"silent: {why_no_hint(turn)}",
     )
 
 
-async def _session_event(served: ServedWorkspace, call: HookCall, settings: Settings) -> Output:
+async def _session_event(served: ServedWorkspace, call: HookCall, settings: Settings) -> Answer:
     """Keep the memory of assistants current, and say at a start where the branch stopped.
 
     A start waits for the import a while; an end does not wait at all.
@@ -207,13 +246,15 @@ async def _session_event(served: ServedWorkspace, call: HookCall, settings: Sett
     if call.event == "end":
         if session := call.session:
             _in_background(served, lambda: keep_session(settings, session))
-        return None
+        return Answer()
     task = _in_background(served, lambda: keep_current(settings, now=True))
     await asyncio.wait({task}, timeout=START_S)
     with suppress(KdsError):  # no line is better than a session that does not start
         line = await asyncio.to_thread(session_start, call.cwd or served.root, call.session)
-        return as_output(line, call.client, event="SessionStart") if line else None
-    return None
+        if line:
+            output = as_output(line, call.client, event="SessionStart")
+            return Answer(output, "said where the last session stopped")
+    return Answer(noted="silent: no earlier session is kept here")
 
 
 def _in_background(served: ServedWorkspace, work: Callable[[], None]) -> asyncio.Task[None]:
@@ -241,8 +282,8 @@ async def _fits(
     call: HookCall,
     chosen: ActivationSettings,
     history: tuple[Utterance, ...],
-) -> str | None:
-    """The line on the entry that the prompt calls for; None where none does for certain."""
+) -> Entry | None:
+    """The entry that the prompt calls for; None where none does for certain."""
     if not chosen.enabled or not is_for_activation(call):
         return None
     activator = state.activator(served, call.client, chosen)
@@ -260,9 +301,8 @@ async def _fits(
 
         _in_background(served, learn)
     told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
-    if told.entry is None or not session.name(call.prompt, told.entry.name):
-        return None
-    return activation_line(told.entry, call.client)
+    named = told.entry is not None and session.name(call.prompt, told.entry.name)
+    return told.entry if named else None
 
 
 def _settings(workspace: Workspace) -> Settings:
