@@ -3,18 +3,22 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import MessageError
 from kds.brain.memory.memory_store import SqliteStore
+from kds.brain.memory.records import Metric
 from kds.brain.workspace import Workspace
+from kds.query.reading import REPLIES_READ, known_before, said_before, within_contract
 from kds.query.service import QueryService
-from kds.query.session import session_hits
-from kds.query.values import Query, QueryReply
+from kds.query.session import QUERY, query_metric, session_hits
+from kds.query.values import Query, QueryReply, SessionTurn
 from kds.transit.history import Message
 
 from .place import add_documents
@@ -144,3 +148,50 @@ def test_documents_that_cannot_be_read_are_a_warning(place: Workspace) -> None:
 def test_what_cannot_be_asked_is_refused(service: QueryService, query: Query) -> None:
     with pytest.raises(MessageError):
         service.ask(query)
+
+
+AT = datetime(2025, 11, 3, 9, tzinfo=UTC)
+
+
+def row(session: str, turn: int, *, hit: bool) -> Metric:
+    reply = QueryReply("a secret question", "q", session=SessionTurn(session, turn, hit=hit))
+    return Metric(AT, QUERY, dict(query_metric(reply)))
+
+
+def test_only_turns_from_the_third_on_count() -> None:
+    rows = [
+        *(row("one", turn, hit=turn in (2, 3)) for turn in (1, 2, 3, 4)),
+        row("two", 1, hit=False),
+    ]  # fmt: skip
+    found = session_hits([*rows, Metric(AT, "turn", {"hit": True, "turn": 9})])
+    assert (found.sessions, found.turns, found.later_turns, found.hits) == (2, 5, 2, 1)
+    assert found.hit_rate == pytest.approx(0.5)
+
+
+def test_a_record_holds_no_word_of_the_question_or_of_its_session() -> None:
+    text = str(row("my-session", 1, hit=True).data)
+    assert "secret" not in text
+    assert "my-session" not in text
+
+
+MESSAGES = st.lists(
+    st.builds(Message, st.sampled_from(("user", "assistant")), st.text(max_size=900)), max_size=60
+)
+
+
+@given(MESSAGES)
+def test_all_that_the_user_said_is_read_and_only_recent_replies(messages: list[Message]) -> None:
+    kept = within_contract(messages)
+    said = said_before(kept)
+    assert [one.text for one in said if one.role == "user"] == [
+        one.content for one in kept if one.role == "user"
+    ]
+    first_reply = next((i for i, one in enumerate(said) if one.role == "assistant"), len(said))
+    assert sum(one.role == "user" for one in said[first_reply:]) < REPLIES_READ
+    assert list(said).count(said[-1]) if said else True
+
+
+def test_what_was_referred_to_is_brought_up_once_its_message_has_gone() -> None:
+    messages = [Message("user", "What is the late fee?"), Message("assistant", "The login form.")]
+    brought = known_before(["late fee", "login form"], messages)
+    assert [one.text for one in brought] == ["Use the login form"]
