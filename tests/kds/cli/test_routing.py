@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ...agents.openai_server import FakeProvider, Text
 from ..conftest import BAD_INPUT, FAB, Run, data, refused, said_in
 
 pytestmark = pytest.mark.usefixtures("fitted_workspace")
@@ -183,6 +184,18 @@ def test_failing_dialogues_are_explained_with_exit_code_1(
     (failed,) = data(kds_call("test", str(path), "--json"), 1)["failed"]
     assert failed["id"] == "wrong"
     assert [one["field"] for one in failed["turns"][0]["mismatches"]] == ["expanded", "intent"]
+
+
+def test_route_asks_the_model_also_where_the_rules_know(
+    kds_call: Run, provider: FakeProvider
+) -> None:
+    provider.play(default=Text("Make the FAB button purple"))
+    kds_call("route", "I want to add a FAB button")
+    kds_call("route", "Make it purple", "--no-log")
+    assert provider.asked == []
+    turn = data(kds_call("route", "Make it purple", "--rewrite", "--json"))
+    assert turn["expanded"] == "Make the FAB button purple"
+    assert len(provider.asked) == 1
 
 
 LIMIT = "The pod is full. Should I raise the memory limit to 512Mi?"

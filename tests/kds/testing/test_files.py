@@ -52,14 +52,8 @@ def test_rows_of_json_are_read_and_every_problem_comes_at_once(tmp_path: Path) -
     one, other = load_intents(path)
     assert (one.text, one.intents, other.text) == ("Make it purple", ("EXECUTE",), "a")
     assert (other.intents, other.where) == ((UNKNOWN, "card_x"), f"{path}:4")
-    rows = (
-        '{"text": 3}',
-        "no json",
-        "[1]",
-        GOOD,
-        b'{"text": "\xff"}',
-        '{"txt": "a", "intent": []}',
-    )
+    rows = ['{"text": 3}', "no json", "[1]", GOOD, b'{"text": "\xff"}']
+    rows.append('{"txt": "a", "intent": []}')
     found = _problems(lambda: load_intents(_file(tmp_path, *rows)))
     for problem, said in zip(found, (
         ":1: 'text' must be text, not 3", ":1: key 'intent' is missing", ":2: the line is not JSON",
