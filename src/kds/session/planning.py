@@ -189,6 +189,15 @@ class TurnPlanner:
         mine = self.course.turn_for(turn, offer.intent)
         return TurnPlan(mine, legs=(offer.intent,), handed=turn.message, chain=work.chain)
 
+    def again(self) -> TurnPlan:
+        """Open the exchange with the agent that answered last. Raises DispatchError."""
+        work = self.work.load().work
+        turn, chain = work.turn, work.chain
+        if turn is None or not chain:
+            raise DispatchError("there is nothing to answer again", hint="say it again")
+        mine = self.course.turn_for(turn, chain[-1])
+        return TurnPlan(mine, said=turn.message, legs=(chain[-1],), chain=chain[:-1])
+
     def rehearsed(self) -> "TurnPlanner":
         """The same, leaving no trace: it works on a copy of what is under way now."""
         return replace(self, log=False, work=WorkInMemory(self.work.load().work))

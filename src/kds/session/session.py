@@ -164,6 +164,14 @@ class Session:
         self._bind()
         return self._exchange(self._planner.hand_over(intent), follow=follow)
 
+    def begin_again(self) -> Exchange:
+        """Let the agent that answered last answer the same message once more.
+
+        Raises DispatchError when nothing of the kind is known.
+        """
+        self._bind()
+        return self._exchange(self._planner.again(), follow=False)
+
     def hand_over(self, intent: str | None = None, *, follow: bool = False) -> Answer:
         """Let the agent that was offered go on with the work, or the one of ``intent``.
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
@@ -10,10 +11,12 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from kds.api.measures import Spread
+from kds.learning.teaching import Learning
 from kds.service.errors import NotServedError
 from kds.testing.metrics import (
     ACTIONS,
     MetricsReport,
+    MetricsTable,
     Recalls,
     Turns,
     bucket_label,
@@ -23,6 +26,13 @@ from kds.testing.metrics import (
 from kds.web.charts import Series, bars, columns
 from kds.web.request_context import RequestContext, download, get
 
+PUT_RIGHT: Final = {
+    "clarified": "answered a question", "corrected": "said what the message before was",
+    "told": "said what a message was", "accepted": "taught a message",
+    "meant": "taught what a description means", "undone": "took it back",
+}  # fmt: skip
+"""What the events of learning are called."""
+
 RANGES: Final = {1: "a day", 7: "a week", 30: "a month"}
 """Days to look back; measurements are kept for thirty."""
 
@@ -31,7 +41,7 @@ async def show(context: RequestContext) -> Response:
     """Every figure of the days that were asked for."""
     days = _days(context)
     report = await _report(context, days)
-    tables = list(metrics_tables(report))
+    tables = await _tables(context, report)
     return context.page(
         "analytics.html", title="Analytics", days=days, ranges=RANGES, figures=tables,
         charts=charts(report),
@@ -41,7 +51,7 @@ async def show(context: RequestContext) -> Response:
 async def table(context: RequestContext) -> Response:
     """One of the tables, as CSV."""
     days, key = _days(context), context.text("table")
-    found = {one.key: one for one in metrics_tables(await _report(context, days))}
+    found = {one.key: one for one in await _tables(context, await _report(context, days))}
     if (chosen := found.get(key)) is None:
         raise NotServedError(
             f"there is no table '{key}' for these days",
@@ -51,6 +61,20 @@ async def table(context: RequestContext) -> Response:
     text = io.StringIO()
     csv.writer(text).writerows([chosen.heads, *chosen.rows])
     return download(text.getvalue(), f"kds-{chosen.key}.csv", "text/csv")
+
+
+async def _tables(context: RequestContext, report: MetricsReport) -> list[MetricsTable]:
+    """The tables of a report, and what the user has put right in the same time."""
+    events = await context.archive(Learning(context.served.workspace).events.load)
+    since = [one for one in events.events if one.at >= report.since]
+    tables = list(metrics_tables(report))
+    if since:
+        said = Counter((PUT_RIGHT.get(one.kind, one.kind), one.intent or "-") for one in since)
+        rows = [(how, intent, str(count)) for (how, intent), count in said.most_common()]
+        tables.append(
+            MetricsTable("put-right", "Put right by you", ("how", "intent", "times"), rows)
+        )
+    return tables
 
 
 def charts(report: MetricsReport) -> dict[str, Markup]:

@@ -21,6 +21,8 @@ BELOW: Final = 22
 ABOVE: Final = 8
 MOST_LABELS: Final = 8
 """Labels along the axis of a chart over time; the others would overlap."""
+LABEL: Final = 72
+"""Width of such a label, that the last one ends within the picture."""
 ROW: Final = 24
 """Height of a bar with its label."""
 NAMED: Final = 140
@@ -52,7 +54,8 @@ def columns(title: str, labels: Sequence[str], series: Sequence[Series]) -> Mark
     every = max(math.ceil(len(labels) / MOST_LABELS), 1)
     for at, label in enumerate(labels):
         if at % every == 0:
-            parts.append(_text(LEFT + (at + 0.5) * step, TALL - 6, label, "middle"))
+            x = min(LEFT + (at + 0.5) * step, WIDE - LABEL / 2)
+            parts.append(_text(x, TALL - 6, label, "middle"))
     return _svg(title, WIDE, TALL, parts) + _legend([one.name for one in series])
 
 
@@ -121,15 +124,13 @@ def _height(value: float, top: float) -> float:
 
 
 def _round_up(value: float) -> float:
-    """The next figure that reads well on an axis.
+    """The next figure that reads well on an axis of counts; so does the half of it.
 
-    >>> [_round_up(value) for value in (0, 0.3, 7, 41, 1200)]
-    [1.0, 0.5, 10.0, 50.0, 2000.0]
+    >>> [_round_up(value) for value in (0, 1, 3, 7, 41, 1200)]
+    [2.0, 2.0, 4.0, 10.0, 100.0, 2000.0]
     """
-    if value <= 0:
-        return 1.0
-    unit = 10.0 ** math.floor(math.log10(value))
-    return float(next(step * unit for step in (1, 2, 5, 10) if step * unit >= value))
+    unit = 10.0 ** math.floor(math.log10(max(value, 1)))
+    return max(float(next(step * unit for step in (1, 2, 4, 10) if step * unit >= value)), 2.0)
 
 
 def _figure(value: float) -> str:

@@ -71,6 +71,22 @@ async def hand_over(context: RequestContext) -> Response:
     return await _answered(context, talk, exchange, chosen)
 
 
+async def again(context: RequestContext) -> Response:
+    """Have the last message answered once more."""
+    chosen = _chosen(context)
+    talk = await _talk(context, chosen)
+    exchange = await asyncio.to_thread(talk.session.begin_again)
+    return await _answered(context, talk, exchange, chosen)
+
+
+async def sessions(context: RequestContext) -> Response:
+    """The list of sessions as it is now, if it has changed."""
+    beside = await sidebar(context, context.text("session") or None)
+    if beside.mark == context.text("mark"):
+        return Response(status_code=204)
+    return context.part("sessions.html", beside=beside)
+
+
 async def stop(context: RequestContext) -> Response:
     """Halt the answer that is on its way; what was said of it is kept."""
     chosen = _chosen(context)
@@ -206,7 +222,9 @@ routes = (
     post("/chat/send", send),
     post("/chat/mean", mean),
     post("/chat/hand-over", hand_over),
+    post("/chat/again", again),
     post("/chat/stop", stop),
+    get("/chat/sessions", sessions),
     get("/chat/since", since),
     get("/chat/answer", answer),
     *session_changes.routes,

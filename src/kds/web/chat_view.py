@@ -1,14 +1,16 @@
 """A conversation as the page shows it, what KDS made of each message, and the list of sessions."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
+from urllib.parse import urlencode
 
 from kds.api.session_names import all_sessions, session_page
 from kds.brain.context.work import Offer
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Session
 from kds.brain.passages.details import decode
+from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.values import Message
 from kds.brain.turn import Reference, Turn
 from kds.router.prompts.library import PromptLibrary
@@ -122,6 +124,8 @@ class Tail:
     """What a question of KDS gives to choose from."""
     offers: tuple[Offer, ...] = ()
     """Agents that may go on with the work."""
+    again: bool = False
+    """Whether the message can be answered once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +183,10 @@ def tail_of(talk: Talk, *, running: bool, last: Line | None = None) -> Tail:
     if telling is not None and telling.answer is not None:
         outcome = outcome_of(telling.answer)
     offers = tuple(one for one in work.offers if one.intent not in work.chain)
+    again = bool(work.turn and work.chain) and talk.session.has_model
     return Tail(
         telling, running, outcome, last, bool(work.confirm), tuple(choices),
-        () if outcome.error else offers,
+        () if outcome.error else offers, again,
     )  # fmt: skip
 
 
@@ -221,6 +226,12 @@ def _ending(line: Line | None) -> tuple[Line, ...]:
 SHOWN: Final = 30
 """Sessions of a page."""
 
+SHORT: Final = 120
+"""Characters that are shown of what was said."""
+
+ALIKE: Final = (1.0, 1.0, 0.0, 1.0)
+"""Weights of the columns of a passage: heading and text count alike, the text beside does not."""
+
 FOUND: Final = 100
 """Sessions that a search shows at most."""
 
@@ -234,6 +245,20 @@ class Sidebar:
     earlier: int | None = None
     """Where the next page begins."""
     chosen: str | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Of a session that was found by what was said in it: that."""
+
+    @property
+    def query(self) -> str:
+        """What the address of the same list asks for."""
+        asked = {"session": self.chosen, "search": self.search, "mark": self.mark}
+        return urlencode({name: one for name, one in asked.items() if one})
+
+    @property
+    def mark(self) -> str:
+        """Changes with the list: while it is the same, the list stays as it is, with its focus."""
+        last = max((one.updated_at for one in self.sessions), default=None)
+        return f"{last}, {sum(one.message_count + 1 for one in self.sessions)}"
 
 
 async def sidebar(context: RequestContext, chosen: str | None = None) -> Sidebar:
@@ -242,7 +267,7 @@ async def sidebar(context: RequestContext, chosen: str | None = None) -> Sidebar
 
     def read() -> Sidebar:
         if search:
-            return Sidebar(found(context.served, search), search, None, chosen)
+            return found(context.served, search, chosen)
         store = context.served.memory_if_any()
         sessions, following = session_page(store, limit=SHOWN, offset=offset)
         return Sidebar(sessions, "", following, chosen)
@@ -250,10 +275,18 @@ async def sidebar(context: RequestContext, chosen: str | None = None) -> Sidebar
     return await context.archive(read)
 
 
-def found(served: ServedWorkspace, search: str) -> tuple[Session, ...]:
-    """The sessions whose title or id has every word of ``search``."""
+def found(served: ServedWorkspace, search: str, chosen: str | None = None) -> Sidebar:
+    """The sessions whose title or id has every word of ``search``, then those where it was said."""
     store, words = served.memory_if_any(), search.casefold().split()
-    every = all_sessions(store) if store else ()
-    texts = ((one, f"{one.title} {one.id}".casefold()) for one in every)
-    named = (one for one, text in texts if all(word in text for word in words))
-    return tuple(one for _, one in zip(range(FOUND), named, strict=False))
+    if store is None:
+        return Sidebar((), search, None, chosen)
+    every = {one.id: one for one in all_sessions(store)}
+    named = [one for one in every.values()
+             if all(word in f"{one.title} {one.id}".casefold() for word in words)]  # fmt: skip
+    hits = store.search_words(words_of(search), limit=FOUND, weights=ALIKE)
+    texts: dict[str, str] = {}
+    for passage in store.passages([hit.chunk_id for hit in hits]):
+        if all(word in passage.body.casefold() for word in words):
+            texts.setdefault(passage.session_id, " ".join(passage.body.split())[:SHORT])
+    both = [*named, *(every[name] for name in texts if name in every and every[name] not in named)]
+    return Sidebar(tuple(both[:FOUND]), search, None, chosen, texts)

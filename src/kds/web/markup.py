@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 from pygments import highlight
@@ -102,7 +103,50 @@ def _markdown(*, tables: bool) -> MarkdownIt:
     if tables:
         made.enable("table")
     made.add_render_rule("link_open", _link)
+    made.add_render_rule("fence", _code)
+    made.add_render_rule("code_block", _code)
+    made.core.ruler.push("page", _fit_page)
     return made
+
+
+_TASK: Final = re.compile(r"\[([ xX])\][ \u00a0]")
+
+_BLOCKS: Final = frozenset(
+    {"p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "blockquote", "th", "td"}
+)
+
+
+def _fit_page(state: StateCore) -> None:
+    """Blocks run in the direction of their text; columns are aligned by classes, as the policy
+    refuses styles; ``[x]`` at the beginning of an item of a list is a box."""
+    before: list[Token] = []
+    for token in state.tokens:
+        if token.nesting == 1 and token.tag in _BLOCKS:
+            token.attrSet("dir", "auto")
+            if style := token.attrs.pop("style", ""):
+                token.attrSet("class", str(style).replace("text-align:", "to-"))
+        is_item = [one.type for one in before[-2:]] == ["list_item_open", "paragraph_open"]
+        children = token.children or []
+        if is_item and children and (box := _TASK.match(children[0].content)):
+            done = box[1] != " "
+            children[0].content = children[0].content[box.end() :]
+            html = (
+                f'<input type="checkbox" disabled{" checked" * done} '
+                f'aria-label="{"done" if done else "to do"}"> '
+            )
+            children.insert(0, Token("html_inline", "", 0, content=html))
+        before.append(token)
+
+
+def _code(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, environment: Any
+) -> str:
+    """A block of code, with a button that copies it; the keyboard reaches and scrolls it."""
+    kind = tokens[index].type
+    made = str(getattr(RendererHTML, kind)(self, tokens, index, options, environment))
+    opened = made.replace("<pre", '<pre dir="ltr" tabindex="0" role="region" aria-label="Code"', 1)
+    button = '<button type="button" class="small" data-copy="">Copy</button>'
+    return f'<div class="code">{button}{opened.rstrip()}</div>\n'
 
 
 def _link(

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from kds.api.session_names import all_sessions, session_page
+from kds.brain.config import LiveConfig
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.export import archive, to_json
 from kds.brain.memory.memory_store import MemoryStore
@@ -75,10 +76,12 @@ async def show(context: RequestContext) -> Response:
     if question:
         asked = Query(question, scope="all", limit=FOUND, answer=False)
         found = await context.route(lambda: look(context.served.queries, asked))
+    config = await context.archive(LiveConfig(context.served.workspace).current)
     return context.page(
         "memory.html", title="Memory", held=held, found=found, question=question,
         earlier=max(offset - SHOWN, 0) if offset else None, purpose=PURPOSE,
         flags=context.served.memory.flags, link=address, place=place, fields=PROFILE_FIELDS,
+        learned=config.learned, problem=config.learned_problem,
         typed=typed(held.profile or Profile()) | context.take_refused(),
     )  # fmt: skip
 

@@ -6,10 +6,12 @@ Static files are at addresses that change with their content: browsers may keep 
 import hashlib
 import mimetypes
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -19,7 +21,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from kds.brain.clock import minute
+from kds.brain.clock import minute, moment
 from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
 from kds.service.errors import describe_fault
@@ -60,6 +62,11 @@ class Assets(StaticFiles):
         return response
 
 
+def _time(at: datetime) -> Markup:
+    """A moment in UTC; a script shows it in the time of the reader."""
+    return Markup('<time datetime="{}">{}</time>').format(moment(at), minute(at))
+
+
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 HTMX_CONFIG: Final = (
@@ -89,7 +96,7 @@ class Renderer:
             version=kds_version(),
             htmx_config=HTMX_CONFIG,
         )
-        self._environment.filters["moment"] = minute
+        self._environment.filters["moment"] = _time
 
     def render(self, template: str, values: dict[str, object]) -> str:
         """Fill a template in. Raises jinja2's errors, which are faults of ours."""

@@ -50,6 +50,12 @@ class RequestContext:
         """Whether htmx asks, for a part of a page."""
         return HTMX in self.request.headers
 
+    @property
+    def place(self) -> str:
+        """The address that is asked for."""
+        url = self.request.url
+        return f"{url.path}?{url.query}" if url.query else url.path
+
     async def archive(self, call: Callable[[], _Result]) -> _Result:
         """Run what reads or writes a store, on the thread that does nothing else."""
         return await self.served.archivist.run(call)
@@ -99,6 +105,7 @@ class RequestContext:
         shared: dict[str, object] = {
             "csrf": self.visitor.csrf,
             "here": self.request.url.path,
+            "place": self.place,
             "theme": theme if theme in THEMES else THEMES[0],
             "workspace": self.served.root,
         }
@@ -118,6 +125,11 @@ class RequestContext:
             # quoted as the other one: a script would leave a tab out, and "/\t/there" is elsewhere
             return Response(status_code=204, headers={"HX-Redirect": quote(path, safe=_IN_ADDRESS)})
         return RedirectResponse(path, 303)
+
+
+def path_of(text: str) -> str:
+    """A path of this site, never another one ("//elsewhere")."""
+    return text if text.startswith("/") and not text.startswith(("//", "/\\")) else "/"
 
 
 def download(text: str, name: str, media_type: str) -> Response:

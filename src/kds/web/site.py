@@ -24,7 +24,7 @@ from kds.web import (
 )
 from kds.web.auth import LOGIN, AuthMiddleware, Visitors
 from kds.web.rendering import Assets, Renderer, Trouble
-from kds.web.request_context import THEME, THEMES, RequestContext, get, post
+from kds.web.request_context import THEME, THEMES, RequestContext, get, path_of, post
 from kds.web.session_changes import Bin
 from kds.web.talks import Talks
 
@@ -114,7 +114,7 @@ async def _alive(_: RequestContext) -> Response:
 async def _theme(context: RequestContext) -> Response:
     """Keep light or dark in a cookie, so that the page comes as it is to look."""
     chosen = context.text("theme")
-    response = context.go(_path_of(context.text("from")))
+    response = context.go(path_of(context.text("from")))
     if chosen in THEMES:
         response.set_cookie(
             THEME, chosen, max_age=YEAR_S, path="/", httponly=True, samesite="strict"
@@ -125,8 +125,3 @@ async def _theme(context: RequestContext) -> Response:
 async def _logout(context: RequestContext) -> Response:
     auth: AuthMiddleware = context.request.app.state.auth
     return auth.leave(context.request.cookies)
-
-
-def _path_of(text: str) -> str:
-    """A path of this site, never another one ("//elsewhere")."""
-    return text if text.startswith("/") and not text.startswith(("//", "/\\")) else "/"

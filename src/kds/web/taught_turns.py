@@ -17,7 +17,7 @@ from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
 from kds.web.auth import Note
 from kds.web.chat_view import choices_of
-from kds.web.request_context import RequestContext, get, post
+from kds.web.request_context import RequestContext, get, path_of, post
 from kds.web.session_changes import address
 
 UNDO: Final = "/chat/unlearn"
@@ -104,7 +104,8 @@ async def unlearn(context: RequestContext) -> Response:
 def _told(context: RequestContext, note: Note) -> Response:
     if context.partial:
         return context.part("note.html", note=note)
-    return context.go(address(context.text("session") or None), note)
+    back = context.text("from")
+    return context.go(path_of(back) if back else address(context.text("session") or None), note)
 
 
 async def _learned(context: RequestContext, change: Callable[[], _Result]) -> _Result:

@@ -58,6 +58,15 @@
     }
   });
 
+  // <button data-edit>: takes up the message that it stands below.
+  turns.addEventListener("click", (event) => {
+    const said = event.target.closest("[data-edit]")?.closest(".line").querySelector(".said");
+    if (!said) return;
+    field.value = said.dataset.source;
+    sessionStorage.setItem(draft(), field.value);
+    field.focus();
+  });
+
   // Every request says what this tab has shown, so that it gets the rest, also from other tabs.
   document.addEventListener("htmx:configRequest", (event) => {
     event.detail.parameters.after = newest();
@@ -74,6 +83,7 @@
     sessionStorage.removeItem(draft());
     form.reset();
     recalled = -1;
+    htmx.trigger(document.body, "kds-said");
   });
   document.addEventListener("htmx:afterSettle", () => {
     const seen = new Set();

@@ -27,10 +27,21 @@
     say("bad", "KDS does not answer: its service has ended. Start it again: kds web"));
   document.addEventListener("htmx:timeout", () => say("bad", "KDS took too long. Try again."));
 
-  // <button data-copy="ID">: copies the text of an element.
+  // Times stand there in UTC, and are shown in the time of the reader.
+  const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const localise = () => {
+    for (const one of document.querySelectorAll("time:not([title])")) {
+      one.title = one.textContent;
+      one.textContent = local.format(new Date(one.dateTime));
+    }
+  };
+  localise();
+  document.addEventListener("htmx:afterSettle", localise);
+
+  // <button data-copy="ID">: copies the text of an element; "": of the next one.
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
-    const source = button && document.getElementById(button.dataset.copy);
+    const source = button && (document.getElementById(button.dataset.copy) ?? button.nextElementSibling);
     if (!source) return;
     const label = button.textContent;
     try {

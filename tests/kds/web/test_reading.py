@@ -1,0 +1,173 @@
+"""What people read in the chat: Markdown of models, times, the list of sessions."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...agents.openai_server import Failure, FakeProvider, Text
+from .conftest import SMALL, Visitor
+from .test_chat_page import FAB, say
+from .test_every_page import AXE, JUDGED
+
+ANSWER = (
+    """\
+| left | right |
+|:-----|------:|
+| a    | 1     |
+
+- [x] done
+- [ ] to do
+
+\u05e9\u05dc\u05d5\u05dd to all
+
+```python
+def here():
+    return 1  # """
+    + "x" * 300
+    + """
+```
+"""
+)
+
+
+def answered(page: Any) -> None:
+    page.wait_for_function("() => !document.querySelector('.running, [class*=htmx-]')")
+
+
+def test_tables_tasks_directions_and_code_are_as_they_are_meant(
+    browser: Any, model: FakeProvider
+) -> None:
+    model.play(Text(ANSWER))
+    say(browser, FAB)
+    reply = browser.locator(".line.reply").last
+    reply.locator("pre").wait_for()
+    answered(browser)
+    cell = reply.locator("td").nth(1)
+    assert cell.evaluate("one => getComputedStyle(one).textAlign") == "right"
+    boxes = reply.locator("li input")
+    assert [boxes.nth(at).is_checked() for at in range(boxes.count())] == [True, False]
+    text = reply.locator("p", has_text="to all")
+    assert text.evaluate("one => getComputedStyle(one).direction") == "rtl"
+    code = reply.locator("pre")
+    code.focus()
+    assert code.evaluate(
+        "one => document.activeElement === one && one.scrollWidth > one.clientWidth"
+    )
+    browser.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    reply.locator(".code button").click()
+    reply.get_by_text("Copied").wait_for()
+    copied = browser.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("def here():\n    return 1")
+    browser.evaluate(AXE)
+    for scheme in ("light", "dark"):
+        browser.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert browser.evaluate(JUDGED, None) == []
+
+
+def test_the_first_stop_of_the_keyboard_leads_to_the_message(
+    new_page: Callable[..., Any],
+) -> None:
+    page = new_page(at="/chat")
+    say(page, FAB)
+    page.reload()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "message"
+
+
+def test_the_list_of_sessions_is_of_now_in_local_time_and_finds_what_was_said(
+    new_page: Callable[..., Any], visitor: Visitor
+) -> None:
+    page = new_page(at="/chat", timezone_id="Asia/Tokyo", locale="en-GB")
+    say(page, FAB)
+    first = page.locator(".sessions li").first
+    assert first.locator("time").get_attribute("title").endswith("UTC")
+    assert "UTC" not in first.inner_text()
+    shift = first.locator("time").evaluate("one => new Date(one.dateTime).getHours()")
+    assert f" {shift:02}:" in first.locator("time").inner_text()
+    say(page, "Make it purple")
+    page.locator(".sessions li", has_text="· 2").wait_for()
+    visitor.send_form("/chat/send", message="Our zebra crossing needs paint")
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    page.locator(".sessions li").nth(1).wait_for()
+    visitor.send_form("/chat/rename", session=session_of(page), title="Painting")
+    page.get_by_label("Search sessions").fill("purple")
+    page.get_by_label("Search sessions").press("Enter")
+    assert page.locator(".sessions li").count() == 1
+    assert "Make it purple" in page.locator(".sessions li").inner_text()
+
+
+def session_of(page: Any) -> str:
+    return str(page.locator("#composer input[name=session]").input_value())
+
+
+def test_colours_are_switched_in_the_session_that_is_open(browser: Any) -> None:
+    say(browser, FAB)
+    session = session_of(browser)
+    browser.get_by_role("button", name="Colours: dark").click()
+    assert session_of(browser) == session
+    assert browser.locator("html").get_attribute("data-theme") == "dark"
+    browser.get_by_role("button", name="Colours: auto").click()
+
+
+def test_a_message_is_answered_again_and_edited(browser: Any, model: FakeProvider) -> None:
+    model.play(Failure(500, "out of order"), Text("Here is the plan."), Text("Another plan."))
+    say(browser, FAB)
+    browser.locator("#tail .alert.bad").wait_for()
+    again = browser.get_by_role("button", name="Answer again")
+    again.click()
+    browser.get_by_text("Here is the plan.").wait_for()
+    assert browser.locator("#tail .alert.bad").count() == 0
+    answered(browser)
+    again.click()
+    browser.get_by_text("Another plan.").wait_for()
+    assert browser.locator(".line.user").count() == 1
+    browser.get_by_role("button", name="Edit").click()
+    field = browser.locator("#message")
+    assert field.input_value() == FAB
+    assert browser.evaluate("document.activeElement.id") == "message"
+    field.fill("")
+
+
+def test_sessions_on_a_phone_stand_above_the_conversation(new_page: Callable[..., Any]) -> None:
+    page = new_page(at="/chat", **{**SMALL, "java_script_enabled": True})
+    say(page, FAB)
+    page.get_by_text("Sessions", exact=True).click()
+    side, talk = (page.locator(one).bounding_box() for one in (".side", ".talk"))
+    assert side["y"] + side["height"] <= talk["y"] + 1
+
+
+def test_what_was_taught_is_listed_and_taken_back(
+    new_page: Callable[..., Any], visitor: Visitor
+) -> None:
+    message = "give the dashboard some love"
+    visitor.send_form("/chat/learn", message=message, intent="PLAN")
+    page = new_page(at="/analytics?days=1")
+    table = page.locator("section", has=page.get_by_role("heading", name="Put right by you"))
+    assert re.search(r"taught a message\s+PLAN\s+1", table.inner_text())
+    page = new_page(at="/memory")
+    page.get_by_role("button", name=f"Take back: '{message}' as PLAN").click()
+    page.get_by_text("Taken back").wait_for()
+    assert page.url.endswith("/memory#learned")
+    assert message not in page.locator("section", has=page.locator("#learned")).inner_text()
+
+
+def test_the_axis_of_counts_has_no_halves(new_page: Callable[..., Any], visitor: Visitor) -> None:
+    for message in (FAB, "Make it purple", "Make it green"):
+        visitor.send_form("/chat/send", message=message)
+    page = new_page(at="/analytics?days=1")
+    labels = page.locator("section:has(#activity) svg text").all_text_contents()
+    assert not [one for one in labels if "." in one]
+    right = page.locator("section:has(#activity) svg")
+    ends = right.evaluate(
+        "one => [...one.querySelectorAll('text')].map(t => t.getBoundingClientRect().right)"
+        ".every(x => x <= one.getBoundingClientRect().right + 1)"
+    )
+    assert ends
+
+
+def test_a_setting_without_a_value_says_so(new_page: Callable[..., Any]) -> None:
+    page = new_page(at="/settings")
+    row = page.locator("li", has=page.locator("code", has_text=re.compile("^memory.enabled$")))
+    assert row.locator(".chip").inner_text() == "not set"
