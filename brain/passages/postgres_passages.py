@@ -6,8 +6,7 @@ FTS5 ranks it, over terms that KDS cuts itself.
 The server's own parsers and dictionaries differ by version and locale; with the terms of
 `WordForms` both engines find the same words, and rank them alike. Over everything the ranking is
 exact as long as the words of a question stand in at most DRIVING passages together; beyond that
-only passages with one of the rarer words are ranked (by all words). Where every word is as common
-as that, the newest conversations are ranked.
+only passages with one of the rarer words are ranked (by all words).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,12 +87,6 @@ def quoted(term: str) -> str:
 DRIVING: Final = 4000
 """Passages that are ranked for one question over everything: some 15 ms of the server's time."""
 
-TOO_MANY: Final = 3 * DRIVING
-"""Passages of the rarest word asked for that are too many to rank: then the newest ones are."""
-
-LOOKED_AT: Final = 5 * DRIVING
-"""The newest passages among which these are found: some 35 ms."""
-
 LEAST_IDF: Final = 1e-6
 """Of a word that more than half of all passages have (as FTS5 has it)."""
 
@@ -101,32 +94,19 @@ OWN_LABELS: Final = "ABD"
 """What a passage says itself: without its context."""
 
 
-_SCORED: Final = (
+_WITHIN: Final = (
     "SELECT passage.id, sum(idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * size / ?))) AS score "
-    "FROM ({}) AS passage JOIN unnest(CAST(? AS tsquery[]), CAST(? AS float8[])) "
-    "AS asked(query, idf) ON passage.words @@ query "
+    "FROM (SELECT id, size, words FROM chunk WHERE id BETWEEN ? AND ? "
+    "AND words @@ CAST(? AS tsquery)) AS passage "
+    "JOIN unnest(CAST(? AS tsquery[]), CAST(? AS float8[])) AS asked(query, idf) "
+    "ON passage.words @@ query "
     "CROSS JOIN LATERAL (SELECT ts_rank_cd(CAST(? AS float4[]), passage.words, query) * ?) "
     "AS counted(f) GROUP BY passage.id ORDER BY score DESC, passage.id LIMIT ?"
 )
-"""Ranks passages by BM25 with k1 = 1.2 and b = 0.75, as SQLite's FTS5 has it: of a single term
-``ts_rank_cd`` is the sum of the weights of its places, which is what FTS5 counts. It takes no
-weight above 1: they are so many times a unit. In one statement: a function's call a passage takes
-three times as long. `ranked` in schema/passages.sql is the same over everything."""
-
-_WITHIN: Final = _SCORED.format(
-    "SELECT id, size, words FROM chunk WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery)"
-)
-"""Ranks the passages of one session or document."""
-
-_NEWEST: Final = _SCORED.format(
-    "SELECT id, size, words FROM (SELECT id, size, words "
-    "FROM (SELECT num FROM session ORDER BY num DESC) AS one "
-    "CROSS JOIN LATERAL (SELECT id, size, words FROM chunk "
-    f"WHERE id >= num << {CHUNK_BITS} AND id < (num + 1) << {CHUNK_BITS} OFFSET 0) AS its "
-    f"LIMIT {LOOKED_AT}) AS newest WHERE words @@ CAST(? AS tsquery) LIMIT {DRIVING}"
-)
-"""Ranks passages of the newest sessions or documents. Without the OFFSET the server compares every
-passage with every session."""
+"""Ranks the passages of one session or document, by BM25 with k1 = 1.2 and b = 0.75, as SQLite's
+FTS5 has it: of a single term ``ts_rank_cd`` is the sum of the weights of its places, which is what
+FTS5 counts. It takes no weight above 1: they are so many times a unit. `ranked` in
+schema/passages.sql is the same over everything."""
 
 _RANKED: Final = (
     "SELECT id, score FROM ranked(CAST(? AS tsquery), CAST(? AS tsquery[]), "
@@ -204,11 +184,9 @@ class PostgresPassages(PassageStore):
                 return ()
             mean, counts, idfs = self._counted(connection, queries)
             *four, unit = labelled = in_units(weights)
-            scored = (any_of(queries), queries, idfs, four, unit, limit)
             if within is not None:
-                rows = connection.execute(_WITHIN, (mean, *ids, *scored))
-            elif min(counts.values()) > TOO_MANY:
-                rows = connection.execute(_NEWEST, (mean, *scored))
+                asked = (mean, *ids, any_of(queries), queries, idfs, four, unit, limit)
+                rows = connection.execute(_WITHIN, asked)
             else:
                 found = (any_of(driving(counts)), queries, idfs, labelled, mean, limit)
                 rows = connection.execute(_RANKED, found)
