@@ -30,7 +30,7 @@ def at_a_terminal(folder: Path, *steps: str, options: tuple[str, ...] = ()) -> N
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_whoever_agrees_has_past_sessions_imported_and_is_not_asked_again(
+def test_a_user_who_agrees_has_past_sessions_imported_and_is_not_asked_again(
     shop: Path, kds_call: Callable[..., Any]
 ) -> None:
     at_a_terminal(shop, QUESTION, "y\n", "16 messages imported")
@@ -39,7 +39,7 @@ def test_whoever_agrees_has_past_sessions_imported_and_is_not_asked_again(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_whoever_declines_has_nothing_read_and_is_not_asked_again(shop: Path) -> None:
+def test_a_user_who_declines_has_nothing_read_and_is_not_asked_again(shop: Path) -> None:
     at_a_terminal(shop, QUESTION, "n\n", "kds memory import")
     at_a_terminal(shop, "nothing to change")
     assert not AssistantMemory().exists
@@ -47,7 +47,7 @@ def test_whoever_declines_has_nothing_read_and_is_not_asked_again(shop: Path) ->
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("option", ["--no-import", "--dry-run"])
-def test_whoever_says_no_before_or_only_looks_is_not_asked(shop: Path, option: str) -> None:
+def test_a_user_who_says_no_before_or_only_looks_is_not_asked(shop: Path, option: str) -> None:
     at_a_terminal(shop, "claude (named)", options=(option,))
     assert not AssistantMemory().exists
 
