@@ -20,6 +20,7 @@ from kds.transcripts.formats import (
     Event,
     Source,
     file_source,
+    is_huge,
     moment,
     nanoseconds,
     own_file,
@@ -254,6 +255,8 @@ class SpecStory:
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The messages behind the first ``start``."""
+        if is_huge(source, about):
+            return
         text = source.path.read_text(encoding="utf-8", errors="replace")
         about.folder = str(source.path.parent.parent.parent)
         head, spoken = _SESSION.search(text), list(_SPOKEN.finditer(text))

@@ -25,6 +25,12 @@ LINE_CHARS: Final = 300
 
 SCANNED_CHARS: Final = 20_000
 """Of a text that is cut: secrets in so much go first, or the cut would hide what they are."""
+SCANNED_BEYOND: Final = 2_000
+"""The same of a command or a line, behind the cut. A token or key is known by its beginning, and
+outputs of one long line (JSON, minified code) made an import twelve times as long."""
+
+WHOLE_LIMIT: Final = 64 * 2**20
+"""Bytes of a file that can only be read as a whole: a larger one is named, and left out."""
 
 LATEST_NS: Final = 2**63 - 1
 """The year 2262: what SQLite can keep as nanoseconds."""
@@ -231,6 +237,13 @@ def plain_folder(folder: str) -> str:
     return "" if too_long or "\0" in folder else well_formed(folder)
 
 
+def is_huge(source: Source, about: About) -> bool:
+    """Whether a file is too large to be read as a whole, which is then noted."""
+    if huge := source.size > WHOLE_LIMIT:
+        about.unknown[f"larger than {WHOLE_LIMIT >> 20} MB"] += 1
+    return huge
+
+
 def text_in(value: Any) -> str:
     """Return the text of a tool's result, whichever way a client nests it."""
     if isinstance(value, str):
@@ -271,4 +284,4 @@ def _parsed(arguments: Any) -> Any:
 
 
 def _cut(text: str, chars: int) -> str:
-    return redacted(text.strip()[:SCANNED_CHARS])[:chars]
+    return redacted(text.strip()[: chars + SCANNED_BEYOND])[:chars]

@@ -19,6 +19,7 @@ from kds.transcripts.formats import (
     Event,
     Source,
     file_source,
+    is_huge,
     moment,
     own_file,
     text_in,
@@ -280,6 +281,8 @@ class Gemini(JsonLines):
             about.folder = root.read_text(encoding="utf-8", errors="replace").strip()
         if source.path.suffix == ".jsonl":
             yield from super().read(source, start, about)
+            return
+        if is_huge(source, about):
             return
         data = json.loads(source.path.read_bytes())
         messages = data.get("messages") if isinstance(data, dict) else None

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kds.transcripts.catalogue import AssistantMemory, place_name
-from kds.transcripts.formats import Reader
+from kds.transcripts.formats import WHOLE_LIMIT, Reader, result_text
 from kds.transcripts.importing import Report, import_sessions, readers
 
 from .conftest import Write, claude_line, contents
@@ -86,6 +87,52 @@ def test_secrets_are_not_stored_and_code_is(
     assert key not in texts
     assert "return 8443" in texts
     assert all(key.encode() not in file.read_bytes() for file in memory.folder.iterdir())
+
+
+def session_of_tools(path: Path, lines: int) -> int:
+    """Write a session whose commands print half a megabyte each; its size."""
+    output = "".join(f"line {number} of the output\n" for number in range(20_000))
+    with path.open("w") as file:
+        for number in range(lines):
+            entry = claude_line("tools", 2 * number, "", "/home/me/shop")
+            result = {"type": "tool_result", "tool_use_id": "t", "content": output}
+            entry["message"]["content"] = [{"type": "text", "text": f"step {number}"}, result]
+            file.write(json.dumps(entry) + "\n")
+    return path.stat().st_size
+
+
+def test_a_long_session_is_read_in_little_memory(
+    memory: AssistantMemory, home: Path, claude: Write
+) -> None:
+    size = session_of_tools(claude("tools"), 60)
+    tracemalloc.start()
+    try:
+        run(memory, home)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "step 59" in contents(memory)
+    assert (size > 25 * 2**20, peak < 12 * 2**20) == (True, True), (size, peak)
+
+
+def test_a_file_that_can_only_be_read_as_a_whole_is_named_when_it_is_huge(
+    memory: AssistantMemory, home: Path, tmp_path: Path
+) -> None:
+    chat = home / ".gemini" / "tmp" / "shop" / "chats" / "session-2026-01-01T00-00-x.json"
+    export = tmp_path / "shop" / ".specstory" / "history" / "x.md"
+    export.parent.mkdir(parents=True)
+    for path in (chat, export):
+        with path.open("wb") as file:
+            file.truncate(WHOLE_LIMIT + 1)
+    chosen = readers(home, {}, [str(tmp_path / "shop")])
+    problems = import_sessions(memory, chosen, only=None).problems
+    assert [one.partition(": ")[2] for one in problems] == ["larger than 64 MB (1)"] * 2
+
+
+def test_an_output_of_one_long_line_shows_no_secret_at_its_cut() -> None:
+    key = "sk-ant-" + "api03-" + "Zx8" * 12
+    line = "x " * 130 + key + ' {"a": 1},' * 2_000
+    assert key[:20] not in result_text(line, False, command=True)
 
 
 def test_files_are_the_users_alone(memory: AssistantMemory, home: Path) -> None:
