@@ -1,9 +1,11 @@
 """KDS in the real clients by its hook: what reaches the model, and how often."""
 
 import os
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from .conftest import Install, Run, await_service, logged_messages
 
 FIRST, SECOND = "I want to add a FAB button", "Make it purple"
 HINT = 'KDS: "it" probably means "the FAB button".'
+RECORDED = Path(__file__).parents[1] / "kds" / "transcripts" / "recorded"
 MARK = 'KDS: "'
 """How every line begins that the hook adds."""
 
@@ -96,6 +99,27 @@ def test_what_was_said_is_kept_once_when_the_turn_has_ended(
     assert await_messages(1) == ["The vault of staging has port 8443", "ok"]
     client.ask("Make it 8444", carry_on=True)
     assert await_messages(3)[2:] == ["Make it 8444", "ok"]
+
+
+def test_a_session_starts_with_where_the_last_one_stopped_in_another_client(
+    client: Client, install: Install, run_kds: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        if value := client.environ().get(name):
+            monkeypatch.setenv(name, value)
+    other, place = (
+        ("copilot", "COPILOT_HOME") if client.name == "codex" else ("codex", "CODEX_HOME")
+    )
+    folder = client.state / other
+    shutil.copytree(RECORDED / other, folder, dirs_exist_ok=True)
+    for path in folder.rglob("*.jsonl"):
+        path.write_text(path.read_text().replace("/home/me/shop", str(client.project)))
+    monkeypatch.setenv(place, str(folder))
+    run_kds("memory", "import")
+    run_kds("service", "start")
+    install(client.name)
+    client.ask("Good morning")
+    assert f"KDS: the last session here on main ({other}, 2026-11-24)" in client.model.turns[0].text
 
 
 def await_messages(count: int) -> list[str]:

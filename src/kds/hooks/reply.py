@@ -106,6 +106,8 @@ _TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
 _ENDS: Final = ("stopReason", "reason", "trigger")
 """What Copilot CLI writes at the end of a turn and of a session, and before a compaction (tried
 with 1.0.102)."""
+_CODEX_FILE: Final = "rollout-"
+"""How the name of a transcript of Codex begins."""
 _MODE: Final = "permission_mode"
 _INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; kds help docs/hook.md"
 
@@ -336,8 +338,9 @@ def _client(data: dict[str, Any]) -> str:
     event = str(data.get("hook_event_name") or "").lower()
     if event in _CLIENT_OF:
         return _CLIENT_OF[event]
-    if "turn_id" in data:
-        return "codex"
+    transcript = _text(data, *_TRANSCRIPTS) or ""
+    if "turn_id" in data or transcript.rpartition("/")[2].startswith(_CODEX_FILE):
+        return "codex"  # at the start of a session there is no turn yet
     if data.get("client") == "opencode":
         return "opencode"
     return "copilot" if "sessionId" in data else "claude"

@@ -9,13 +9,15 @@ import json
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kds.brain.workspace import Workspace
+from kds.service import lifecycle
 from kds.transcripts.catalogue import AssistantMemory, ProjectStore
 from kds.transcripts.formats import Reader
 from kds.transcripts.importing import readers
@@ -83,6 +85,23 @@ def shop(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture
+def service(
+    shop: Path, fitted_brain: Path, launchers: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], int]]:
+    """Have a service of the shop's user running; its process number."""
+    shutil.copytree(fitted_brain, shop / "kds-brain")
+    monkeypatch.delenv("KDS_SERVICE")
+    monkeypatch.setattr(lifecycle, "COMMAND", (str(launchers / "kds"),))
+    workspace = Workspace.find(shop)
+
+    def running() -> int:
+        return int(lifecycle.start(workspace, idle_minutes=5)["pid"])
+
+    yield running
+    lifecycle.stop(force=True)
 
 
 def claude_line(session: str, number: int, text: str, folder: str) -> dict[str, Any]:

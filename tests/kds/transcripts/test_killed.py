@@ -6,20 +6,17 @@ A few rounds a run; `KDS_KILL_ROUNDS=200 pytest -n0 FILE` tries more.
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sysconfig
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from kds.brain.workspace import Workspace
-from kds.service import lifecycle
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.importing import import_sessions, readers
 
@@ -106,23 +103,6 @@ def test_an_import_and_a_forgetting_that_are_killed_lose_and_double_nothing(
         assert [store.check().problems for _, store in opened] == [()]
     memory.close()
     assert all(b"zanzibar" not in file.read_bytes() for file in memory.folder.iterdir())
-
-
-@pytest.fixture
-def service(
-    shop: Path, fitted_brain: Path, launchers: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], int]]:
-    """Have a service of the shop's user running; its process number."""
-    shutil.copytree(fitted_brain, shop / "kds-brain")
-    monkeypatch.delenv("KDS_SERVICE")
-    monkeypatch.setattr(lifecycle, "COMMAND", (str(launchers / "kds"),))
-    workspace = Workspace.find(shop)
-
-    def running() -> int:
-        return int(lifecycle.start(workspace, idle_minutes=5)["pid"])
-
-    yield running
-    lifecycle.stop(force=True)
 
 
 @pytest.mark.parametrize("batch", BATCHES)
