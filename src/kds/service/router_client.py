@@ -66,14 +66,17 @@ class RouterClient:
         What cannot be remembered is refused before anything is loaded.
         """
 
-        def asked(client: ServiceClient) -> Turn:
+        if (client := self.find()) is not None:
             turns, conversation = self._turns, how.get("conversation")
             known = None if turns is None else list(turns.known(conversation)())
-            with self._watch("waiting for the service"):
-                return client.route(message, known=known, tell=self._tell, **how)
-
-        if (turn := self._served(asked)) is not None:
-            return turn
+            try:
+                with self._watch("waiting for the service"):
+                    return client.route(message, known=known, tell=self._tell, **how)
+            except ServiceEndsError:
+                self.alone = True  # the next command finds a new one
+            except (ServiceUnavailableError, ServiceDeclinedError) as error:
+                if error.where != SWITCHED_OFF:  # the user did that
+                    self._tell(f"{error.message}; routing without it")
         if how.get("log", True):
             self._workspace.check()  # before all is loaded, which takes seconds
         with self._watch(LOADING if self._own is None else "routing"):
@@ -109,21 +112,6 @@ class RouterClient:
         client = reach(self._workspace)
         self.alone = client is None
         return client
-
-    def _served(self, ask: Callable[[ServiceClient], Turn]) -> Turn | None:
-        """What the service answers; None when it is not to be asked, or cannot."""
-        if (client := self.find()) is None:
-            return None
-        try:
-            return ask(client)
-        except ServiceEndsError:
-            self.alone = True  # the next command finds a new one
-        except ServiceUnavailableError as error:
-            self._tell(f"{error.message}; routing without it")
-        except ServiceDeclinedError as error:
-            if error.where != SWITCHED_OFF:  # the user did that
-                self._tell(f"{error.message}; routing without it")
-        return None
 
 
 def _has_settings(workspace: Workspace) -> bool:
