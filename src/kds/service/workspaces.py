@@ -250,29 +250,27 @@ class People:
 
     def __init__(self, base: ServedWorkspace) -> None:
         self._base = base
-        self._kept: OrderedDict[Person, ServedWorkspace] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
 
     def find(self, person: Person) -> ServedWorkspace:
-        """Return what serves a person: the base's rules and prompts, and nothing else of it."""
-        found = self._kept.get(person)
-        if found is None:
-            self._drop_removed(person)
-            found = self._kept[person] = self._made(person)
+        """Return what serves a person: the base's rules and prompts, and nothing else of it.
+
+        Nothing of somebody who had this name and was removed. Raises RemovedError when it is
+        ``person`` who was: a token is believed for some seconds more.
+        """
+        key = person.organisation, person.name
+        found = self._kept.get(key)
+        removals = found.person.removal if found and found.person else person.removal
+        if removals > person.removal:
+            raise RemovedError("the person was removed", hint="use the new token")
+        if found is None or removals < person.removal:
+            if found is not None:
+                found.close()
+            found = self._kept[key] = self._made(person)
             if len(self._kept) > self.KEPT:
                 self._kept.popitem(last=False)[1].close()
-        self._kept.move_to_end(person)
+        self._kept.move_to_end(key)
         return found
-
-    def _drop_removed(self, person: Person) -> None:
-        """Let go of what somebody had who had this name and was removed. Raises RemovedError when
-        it is ``person`` who was: a token is believed for some seconds more."""
-        for one in list(self._kept):
-            if (one.organisation, one.name) != (person.organisation, person.name):
-                continue
-            if one.removal > person.removal:
-                raise RemovedError("the person was removed", hint="use the new token")
-            if one.removal < person.removal:
-                self._kept.pop(one).close()
 
     def __iter__(self) -> Iterator[ServedWorkspace]:
         """Those that are kept ready."""
