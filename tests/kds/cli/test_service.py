@@ -3,7 +3,6 @@
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from kds.service.lifecycle import Instance
 from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
-from ..conftest import Run, data
+from ..conftest import BAD_INPUT, Run, data
 
 REALLY = lifecycle.COMMAND
 DEGRADED = 1
@@ -25,37 +24,32 @@ def place(served_place: Workspace) -> Workspace:
     return served_place
 
 
-def _without_times(text: str) -> Any:
-    data = json.loads(text)
-    return {key: value for key, value in data.items() if key != "why"}
-
-
-def test_a_service_is_used_when_it_runs_and_the_answer_is_the_same(
-    place: Workspace, kds_call: Run
-) -> None:
-    assert kds_call("service", "status").code == NOT_RUNNING
-    alone = kds_call("route", "I want to add a FAB button", "--no-log", "--json")
-    assert data(kds_call("service", "start", "--json"))["status"] == "ok"
-    served = kds_call("route", "I want to add a FAB button", "--json")
-    assert _without_times(served.out) == _without_times(alone.out)
-    assert "FAB button" in kds_call("route", "Make it purple", "--why").out
-    health = data(kds_call("service", "status", "--json"))
-    assert health["turns"] == 2
-    assert "2 turns" in kds_call("service", "status").out
-    assert kds_call("route", "--no-log", "Make it round", "--json").code == 0
-    assert len(data(kds_call("context", "load", "--json"))["entries"]) == 2
-    assert kds_call("service", "stop").out == "stopped\n"
-
-
-def test_errors_of_the_service_look_like_errors_of_the_command(
+def test_a_service_answers_as_the_command_does_and_says_how_it_is(
     place: Workspace, kds_call: Run
 ) -> None:
     wrong = "#file:KDS/prompts/internal/conversation-context-manager.md fly"
-    alone = kds_call("route", wrong)
-    lifecycle.start(place, idle_minutes=5)
-    served = kds_call("route", wrong)
-    assert (served.code, served.err) == (alone.code, alone.err)
-    assert served.code != 0
+    route = ("route", "I want to add a FAB button", "--json")
+    assert kds_call("service", "status").code == NOT_RUNNING
+    refusal, alone = kds_call("route", wrong), data(kds_call(*route, "--no-log"))
+    assert data(kds_call("service", "start", "--json"))["status"] == "ok"
+    served = data(kds_call(*route))
+    assert served | {"why": alone["why"]} == alone
+    assert kds_call("route", wrong) == refusal
+    assert refusal.code == BAD_INPUT
+    assert "FAB button" in kds_call("route", "Make it purple", "--why").out
+    assert kds_call("route", "--no-log", "Make it round", "--json").code == 0
+    assert len(data(kds_call("context", "load", "--json"))["entries"]) == 2
+    health, told = data(kds_call("service", "status", "--json")), kds_call("service", "status").out
+    assert (health["turns"], "3 turns" in told) == (3, True)
+    assert health["socket"] == str(ServiceAddress().socket_path)
+    assert f"address    {health['socket']}" in told
+    place.rules_dir.mkdir()
+    (place.rules_dir / "broken.yaml").write_text("rules: [")
+    deadline = time.monotonic() + PATIENCE_S
+    while kds_call("service", "status").code != DEGRADED:
+        assert time.monotonic() < deadline
+    assert kds_call("service", "status").out.count("broken.yaml") == 1
+    assert kds_call("service", "stop").out == "stopped\n"
 
 
 @pytest.fixture
@@ -128,18 +122,3 @@ def test_a_service_is_not_started_twice(
     starts = [kds_call("service", "start", *how, "--json") for how in (["--no-wait"], [])] * 2
     assert len({data(one)["pid"] for one in starts}) == 1
     assert ServiceAddress().log_path.read_text().count("started: ") == 1
-
-
-def test_the_status_names_the_address_and_a_failed_reload_once(
-    place: Workspace, kds_call: Run
-) -> None:
-    lifecycle.start(place, idle_minutes=5)
-    socket = str(ServiceAddress().socket_path)
-    assert data(kds_call("service", "status", "--json"))["socket"] == socket
-    assert f"address    {socket}" in kds_call("service", "status").out
-    place.rules_dir.mkdir()
-    (place.rules_dir / "broken.yaml").write_text("rules: [")
-    deadline = time.monotonic() + PATIENCE_S
-    while kds_call("service", "status").code != DEGRADED:
-        assert time.monotonic() < deadline
-    assert kds_call("service", "status").out.count("broken.yaml") == 1
