@@ -6,8 +6,7 @@ longer than its timeout.
 """
 
 import asyncio
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from contextvars import copy_context
@@ -49,52 +48,47 @@ class Spoken:
     model: str | None = None
 
 
-class Models:
-    """The user's chat model, loaded once for each way in which it is set."""
+class Answerer:
+    """Lets the knowledge retriever answer, with the user's model as it is set at the moment.
 
-    def __init__(self, *, environ: Mapping[str, str] = os.environ) -> None:
-        self._environ = environ
+    It is loaded once for each way in which it is set.
+    """
+
+    def __init__(
+        self, library: PromptLibrary, workspace: str, settings: Callable[[], ModelSettings]
+    ) -> None:
+        self.library = library
+        self._workspace, self._settings = workspace, settings
         self._lock = Lock()
         self._loaded: tuple[ModelSettings, BaseChatModel | None] | None = None
 
-    def load(self, settings: ModelSettings) -> "BaseChatModel | None":
+    def model(self) -> "BaseChatModel | None":
         """Return the model; None when none is set. Raises ModelError. May take seconds."""
+        settings = self._settings()
         with self._lock:
             if self._loaded is None or self._loaded[0] != settings:
-                self._loaded = (settings, load_chat_model(settings, environ=self._environ))
+                self._loaded = (settings, load_chat_model(settings))
             return self._loaded[1]
-
-
-@dataclass(frozen=True, slots=True)
-class Answerer:
-    """Lets the knowledge retriever answer, with a model as it is set at the moment."""
-
-    library: PromptLibrary
-    workspace: str
-    settings: Callable[[], ModelSettings]
-    models: Models
 
     @property
     def configured(self) -> bool:
         """Whether a model is set at all."""
-        return model_name_of(self.settings()) is not None
+        return model_name_of(self._settings()) is not None
 
     def summarizer(self) -> Summarizer | None:
         """What condenses conversations with the model; None without one."""
-        if not self.configured:
-            return None
-        return summarizer_of(lambda: self.models.load(self.settings()), self.library)
+        return summarizer_of(self.model, self.library) if self.configured else None
 
     def speak(self, turn: Turn, chunks: Sequence[Chunk], memory: PromptMemory = NOTHING) -> Spoken:
         """Ask the model, and wait for it, but no longer than it has; never raises KdsError."""
-        settings = self.settings()
+        settings = self._settings()
         label = model_name_of(settings)
         try:
-            model = self.models.load(settings)
+            model = self.model()
             if model is None:
                 return Spoken()
             label = model_label(model)
-            agent = Agent.named(RETRIEVER, self.library, workspace=self.workspace)
+            agent = Agent.named(RETRIEVER, self.library, workspace=self._workspace)
             asked = agent.as_runnable(model, timeout_s=settings.timeout_s)
             reply = asked.invoke(self.prompted(agent, turn, chunks, memory))
             text = reply.text.strip()

@@ -18,7 +18,7 @@ from kds.brain.message import clean_message
 from kds.brain.settings import Settings
 from kds.brain.turn import NOT_ENGLISH, Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.query.answer import Answerer, Models, Speakers, Spoken, model_name_of, told
+from kds.query.answer import Answerer, Speakers, Spoken, model_name_of, told
 from kds.query.reading import Reader, Reading, known_before, said_before, within_contract
 from kds.query.search import EmbedderSlot, Findings, Library, Search
 from kds.query.session import (
@@ -136,11 +136,13 @@ class QueryService:
         self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
         self.library = Library(parts.workspace, environ=environ)
         self.embedder = EmbedderSlot(lambda: model_name(self._settings().recall.embeddings))
-        self._models = Models()
+        self._answerer = Answerer(
+            parts.library, str(parts.workspace.root), lambda: self._settings().model
+        )
         self.speakers = Speakers()
         """What waits for models, off the threads that others need."""
         self._search = Search(self.library, self.memory, self.embedder)
-        self.use(parts)
+        self.use(parts, rewriter=rewriter)
 
     @classmethod
     def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> Self:
@@ -154,12 +156,7 @@ class QueryService:
             LiveConfig(parts.workspace), parts.library, parts.resolver
         )
         self._reader = Reader(parts, find)
-        self._answerer = Answerer(
-            parts.library,
-            str(parts.workspace.root),
-            lambda: self._settings().model,
-            self._models,
-        )
+        self._answerer.library = parts.library
 
     def ask(self, query: Query) -> QueryReply:
         """Do all that is to be done for a question, on this thread.

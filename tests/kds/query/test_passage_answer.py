@@ -13,7 +13,7 @@ from kds.api.parts import Parts
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
-from kds.query.answer import RETRIEVER, Answerer, Models, model_name_of
+from kds.query.answer import RETRIEVER, Answerer, model_name_of
 from kds.query.service import QueryService
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
@@ -37,7 +37,7 @@ def test_a_document_cannot_break_out_of_its_frame(fitted_workspace: Path) -> Non
         data, source = read_source(path.resolve())
         store.put(read_document(path, data), source)
     parts = Parts.load(place, may_write=False)
-    answerer = Answerer(parts.library, str(place.root), ModelSettings, Models())
+    answerer = Answerer(parts.library, str(place.root), ModelSettings)
     with QueryService(parts) as service:
         found = service.search(service.understand(Query("What is the Late Fee?")))
     agent = Agent.named(RETRIEVER, parts.library, workspace=str(place.root))
