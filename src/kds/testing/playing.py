@@ -5,10 +5,10 @@ written to the workspace.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import process_time
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from kds.api.measures import Figures, percentile, share
 from kds.api.rehearsal import MinuteClock
@@ -18,6 +18,7 @@ from kds.brain.turn import UNKNOWN, Turn, Utterance
 from kds.testing.dialogues import Dialogue, ExpectedTurn
 from kds.testing.example_files import Row
 
+_YES_NO: Final = ("no", "yes")
 _ARTICLE: Final = re.compile(r"^\s*(?:an?|the)\s+", re.IGNORECASE)
 
 
@@ -33,29 +34,13 @@ OpenRoute = Callable[[Clock], Route]
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
-    """A field of a turn that came out wrong."""
+class Check:
+    """One field of a turn: what is expected and what it is. ``met`` None: nothing is expected."""
 
     field: str
+    met: bool | None
     expected: str
     actual: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Which expectations of one turn were met. None: the dialogue does not say."""
-
-    expanded: bool
-    switch: bool
-    intent: bool | None = None
-    context_ref: bool | None = None
-    secondary: bool | None = None
-    mismatches: tuple[Mismatch, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing came out wrong."""
-        return not self.mismatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +49,17 @@ class PlayedTurn:
 
     expected: ExpectedTurn
     turn: Turn
-    verdict: Verdict
+    checks: tuple[Check, ...]
     cpu_ms: float
+
+    @property
+    def mismatches(self) -> tuple[Check, ...]:
+        """The fields that came out wrong."""
+        return tuple(one for one in self.checks if one.met is False)
+
+    def met(self, field: str) -> bool | None:
+        """Whether a field came out as expected; None when nothing was."""
+        return next(one.met for one in self.checks if one.field == field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +72,7 @@ class PlayedDialogue:
     @property
     def passed(self) -> bool:
         """Whether every turn met every expectation."""
-        return all(played.verdict.passed for played in self.turns)
+        return not any(played.mismatches for played in self.turns)
 
 
 def play(dialogue: Dialogue, open_route: OpenRoute) -> PlayedDialogue:
@@ -86,75 +80,46 @@ def play(dialogue: Dialogue, open_route: OpenRoute) -> PlayedDialogue:
 
     The history is passed along where the turn before says what the assistant replied.
     """
-    return PlayedDialogue(dialogue, tuple(turn_by_turn(dialogue, open_route)))
-
-
-def turn_by_turn(dialogue: Dialogue, open_route: OpenRoute) -> Iterator[PlayedTurn]:
-    """Like `play`, one turn at a time."""
     clock = MinuteClock()
     route = open_route(clock)
     said: list[Utterance] = []
+    played = []
     for expected in dialogue.turns:
         answered = bool(said) and said[-1].role == "assistant"
         started = process_time()
         turn = route(expected.user, history=said) if answered else route(expected.user)
         cpu_ms = (process_time() - started) * 1000.0
-        yield PlayedTurn(expected, turn, judge(expected, turn), cpu_ms)
+        played.append(PlayedTurn(expected, turn, judge(expected, turn), cpu_ms))
         said.append(Utterance(expected.user))
         said += [Utterance(expected.reply, "assistant")] if expected.reply else []
         clock.tick()
+    return PlayedDialogue(dialogue, tuple(played))
 
 
-def judge(expected: ExpectedTurn, turn: Turn) -> Verdict:
+def judge(expected: ExpectedTurn, turn: Turn) -> tuple[Check, ...]:
     """Compare ``turn`` with ``expected``, field by field.
 
-    An expected intent of UNKNOWN is met when the router did not route.
+    An expected intent of UNKNOWN is met when the router did not route; references compare like
+    expansions, leading articles aside.
     """
-    verdicts: dict[str, Any] = {
-        "expanded": matches(turn.expanded, expected.expanded or (expected.user,)),
-        "switch": turn.context_switch == expected.switch,
-        "intent": _intent_met(expected, turn) if expected.intents else None,
-        "context_ref": _ref_met(expected, turn) if expected.context_refs else None,
-        "secondary": None
-        if expected.secondary is None
-        else set(turn.secondary_intents) == set(expected.secondary),
-    }
-    shown = _shown(expected, turn)
-    wrong = (Mismatch(name, *shown[name]) for name, met in verdicts.items() if met is False)
-    return Verdict(**verdicts, mismatches=tuple(wrong))
-
-
-def _intent_met(expected: ExpectedTurn, turn: Turn) -> bool:
-    if UNKNOWN in expected.intents and turn.action != "route":
-        return True
-    return turn.intent in expected.intents and turn.intent != UNKNOWN
-
-
-def _ref_met(expected: ExpectedTurn, turn: Turn) -> bool:
-    """Compare references like expansions, leading articles aside."""
+    refused = UNKNOWN in expected.intents and turn.action != "route"
+    intent = refused or (turn.intent in expected.intents and turn.intent != UNKNOWN)
     accepted = {bare(_ARTICLE.sub("", text)) for text in expected.context_refs}
-    return turn.context_ref is not None and bare(_ARTICLE.sub("", turn.context_ref)) in accepted
-
-
-def _shown(expected: ExpectedTurn, turn: Turn) -> dict[str, tuple[str, str]]:
-    """Expected and actual value of every field, for a reader."""
-    yes_no = {True: "yes", False: "no"}
-    return {
-        "expanded": (
-            " | ".join(expected.expanded) or f"{expected.user} (unchanged)",
-            turn.expanded,
-        ),
-        "switch": (yes_no[expected.switch], yes_no[turn.context_switch]),
-        "intent": (
-            " | ".join(expected.intents),
-            f"{turn.intent} {turn.confidence:.2f}, action {turn.action}",
-        ),
-        "context_ref": (" | ".join(expected.context_refs), turn.context_ref or "none"),
-        "secondary": (
-            ", ".join(expected.secondary or ()) or "none",
-            ", ".join(turn.secondary_intents) or "none",
-        ),
-    }
+    ref = turn.context_ref is not None and bare(_ARTICLE.sub("", turn.context_ref)) in accepted
+    secondary, also = expected.secondary, turn.secondary_intents
+    given = f"{turn.intent} {turn.confidence:.2f}, action {turn.action}"
+    unchanged = f"{expected.user} (unchanged)"
+    return (
+        Check("expanded", matches(turn.expanded, expected.expanded or (expected.user,)),
+              " | ".join(expected.expanded) or unchanged, turn.expanded),
+        Check("switch", turn.context_switch == expected.switch,
+              _YES_NO[expected.switch], _YES_NO[turn.context_switch]),
+        Check("intent", intent if expected.intents else None, " | ".join(expected.intents), given),
+        Check("context_ref", ref if accepted else None,
+              " | ".join(expected.context_refs), turn.context_ref or "none"),
+        Check("secondary", None if secondary is None else set(also) == set(secondary),
+              ", ".join(secondary or ()) or "none", ", ".join(also) or "none"),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,20 +147,20 @@ class Score(Figures):
 def score(dialogues: Sequence[PlayedDialogue]) -> Score:
     """Add up what `kds eval dialogues` reports."""
     turns = [played for dialogue in dialogues for played in dialogue.turns]
-    needed = [played.verdict.expanded for played in turns if played.expected.expanded]
-    kept = [played.verdict.expanded for played in turns if not played.expected.expanded]
+    needed = [played.met("expanded") for played in turns if played.expected.expanded]
+    kept = [played.met("expanded") for played in turns if not played.expected.expanded]
     times = [played.cpu_ms for played in turns]
     return Score(
         dialogues=len(dialogues),
         turns=len(turns),
-        intent_accuracy=share(played.verdict.intent for played in turns),
+        intent_accuracy=share(played.met("intent") for played in turns),
         needed=len(needed),
         expanded_exact=share(needed),
-        context_ref_accuracy=share(played.verdict.context_ref for played in turns),
+        context_ref_accuracy=share(played.met("context_ref") for played in turns),
         kept=len(kept),
         false_rewrites=share(not unchanged for unchanged in kept),
-        switch_accuracy=share(played.verdict.switch for played in turns),
-        secondary_accuracy=share(played.verdict.secondary for played in turns),
+        switch_accuracy=share(played.met("switch") for played in turns),
+        secondary_accuracy=share(played.met("secondary") for played in turns),
         ms_p50=percentile(times, 50),
         ms_p99=percentile(times, 99),
     )
@@ -203,19 +168,17 @@ def score(dialogues: Sequence[PlayedDialogue]) -> Score:
 
 def describe(played: PlayedDialogue) -> str:
     """Describe every wrong turn of ``played``: expected, actual, and the router's reasons."""
-    return "\n\n".join("\n".join(lines) for lines in _wrong_turns(played))
-
-
-def _wrong_turns(played: PlayedDialogue) -> Iterator[list[str]]:
+    texts = []
     for number, turn in enumerate(played.turns, start=1):
-        if turn.verdict.passed:
+        if not turn.mismatches:
             continue
         lines = [("user", turn.expected.user)]
-        for one in turn.verdict.mismatches:
+        for one in turn.mismatches:
             lines += [(one.field, f"- {one.expected}"), ("", f"+ {one.actual}")]
         lines += [("why" if at == 0 else "", note) for at, note in enumerate(turn.turn.why)]
         head = f"{turn.expected.where}: {played.dialogue.id}, turn {number} of {len(played.turns)}"
-        yield [head, *(f"  {label:<11}  {text}" for label, text in lines)]
+        texts.append("\n".join([head, *(f"  {label:<11}  {text}" for label, text in lines)]))
+    return "\n\n".join(texts)
 
 
 def dialogue_error(played: PlayedDialogue) -> Row | None:
@@ -229,10 +192,13 @@ def dialogue_error(played: PlayedDialogue) -> Row | None:
                 "turn": number,
                 "where": turn.expected.where,
                 "user": turn.expected.user,
-                "mismatches": turn.verdict.mismatches,
+                "mismatches": [
+                    {"field": one.field, "expected": one.expected, "actual": one.actual}
+                    for one in turn.mismatches
+                ],
                 "why": list(turn.turn.why),
             }
             for number, turn in enumerate(played.turns, start=1)
-            if not turn.verdict.passed
+            if turn.mismatches
         ],
     }
