@@ -1,36 +1,100 @@
 """Files that were sent, not named by a path: kept in `kds-brain/uploads/` and read from there."""
 
 import re
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from typing import Final
 
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import UPLOADS
+from kds.brain.errors import MessageError
 from kds.brain.files import locked, make_private_folder, replace_private
 from kds.brain.workspace import Workspace
+from kds.documents.indexing import Outcome, Report, add_documents
 from kds.readers.reading import readable_kind
+from kds.readers.sections import DocumentError
 
 MOST_CHARS: Final = 120
 """Of a file's name: far below what file systems take, in any script."""
 
 LOCK_S: Final = 5.0
 
+_NUMBERED: Final = re.compile(r"(?P<stem>.+) \(\d+\)(?P<ending>\.\w+)")
 _UNSAFE: Final = re.compile(r"[^\w. ()+,=@-]+")
 
 
+def add_uploads(workspace: Workspace, files: Iterable[tuple[str, bytes]], *places: Path) -> Report:
+    """Keep files that were sent, and read them and what stands at ``places``.
+
+    Raises WorkspaceError and StoreError; a bad file is an outcome, and is not kept.
+    """
+    documents = DocumentPlace.of(workspace)
+    documents.prepare()
+    kept, refused = [*places], []
+    for name, content in files:
+        try:
+            kept.append(keep_upload(workspace, name, content))
+        except DocumentError as error:
+            refused.append(Outcome(error.path, "failed", error=error))
+    with documents.open() as store:
+        report = add_documents(store, kept)
+    for one in report.of("failed"):
+        drop_upload(workspace, one.path)  # a copy of what says nothing is of no use
+    return Report((*refused, *report.outcomes))
+
+
+def drop_upload(workspace: Workspace, path: Path) -> None:
+    """Remove the copy of a file that was sent; any other file stays."""
+    if path.parent == workspace.brain.resolve() / UPLOADS:
+        path.unlink(missing_ok=True)
+
+
 def keep_upload(workspace: Workspace, name: str, content: bytes) -> Path:
-    """Write a file that was sent, and say where. One of the same name is replaced.
+    """Write a file that was sent, and say where: another one of the same name stays beside it.
 
     Only the last part of ``name`` counts, without signs that mean something to a file system.
     Raises DocumentError for a kind that cannot be read, WorkspaceError and StoreError.
     """
-    plain = safe_name(name)
-    path = workspace.brain / UPLOADS / plain
-    readable_kind(Path(plain))
+    plain = Path(safe_name(name))
+    readable_kind(plain)
     workspace.ensure()
-    make_private_folder(path.parent)
-    with locked(path, timeout_s=LOCK_S):
-        replace_private(path, content)
-    return path
+    folder = workspace.brain / UPLOADS
+    make_private_folder(folder)
+    for number in count(1):
+        path = folder / (f"{plain.stem} ({number}){plain.suffix}" if number > 1 else plain.name)
+        with locked(path, timeout_s=LOCK_S):
+            if not path.exists() or path.read_bytes() == content:
+                replace_private(path, content)
+                return path
+    raise AssertionError("numbers have no end")
+
+
+def first_version(name: str) -> str | None:
+    """The name of the file that another one of its name was kept beside; None: it is the first.
+
+    >>> first_version("plan (2).md"), first_version("plan.md")
+    ('plan.md', None)
+    """
+    found = _NUMBERED.fullmatch(name)
+    return found and found["stem"] + found["ending"]
+
+
+def take_as_version(workspace: Workspace, name: str) -> Report:
+    """Let a file that was kept beside another one of its name take the place of that one."""
+    newer = workspace.brain / UPLOADS / safe_name(name)
+    older = first_version(newer.name)
+    if older is None or not newer.is_file():
+        raise MessageError(f"there is no newer version '{name}'", hint="send the file again")
+    documents, path = DocumentPlace.of(workspace), newer.with_name(older)
+    with documents.open() as store:
+        with locked(path, timeout_s=LOCK_S):
+            replace_private(path, newer.read_bytes())
+        report = add_documents(store, [path])
+        gone = [one.id for one in store.documents() if one.path == str(newer.resolve())]
+        store.remove(gone)
+        newer.unlink(missing_ok=True)
+    return report
 
 
 def safe_name(name: str) -> str:

@@ -1,7 +1,7 @@
 """The page of documents: add, list, search and ask on, and open the place that is cited."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,14 +9,12 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from kds.brain.documents.store import DocumentPlace, Documents
-from kds.brain.documents.values import UPLOADS, Document, Section
+from kds.brain.documents.store import Documents
+from kds.brain.documents.values import Document, Section
 from kds.brain.errors import MessageError, UnknownNameError
-from kds.brain.workspace import Workspace
-from kds.documents.indexing import Outcome, Report, State, add_documents
-from kds.documents.upload import keep_upload
+from kds.documents.indexing import Report, State
+from kds.documents.upload import add_uploads, drop_upload, first_version, take_as_version
 from kds.query.values import Query
-from kds.readers.sections import DocumentError
 from kds.service.routes.query import answered
 from kds.transit.history import Message
 from kds.web.auth import Note
@@ -25,7 +23,9 @@ from kds.web.request_context import RequestContext, get, post
 ASKED: Final = 6
 """Questions that a follow-up is read after: more than the router's context needs."""
 
-READ: Final[tuple[State, ...]] = ("added", "replaced", "unchanged")
+READ: Final[Mapping[State, str]] = {
+    "added": "Read", "replaced": "Read anew", "unchanged": "There already, and unchanged",
+}  # fmt: skip
 
 LONGEST: Final = 20_000
 """Characters of a section that are shown at once."""
@@ -59,13 +59,35 @@ async def add(context: RequestContext) -> Response:
     if not files and not path:
         raise MessageError("no file was chosen", where="file", hint="choose one, or name a path")
     # Not on the thread that looks after sessions: every page waits for that one.
-    report = await asyncio.to_thread(_read, context.served.workspace, files, path)
-    names = ", ".join(one.path.name for state in READ for one in report.of(state))
-    failed = [Note("", error=one.error) for one in report.of("failed") if one.error]
-    context.visitor.notes += failed
-    if failed and not names:
-        return context.go("/documents")
-    return context.go("/documents", f"Read: {names}" if names else "There was nothing to read.")
+    places = [context.served.workspace.root / _at_home(path)] if path else []
+    report = await asyncio.to_thread(add_uploads, context.served.workspace, files, *places)
+    context.visitor.notes += _told(report)
+    return context.go("/documents")
+
+
+async def replace(context: RequestContext) -> Response:
+    """Let a file be the new version of the one of the same name."""
+    name = context.text("name")
+    report = await asyncio.to_thread(take_as_version, context.served.workspace, name)
+    context.visitor.notes += _told(report)
+    return context.go("/documents")
+
+
+def _told(report: Report) -> Iterator[Note]:
+    """What became of the files."""
+    for state, said in READ.items():
+        if names := ", ".join(one.path.name for one in report.of(state)):
+            yield Note(f"{said}: {names}")
+    for one in report.of("added"):
+        older = first_version(one.path.name)
+        if older and (one.path.parent / older).exists():
+            yield Note(
+                f"Another {older} was there: this one is kept beside it, as {one.path.name}.",
+                "/documents/replace", (("name", one.path.name),), f"It is a new version of {older}",
+            )  # fmt: skip
+    yield from (Note("", error=one.error) for one in report.of("failed") if one.error)
+    if not report.outcomes:
+        yield Note("There was nothing to read.")
 
 
 async def _sent(context: RequestContext) -> list[tuple[str, bytes]]:
@@ -81,9 +103,7 @@ async def remove(context: RequestContext) -> Response:
         store = _store(context)
         document = store.document(name)
         store.remove([document.id])
-        path = Path(document.path)
-        if path.parent == context.served.workspace.brain.resolve() / UPLOADS:
-            path.unlink(missing_ok=True)
+        drop_upload(context.served.workspace, Path(document.path))
         return document
 
     gone = await context.archive(erase)
@@ -141,27 +161,6 @@ def place(text: str, path: str, line: int | None, page: int | None) -> str:
     return f"/documents/open?{urlencode({name: one for name, one in where.items() if one})}#cited"
 
 
-def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -> Report:
-    """Keep the files and read them, and what stands at a path of the workspace, if any."""
-    place = DocumentPlace.of(workspace)
-    place.prepare()
-    kept: list[Path] = []
-    refused: list[Outcome] = []
-    for name, content in files:
-        try:
-            kept.append(keep_upload(workspace, name, content))
-        except DocumentError as error:
-            refused.append(Outcome(error.path, "failed", error=error))
-    if path:
-        kept.append(workspace.root / _at_home(path))
-    with place.open() as store:
-        report = add_documents(store, kept)
-    for one in report.of("failed"):
-        if one.path.parent == workspace.brain.resolve() / UPLOADS:
-            one.path.unlink(missing_ok=True)  # a copy of what says nothing is of no use
-    return Report((*refused, *report.outcomes))
-
-
 def _at_home(text: str) -> Path:
     """A path with its ~ written out, where it is the home of anybody."""
     try:
@@ -193,6 +192,7 @@ def _store(context: RequestContext) -> Documents:
 routes = (
     get("/documents", show),
     post("/documents/add", add),
+    post("/documents/replace", replace),
     post("/documents/remove", remove),
     get("/documents/open", open_),
 )

@@ -76,6 +76,37 @@ def test_a_document_that_is_not_there_is_told(visitor: Visitor, name: str) -> No
     assert "no document" in answer.text
 
 
+def test_another_file_of_the_same_name_is_kept_beside_the_first(site: Site, new_page: Any) -> None:
+    page = new_page(at="/documents")
+    folder = site.workspace.brain / "uploads"
+
+    def drop(text: str) -> None:
+        one = {"name": "README.md", "mimeType": "text/markdown", "buffer": text.encode()}
+        page.set_input_files("#file", one)
+        page.locator("form.drop button").click()
+        page.wait_for_function("() => document.querySelector('#alerts .alert')")
+
+    drop("# Alpha\n\nThe first project.\n")
+    page.goto(page.url)
+    drop("# Alpha\n\nThe first project.\n")
+    assert "There already, and unchanged: README.md" in page.locator("#alerts").inner_text()
+    page.goto(page.url)
+    drop("# Beta\n\nThe second project.\n")
+    assert "Another README.md was there" in page.locator("#alerts").inner_text()
+    assert "first project" in (folder / "README.md").read_text()
+    assert "second project" in (folder / "README (2).md").read_text()
+    assert page.get_by_role("link", name="Alpha").is_visible()
+    page.get_by_role("button", name="It is a new version of README.md").click()
+    page.get_by_text("Read anew: README.md").wait_for()
+    assert "second project" in (folder / "README.md").read_text()
+    assert not (folder / "README (2).md").exists()
+    assert page.get_by_role("link", name="Alpha").count() == 0
+    page.locator("tr", has_text="README.md").locator("summary").click()
+    page.locator("tr", has_text="README.md").get_by_role("button", name="Take it out").click()
+    page.get_by_text("is taken out").wait_for()
+    assert not (folder / "README.md").exists()
+
+
 FEE = "The servicing fee is 0.25% a year, paid on the Payment Date."
 FILLER = [f"Clause {number} says nothing of money at all." for number in range(60)]
 
@@ -152,7 +183,7 @@ def test_pages_answer_while_a_file_is_read(site: Site, monkeypatch: pytest.Monke
         gate.wait(20)
         return add_documents(store, paths)
 
-    monkeypatch.setattr("kds.web.documents_page.add_documents", read)
+    monkeypatch.setattr("kds.documents.upload.add_documents", read)
     with site.visitor() as visitor, site.visitor() as other:
         sent: list[str] = []
         sending = threading.Thread(target=lambda: sent.append(dropped(visitor)))
