@@ -156,7 +156,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An edit that was thought of, written or not: how likely a careful reader accepts it."""
+    """An edit that was considered, written or not, and the probability that it is right."""
 
     edit: Edit
     probability: float

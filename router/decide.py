@@ -1,4 +1,4 @@
-"""The step that keeps the edits a careful reader would accept, and drops the others.
+"""The step that keeps the edits that are probably right, and drops the others.
 
 Reads   message, history, context, references, edits, unresolved
 Writes  references, edits, unresolved, proposals
@@ -100,7 +100,4 @@ def _unresolved(turn: Turn, dropped: list[Edit]) -> tuple[str, ...]:
 def _note(edit: Edit, probability: float, needed: float, against: tuple[str, ...]) -> str:
     fate = "written" if probability >= needed else "not written"
     signs = f"; against it: {', '.join(against)}" if against else ""
-    return (
-        f"'{edit.text}' is {fate}: a careful reader accepts it with {probability:.2f}, "
-        f"{needed:.2f} is asked for{signs}"
-    )
+    return f"'{edit.text}' is {fate}: probability {probability:.2f}, threshold {needed:.2f}{signs}"

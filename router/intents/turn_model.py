@@ -5,8 +5,8 @@ classifier over prompts and patterns (`kds.router.intents.model`), and a head th
 real turns: over hashed words and signs, one model that asks of each intent whether it is right and
 one that asks which of them it is, and over the encoder's vector a third. How much each reading
 counts depends on how sure the first is, whether the message looks like any example at all, its
-length, and whether a conversation is known. The outcome is the probability that a careful reader
-accepts an intent; an intent that the head never saw has one as well. Fitted by `make turns`
+length, and whether a conversation is known. The outcome is the probability that an
+intent is right; an intent that the head never saw has one as well. Fitted by `make turns`
 (tools/fit_turns.py); the figures stand beside the weights.
 """
 

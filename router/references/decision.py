@@ -1,8 +1,8 @@
 """Whether a proposed edit is written: one small model, and the precision that was promised.
 
 Rules and salience propose; on real chats five of six of their proposals are wrong, and their
-score does not say which. So every proposal gets a probability that a careful reader
-accepts it, and what does not reach the promise stays as it was typed and is listed as unresolved.
+score does not say which. So every proposal gets the probability that it is right, and what does not
+reach the threshold stays as it was typed and is listed as unresolved.
 The weights are a readable file, fitted by `make decision` (tools/fit_decision.py).
 """
 
@@ -61,7 +61,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The probability that a careful reader accepts an edit, and what speaks most against it."""
+    """The probability that an edit is right, and what speaks most against it."""
 
     probability: float
     against: tuple[str, ...]

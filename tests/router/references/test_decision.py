@@ -1,4 +1,4 @@
-"""The probability that a careful reader accepts an edit, and the step that goes by it."""
+"""The probability that an edit is right, and the step that goes by it."""
 
 import json
 from dataclasses import replace
@@ -49,8 +49,7 @@ def test_what_is_not_likely_stays_as_typed_and_is_unresolved_and_says_why() -> N
     after = make_decide(UNLIKELY).run(_turn())
     assert (after.edits, after.references, after.unresolved) == ((), (), ("it",))
     assert after.notes[-1] == (
-        "'the FAB button' is not written: a careful reader accepts it with 0.00, "
-        "0.93 is asked for; against it: score"
+        "'the FAB button' is not written: probability 0.00, threshold 0.93; against it: score"
     )
 
 
