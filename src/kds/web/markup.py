@@ -48,7 +48,7 @@ def as_html(text: str) -> Markup:
     """Markdown as HTML, with everything else escaped.
 
     >>> as_html("**bold** <b>no</b>")
-    Markup('<p><strong>bold</strong> &lt;b&gt;no&lt;/b&gt;</p>\\n')
+    Markup('<p dir="auto"><strong>bold</strong> &lt;b&gt;no&lt;/b&gt;</p>\\n')
     """
     if len(text) > TEXT_LIMIT:
         return Markup("<pre>{}</pre>").format(text)
