@@ -139,15 +139,19 @@ def test_with_json_an_error_is_one_json_object_on_stdout_and_text_on_stderr(
     assert message in result.err
 
 
-def test_closed_and_full_streams_are_not_faults_of_kds(kds_spawn: Run, workspace: Path) -> None:
-    for redirection, code in ((">&-", 0), ("<&-", 0), ("> /dev/full", BAD_INPUT)):
-        line = f"{shlex.join(KDS)} context load {redirection}"
+def test_closed_and_full_streams_are_not_faults_of_kds(workspace: Path) -> None:
+    kds = shlex.join(KDS)
+    for line, code in (
+        (f"{kds} context load >&-", 0), (f"{kds} context load <&-", 0),
+        (f"{kds} context load > /dev/full", BAD_INPUT), (f"{kds} prompts list | true", 0),
+    ):  # fmt: skip
         done = subprocess.run(
             ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S
         )
-        assert (redirection, done.returncode) == (redirection, code)
+        assert (line, done.returncode) == (line, code)
         assert b"Traceback" not in done.stderr
         assert b"internal error" not in done.stderr
+        assert not ("|" in line and done.stderr)
 
 
 def test_a_fault_in_kds_is_one_line_without_a_traceback(
@@ -191,14 +195,6 @@ def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:
     result = kds_spawn("context", "load", "--json", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert result.out.isascii()
     assert json.loads(result.out)["entries"][0]["user_message"] == "Färbe 🎨"
-
-
-def test_a_closed_pipe_is_not_an_error(kds_spawn: Run, workspace: Path) -> None:
-    line = f"{shlex.join(KDS)} prompts list | true"
-    done = subprocess.run(
-        ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S
-    )
-    assert done.stderr == b""
 
 
 @pytest.mark.parametrize("command", [("route", "x"), ("prompts", "check")], ids=" ".join)
