@@ -65,22 +65,20 @@ done
 
 async def reload_on_change(served: ServedWorkspace) -> None:
     """Swap in what loads of changed prompts, rules and settings. Runs until it is cancelled."""
-    before = await asyncio.to_thread(fingerprint, served.workspace)
-    told: str | None = None
+    before, told = served.seen, None
     while True:
         await asyncio.sleep(RELOAD_LOOK_S)
         found = await asyncio.to_thread(fingerprint, served.workspace)
-        if found != before:
-            before = found
-            continue
-        if found != served.seen:
+        if found == before != served.seen:
             with suppress(BusyError):
                 await served.archivist.run(served.look)
-        wrong = served.settings_error
-        if wrong is not None and wrong != told:
-            served.log(f"settings not read, those before stay in use: {wrong}")
-        elif wrong is None and told is not None:
-            served.log(f"read the settings of {served.root} again")
+        before, wrong = found, served.settings_error
+        if wrong != told:
+            served.log(
+                f"settings not read, those before stay in use: {wrong}"
+                if wrong
+                else f"read the settings of {served.root} again"
+            )
         told = wrong
 
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import faulthandler
+import itertools
+import math
 import signal
 import socket
 import threading
@@ -36,11 +38,11 @@ from kds.service.team_auth import TeamAuth, Tell
 from kds.service.workspaces import Log, ServedWorkspace, Workspaces, give_memory_back
 
 LOOK_S: Final = 5.0
-"""How often all files of the installation are looked at, which takes 5 ms of CPU. Each request
-looks at some of them."""
+"""How often all files of the installation are looked at, which takes 5 ms of CPU, and what nobody
+uses. Each request looks at some of the files."""
 
-LET_GO_LOOK_S: Final = 30.0
-"""How often it is looked for workspaces that nobody uses."""
+TRIM_LOOKS: Final = 6
+"""Memory is given back at each so many looks, when it was used meanwhile."""
 
 ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that end the service, unless it was started with them ignored (nohup)."""
@@ -203,11 +205,9 @@ class Service:
             app.state.site = SiteHost(self._make_site, app.state, listeners)
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
-        chores = [tidy(self._workspaces, self._log), self._let_go(), self._end_when_replaced()]
+        chores = [tidy(self._workspaces, self._log), self._look_around()]
         if self._team is not None:
             chores.append(catch_up(self._workspaces, self._team.passes.reachable))
-        if self._options.idle_s is not None:
-            chores.append(self._end_when_idle(self._options.idle_s))
         tasks = [asyncio.create_task(chore) for chore in chores]
         who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
         self._log(f"started: {who}; at {', '.join(self.places)}")
@@ -230,24 +230,18 @@ class Service:
                 with suppress(NotImplementedError):  # Windows: an interrupt ends the process
                     loop.add_signal_handler(number, self.stop, name)
 
-    async def _end_when_idle(self, limit_s: float) -> None:
-        while (left_s := limit_s - self._workspaces.attendance.idle_s()) > 0:
-            await asyncio.sleep(left_s)
-        self.stop(f"no request for {limit_s:g} s")
-
-    async def _let_go(self) -> None:
-        while True:
-            await asyncio.sleep(LET_GO_LOOK_S)
+    async def _look_around(self) -> None:
+        """End when nobody asks or the installation was replaced; let go of what nobody uses."""
+        limit_s, idle_s = self._options.idle_s or math.inf, self._workspaces.attendance.idle_s
+        for look in itertools.count(1):
+            await asyncio.sleep(min(LOOK_S, limit_s))
+            if idle_s() >= limit_s:
+                self.stop(f"no request for {limit_s:g} s")
+            if await asyncio.to_thread(self._installation.is_changed):
+                self._end_replaced()
             await self._workspaces.let_go()
-            asked = self._workspaces.attendance.idle_s() < LET_GO_LOOK_S
-            if asked:  # memory was needed meanwhile
+            if look % TRIM_LOOKS == 0 and idle_s() < TRIM_LOOKS * LOOK_S:  # memory was needed
                 await asyncio.to_thread(give_memory_back)
-
-    async def _end_when_replaced(self) -> None:
-        """Look at the installation's files now and again."""
-        while not await asyncio.to_thread(self._installation.is_changed):
-            await asyncio.sleep(LOOK_S)
-        self._end_replaced()
 
     def _is_replaced(self) -> bool:
         """Whether the installation was replaced; if so, the service ends."""
