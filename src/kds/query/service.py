@@ -1,7 +1,8 @@
 """`QueryService`: a question in, the passages that answer it out, in the light of what was said."""
 
+import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -159,12 +160,17 @@ class QueryService:
         self._answerer.library = parts.library
 
     def ask(self, query: Query) -> QueryReply:
-        """Do all that is to be done for a question, on this thread.
+        """Do all that is to be done for a question; not for a thread with an event loop.
 
         Raises MessageError when the question, its session or its scope cannot be used. A store
         that fails is a warning of the reply, a model that fails its ``answer_error``.
         """
-        return self.finish(self.answer(self.search(self.rewrite(self.understand(query)))))
+
+        async def answered() -> Understood:
+            found = self.search(await self.rewrite(self.understand(query)))
+            return await self.answer(found)
+
+        return self.finish(asyncio.run(answered()))
 
     def understand(self, query: Query, *, remembers: bool = True) -> Understood:
         """Make the question self-contained by the rules; with a session, store it there first.
@@ -187,28 +193,26 @@ class QueryService:
             warnings.append(f"{EARLIER_SETTINGS}: {fault}")
         return Understood(query, reading, known, timings, tuple(warnings), begun)
 
-    def rewrite(self, understood: Understood) -> Understood:
-        """Ask a model what the question means, where one may and the rules do not know."""
-        if not understood.may_be_rewritten:
-            return understood
-        timings = dict(understood.timings_ms)
-        with timed(timings, "model_rewriting"):
-            turn = self._reader.ask_model(understood.reading)
-        return replace(understood, reading=Reading(turn), timings_ms=timings)
+    async def rewrite(self, understood: Understood) -> Understood:
+        """Ask a model what the question means, where one may and the rules do not know.
 
-    async def arewrite(self, understood: Understood) -> Understood:
-        """The same, off the event loop; the rules' reading stands when that takes too long."""
+        Off the event loop; the rules' reading stands when it takes too long.
+        """
         if not understood.may_be_rewritten:
             return understood
-        try:
-            return await self.speakers.run(
-                lambda: self.rewrite(understood),
-                timeout_s=self.rewriting_s,
-                setting="rewriting.timeout_s",
-            )
-        except KdsError as error:
-            warning = f"not rewritten by a model: {error.message}"
-            return replace(understood, warnings=(*understood.warnings, warning))
+        timings, warnings = dict(understood.timings_ms), understood.warnings
+        reading = Reading(understood.turn)
+        with timed(timings, "model_rewriting"):
+            try:
+                turn = await self.speakers.run(
+                    lambda: self._reader.ask_model(understood.reading),
+                    timeout_s=self.rewriting_s,
+                    setting="rewriting.timeout_s",
+                )
+                reading = Reading(turn)
+            except KdsError as error:
+                warnings = (*warnings, f"not rewritten by a model: {error.message}")
+        return replace(understood, reading=reading, timings_ms=timings, warnings=warnings)
 
     def search(self, understood: Understood) -> Understood:
         """Find the intent and the passages. Raises MessageError when the scope names nothing."""
@@ -221,24 +225,18 @@ class QueryService:
             )
         return replace(understood, reading=reading, findings=findings, timings_ms=timings)
 
-    def answer(self, found: Understood) -> Understood:
-        """Ask the model and wait for it, if one is to be asked. Raises nothing."""
-        if not self._asks(found):
+    async def answer(self, found: Understood) -> Understood:
+        """Ask the model, if one is to be asked: off the event loop, within the model's timeout."""
+        if not (found.findings.chunks and self._wants_model(found.query)):
             return found
-        timings = dict(found.timings_ms)
-        with timed(timings, "answer"):
-            spoken = self._question(found)()
-        return replace(found, spoken=spoken, timings_ms=timings)
-
-    async def aanswer(self, found: Understood) -> Understood:
-        """The same, off the event loop, and no longer than the model's timeout."""
-        if not self._asks(found):
-            return found
-        settings, timings = self._settings().model, dict(found.timings_ms)
-        ask = self._question(found)
+        timings, settings = dict(found.timings_ms), self._settings().model
+        turn, memory = self._with_window(found), self._about_user(found)
         with timed(timings, "answer"):
             try:
-                spoken = await self.speakers.run(ask, timeout_s=settings.timeout_s)
+                spoken = await self.speakers.run(
+                    lambda: self._answerer.speak(turn, found.findings.chunks, memory),
+                    timeout_s=settings.timeout_s,
+                )
             except KdsError as error:
                 spoken = Spoken(error=told(error), model=model_name_of(settings))
         return replace(found, spoken=spoken, timings_ms=timings)
@@ -303,20 +301,12 @@ class QueryService:
     def _wants_model(self, query: Query) -> bool:
         return query.answer and self._answerer.configured
 
-    def _asks(self, found: Understood) -> bool:
-        return bool(found.findings.chunks) and self._wants_model(found.query)
-
     def _about_user(self, found: Understood) -> PromptMemory:
         """The profile, where there is consent; a memory that cannot be read says nothing."""
         try:
             return self.memory.for_prompt(found.turn.expanded, passages=False)
         except StoreError:
             return PromptMemory()
-
-    def _question(self, found: Understood) -> Callable[[], Spoken]:
-        """Everything but the model's own part is done here, on the thread that may."""
-        answerer, turn, memory = self._answerer, self._with_window(found), self._about_user(found)
-        return lambda: answerer.speak(turn, found.findings.chunks, memory)
 
     def _with_window(self, found: Understood) -> Turn:
         """The turn as the model gets it: a summary of what was said before, and the last turns."""

@@ -70,9 +70,9 @@ async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
     worker, service = served.worker, served.queries
     found = await worker.run(lambda: _found(served, query), patient=True)
     if found.may_be_rewritten:
-        read = await service.arewrite(found)
+        read = await service.rewrite(found)
         found = await worker.run(lambda: service.search(read), patient=True)
-    answered = await service.aanswer(found)
+    answered = await service.answer(found)
     return await worker.run(lambda: service.finish(answered), patient=True)
 
 
