@@ -1,7 +1,9 @@
 """KDS in the real clients by its hook: what reaches the model, and how often."""
 
+import json
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +14,8 @@ import pytest
 from kds.transcripts.catalogue import AssistantMemory
 
 from ..effort import PATIENCE_S
-from .clients import SHARING, Client, Copilot
-from .conftest import Install, Run, await_service, logged_messages
+from .clients import SHARING, Client, Copilot, Opencode
+from .conftest import KDS, Install, Run, await_service, logged_messages
 
 FIRST, SECOND = "I want to add a FAB button", "Make it purple"
 HINT = 'KDS: "it" probably means "the FAB button".'
@@ -198,3 +200,18 @@ def test_a_slash_command_reaches_the_model_without_context(
     assert SECOND in turn.text
     assert MARK not in turn.text
     assert logged_messages(client.project) == []
+
+
+@pytest.mark.usefixtures("service")
+def test_the_words_of_a_hint_are_found_in_the_session_of_the_client(
+    client: Client, install: Install
+) -> None:
+    install(client.name)
+    client.ask(FIRST)
+    client.ask(SECOND, carry_on=True)
+    command = [str(KDS), "hook", "why", "--json", "--workspace", str(client.project)]
+    done = subprocess.run(command, env=client.environ(), capture_output=True, check=True)
+    calls = [one for one in json.loads(done.stdout)["calls"] if one["event"] == "prompt"]
+    assert [one["what"].split()[0] for one in calls] == ["silent:", "said"]
+    kept = [] if client.name == Opencode.name else [HINT]  # it keeps a database
+    assert [one["told"] for one in calls] == [[], kept]
