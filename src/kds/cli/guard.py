@@ -31,6 +31,11 @@ DEBUG: Final = "KDS_DEBUG"
 _NO_CHOICE: Final = re.compile(r"'(.*?)' is not one of")
 """How click words a value that an option does not have (click/types.py, Choice)."""
 
+_NO_NUMBER: Final = re.compile(
+    r"'(.*?)' is not a valid (?:integer|float)|^(\S+) is not in the range"
+)
+"""The same of a number (IntRange, FloatRange)."""
+
 _LINE_ENDS: Final = re.compile(r"\s*\n\s*")
 """click puts every choice of a missing argument on a line of its own."""
 
@@ -128,6 +133,8 @@ def _message_of(error: Exception) -> tuple[str, str | None]:
     """The message and the fix for an error that KDS does not raise itself."""
     if isinstance(error, click.ClickException):
         hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
+        if fault := _number_fault(error):
+            return fault
         if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
             return f"no such option '{error.option_name}'", hint  # click would name --version
         return _LINE_ENDS.sub(" ", error.format_message()), hint
@@ -140,6 +147,22 @@ def _message_of(error: Exception) -> tuple[str, str | None]:
     name, text = type(error).__name__, " ".join(str(error).split())
     hint = f"run it again with {DEBUG}=1 for the trace, and report that"
     return f"internal error: {name}: {text}"[:500], hint
+
+
+def _number_fault(error: click.ClickException) -> tuple[str, str] | None:
+    """The message and the fix for a number that an option cannot take."""
+    given = _NO_NUMBER.search(error.message)
+    if not isinstance(error, click.BadParameter) or error.param is None or given is None:
+        return None
+    kind, whole = error.param.type, "whole " if "int" in error.param.type.name else ""
+    least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+    limits = {
+        (True, True): f" from {least} to {most}",
+        (True, False): f" of at least {least}",
+        (False, True): f" of at most {most}",
+    }.get((least is not None, most is not None), "")
+    name = error.param.opts[0]
+    return f"invalid {name} '{given[1] or given[2]}'", f"give a {whole}number{limits}"
 
 
 def _print_failure(told: Mapping[str, object]) -> None:

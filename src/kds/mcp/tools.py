@@ -174,6 +174,7 @@ class PastPassage(BaseModel):
     role: str
     text: str
     resume: str
+    by_meaning: bool = Field(description="No word of the question is in it.")
 
 
 class PastPassages(BaseModel):

@@ -170,7 +170,7 @@ class Workplace:
             {"session": one.kept.session.id, "client": one.kept.client, "branch": one.kept.branch,
              "resume": one.kept.resume, "message": one.hit.passage.message_id,
              "at": moment(one.hit.passage.at), "role": one.hit.passage.role,
-             "text": one.hit.passage.body}
+             "text": one.hit.passage.body, "by_meaning": one.by_meaning}
             for one in answer.found
         ]  # fmt: skip
         return {"sure": round(answer.sure, 2), "passages": passages, "notes": list(answer.notes)}

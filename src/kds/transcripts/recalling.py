@@ -46,6 +46,11 @@ class Found:
     words: tuple[str, ...]
     """Words of the question that it has."""
 
+    @property
+    def by_meaning(self) -> bool:
+        """Whether its meaning alone found it: no word of the question is in it."""
+        return not self.words and self.hit.parts.dense is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

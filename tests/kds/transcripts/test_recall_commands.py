@@ -25,6 +25,30 @@ def test_what_was_decided_in_one_client_is_found_with_the_command_that_resumes_i
     assert "codex resume 01a20e5c" in kds_call(*QUESTION, "--limit", "9").out
 
 
+def test_a_passage_that_only_its_meaning_found_says_so(
+    shop: Path, kds_call: Callable[..., Any], claude: Write
+) -> None:
+    claude("night", "Users cannot sign in", "The login cookie had expired.", folder=str(shop))
+    kds_call("memory", "import", "--from", "claude")
+    asked = ("recall", "authentication trouble")
+    found = {one["text"].strip(): one for one in data(kds_call(*asked, "--json"))["hits"]}
+    hit = found["Users cannot sign in"]
+    assert (hit["words"], hit["by_meaning"]) == ([], True)
+    assert "by meaning: none of your words is in it" in kds_call(*asked).out
+    worded = data(kds_call("recall", "login cookie", "--json"))["hits"][0]
+    assert (worded["words"], worded["by_meaning"]) == (["login", "cookie"], False)
+    assert "by meaning" not in kds_call("recall", "login cookie", "--limit", "1").out
+
+
+def test_a_limit_that_is_not_a_number_is_refused_with_what_would_do(
+    shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    for given in ("abc", "0", "1.5", "99"):
+        wrong = kds_call("recall", "port", "--limit", given)
+        refused(wrong, f"invalid --limit '{given}'", "give a whole number from 1 to 50")
+    refused(kds_call("memory", "show", "--limit", "x"), "invalid --limit 'x'", "a whole number")
+
+
 def test_a_pasted_error_finds_the_session_that_mended_it(
     shop: Path, kds_call: Callable[..., Any], claude: Write
 ) -> None:
@@ -141,3 +165,11 @@ def test_clones_that_were_joined_share_what_was_said_in_either(
     assert again["messages"] == {}
     refused(kds_call("memory", "join", str(clone)), "is this project already")
     refused(kds_call("memory", "join", "bank"), "unknown project 'bank'")
+    refused(kds_call("memory", "join", "all"), "'all' is every project", "kds memory sources")
+
+
+def test_before_an_import_there_is_no_project_to_join(
+    shop: Path, kds_call: Callable[..., Any]
+) -> None:
+    refused(kds_call("memory", "join", "bank"), "unknown project 'bank'", "kds memory import")
+    refused(kds_call("memory", "join", "all"), "'all' is every project", "kds memory join FOLDER")

@@ -161,8 +161,8 @@ def _hit_dict(one: Found) -> dict[str, Any]:
         "session": one.kept.session.id, "title": one.kept.session.title,
         "client": one.kept.client, "project": one.project.name, "branch": one.kept.branch,
         "at": passage.at, "role": passage.role, "message": passage.message_id,
-        "text": passage.body, "words": list(one.words), "score": round(one.hit.score, 4),
-        "resume": _resume_line(one.kept),
+        "text": passage.body, "words": list(one.words), "by_meaning": one.by_meaning,
+        "score": round(one.hit.score, 4), "resume": _resume_line(one.kept),
     }  # fmt: skip
 
 
@@ -171,6 +171,8 @@ def _hit_lines(number: int, one: Found) -> Iterator[Shown]:
     place = " ".join(filter(None, (one.project.name, f"on {kept.branch}" if kept.branch else "")))
     said = f"{kept.client}, {shown(passage.at)}, {place}"
     has = [("has", ", ".join(one.words))] if one.words else []
+    if one.by_meaning:
+        has = [("found", "by meaning: none of your words is in it")]
     lines = [line for line in passage.body.strip().splitlines() if line.strip()]
     return hit_lines(
         f"{number}. '{kept.session.title}' ({said}), {passage.role}",
@@ -380,11 +382,15 @@ def join(*, other: str, workspace: Workspace) -> None:
     on, what was said in either is recalled in both.
     """
     with _opened(workspace) as (memory, folder):
-        found = [one for one in _projects(memory, "", other) if other != "all"]
-        if len(found) != 1:
+        if other == "all":
+            hint = "kds memory join FOLDER, for each; kds memory sources names them"
+            raise Refusal("'all' is every project, and one is joined at a time", hint)
+        found = _projects(memory, "", other)
+        if not found:
+            raise Refusal(f"unknown project '{other}'", NOTHING)
+        if len(found) > 1:
             folders = ", ".join(one.folder for one in found)
-            raise Refusal(f"'{other}' names {counted(len(found), 'project')}",
-                          f"give a folder: {folders}" if found else NOTHING)  # fmt: skip
+            raise Refusal(f"'{other}' names {len(found)} projects", f"give a folder: {folders}")
         here = memory.project_of(folder, make=True)
         if here is None or here == found[0]:
             raise Refusal(f"'{other}' is this project already", "name another clone of it")
