@@ -18,7 +18,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from kds.brain.documents.chunking import (
     AFTER_CHARACTERS,
@@ -170,8 +170,6 @@ class Documents(PassageStore):
     database: Engine
     count_tokens: TokenCounter
     holders = "document"
-    index_names: ClassVar[str] = ""
-    """The columns of a passage that are its index, each behind a comma."""
 
     @healing
     def put(self, content: Content, source: Source) -> Document:
@@ -182,23 +180,18 @@ class Documents(PassageStore):
         # What takes the most time comes before the lock.
         ready = draft(content, source, count=self.count_tokens)
         passages = [
-            (one.section, (*_chunk_row(one), *self.index_columns(one)), tuple(_term_rows(one)))
-            for one in ready.passages()
+            (one.section, _chunk_row(one), tuple(_term_rows(one))) for one in ready.passages()
         ]
         with self.database.write() as connection:
             self._delete(connection, [ready.id])
             number = _insert_document(connection, ready, to_micros(self.database.clock()))
-            queue(connection, self._insert_passages(connection, number, passages))
-            self.count_words(connection, number)
+            queue(connection, _insert_passages(connection, number, passages))
+            self.index_range(connection, number, range_of(number))
             query = f"SELECT {_DOCUMENT_COLUMNS} FROM document WHERE num = ?"
             return _document_of(connection.execute(query, (number,)).fetchone())
 
-    def index_columns(self, passage: DraftPassage) -> Row:
-        """Return what the index has of a passage, by `index_names`: a file fills it by triggers."""
-        return ()
-
-    def count_words(self, connection: Connection, number: int) -> None:
-        """Note how many words the index has of a new document: that of a file knows by itself."""
+    def index_range(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
+        """Put new passages into the index: that of a file is filled by triggers."""
 
     @healing
     def remove(self, names: Sequence[str]) -> tuple[Document, ...]:
@@ -323,18 +316,19 @@ class Documents(PassageStore):
         with self.database.read() as connection:
             return in_order(ids, read)
 
-    @abstractmethod
     def holdings(self) -> Holdings:
         """Return how much is stored."""
+        with self.database.read() as connection:
+            documents, sections, chunks, tokens = connection.execute(
+                "SELECT count(*), coalesce(sum(section_count), 0), coalesce(sum(chunk_count), 0), "
+                "coalesce(sum(token_count), 0) FROM document"
+            ).fetchone()
+            size, version = self._room(connection)
+        return Holdings(documents, int(sections), int(chunks), int(tokens), size, version)
 
-    def counts(self, connection: Connection) -> tuple[int, int, int, int]:
-        """Return how many documents, sections, passages and tokens there are."""
-        row = connection.execute(
-            "SELECT count(*), coalesce(sum(section_count), 0), coalesce(sum(chunk_count), 0), "
-            "coalesce(sum(token_count), 0) FROM document"
-        ).fetchone()
-        documents, sections, chunks, tokens = map(int, row)
-        return documents, sections, chunks, tokens
+    @abstractmethod
+    def _room(self, connection: Connection) -> tuple[int, int]:
+        """Return how many bytes there are, and the version of the tables."""
 
     def definers(
         self, keys: Sequence[str], within: str | None = None
@@ -375,28 +369,6 @@ class Documents(PassageStore):
                 if has(chunk_id):
                     found[chunk_id] = max(NUMBERED, found.get(chunk_id, 0.0))
         return found
-
-    def _insert_passages(
-        self,
-        connection: Connection,
-        number: int,
-        passages: Sequence[tuple[int, Row, Sequence[Row]]],
-    ) -> list[int]:
-        """Insert passages in order, each with its section (from 0) and terms; returns their ids."""
-        query = "SELECT idx, num FROM section WHERE document_num = ?"
-        sections = dict(connection.execute(query, (number,)))
-        placed = list(enumerate(passages, range_of(number)[0]))
-        insert(
-            connection,
-            "chunk",
-            "id, section_num, header, kind, start, length, columns, terms, idents, stems, beside, "
-            f"page, first_line, last_line, tokens{self.index_names}",
-            [(chunk_id, sections[section], *row) for chunk_id, (section, row, _) in placed],
-        )
-        terms = [(chunk_id, *term) for chunk_id, (_, _, terms) in placed for term in terms]
-        columns = "chunk_id, key, term, strength, label, refers"
-        insert(connection, "term", columns, terms, "ON CONFLICT DO NOTHING")
-        return [chunk_id for chunk_id, _ in placed]
 
     def _delete(self, connection: Connection, ids: Iterable[str]) -> int:
         gone = 0
@@ -546,6 +518,28 @@ def _insert_document(connection: Connection, ready: Draft, added: int) -> int:
     return number
 
 
+def _insert_passages(
+    connection: Connection,
+    number: int,
+    passages: Sequence[tuple[int, Row, Sequence[Row]]],
+) -> list[int]:
+    """Insert passages in order, each with its section (from 0) and terms; returns their ids."""
+    query = "SELECT idx, num FROM section WHERE document_num = ?"
+    sections = dict(connection.execute(query, (number,)))
+    placed = list(enumerate(passages, range_of(number)[0]))
+    insert(
+        connection,
+        "chunk",
+        "id, section_num, header, kind, start, length, columns, terms, idents, stems, beside, "
+        "page, first_line, last_line, tokens",
+        [(chunk_id, sections[section], *row) for chunk_id, (section, row, _) in placed],
+    )
+    terms = [(chunk_id, *term) for chunk_id, (_, _, terms) in placed for term in terms]
+    columns = "chunk_id, key, term, strength, label, refers"
+    insert(connection, "term", columns, terms, "ON CONFLICT DO NOTHING")
+    return [chunk_id for chunk_id, _ in placed]
+
+
 def _chunk_row(one: DraftPassage) -> Row:
     piece = one.piece
     terms = json.dumps([one.term for one in piece.terms], ensure_ascii=False)
@@ -587,12 +581,8 @@ class DocumentStore(PassageFile, Documents):
     kind = DOCUMENTS
     file_name = "documents.db"
 
-    def holdings(self) -> Holdings:
-        """Return how much is stored."""
-        with self.database.read() as connection:
-            counts = self.counts(connection)
-            version = version_of(connection)
-        return Holdings(*counts, sum(map(size_of, all_files(self.path))), version)
+    def _room(self, connection: Any) -> tuple[int, int]:
+        return sum(map(size_of, all_files(self.path))), version_of(connection)
 
 
 class DocumentPlace(Place[Documents]):

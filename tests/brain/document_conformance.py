@@ -64,7 +64,7 @@ class DocumentConformance(Stocked):
 
         first = put("/x/a.txt", ("One", ["The fee is four pounds."]))
         with monkeypatch.context() as patch:
-            patch.setattr(stores.Documents, "_insert_passages", fail)
+            patch.setattr(stores, "_insert_passages", fail)
             with pytest.raises(StoreError, match="went away"):
                 put("/x/a.txt", ("Two", ["The fee is five pounds."]))
         assert texts() == ["The fee is four pounds."]
