@@ -162,11 +162,6 @@ class HookCall:
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """What it is called with."""
 
-    @property
-    def for_routing(self) -> bool:
-        """Whether this is a prompt that a person wrote, and no command; see `left_alone`."""
-        return self.event == "prompt" and left_alone(self.prompt) is None
-
 
 def read_hook(raw: bytes) -> HookCall:
     """Read the input of a hook: the spellings of Claude Code, Copilot CLI and VS Code.

@@ -34,6 +34,7 @@ _READING: Final = re.compile(_FILES["reading"])
 _ARGUMENTS: Final = frozenset(_FILES["arguments"].split())
 _PRINTING: Final = frozenset(_FILES["printing"].split())
 _PATTERN_FIRST: Final = frozenset(_FILES["pattern first"].split())
+_IN_PLACE: Final = re.compile(_FILES["in place"])
 
 _FILE: Final = "a file"
 _FILE_NAMED: Final = "the file "
@@ -71,10 +72,14 @@ def leak_in(prompt: str) -> Leak | None:
     what = [kind for kind in _MARK.findall(copy) if kind not in had]
     if copy != prompt and not what:
         what = ["secret"]
-    for found in _ATTACHED.finditer(copy):
-        if is_secret_file(found["path"]):
-            what.append(f"{_FILE_NAMED}{one_line(found['path'])[:LINE_CHARS]}")
-            copy = copy.replace(found[0], found["path"])
+
+    def detached(found: re.Match[str]) -> str:
+        if not is_secret_file(found["path"]):
+            return found[0]
+        what.append(f"{_FILE_NAMED}{one_line(found['path'])[:LINE_CHARS]}")
+        return found["path"]
+
+    copy = _ATTACHED.sub(detached, copy)
     return Leak(tuple(dict.fromkeys(what)), copy) if what else None
 
 
@@ -114,11 +119,11 @@ def _printed(command: str) -> Iterator[str]:
         while words and _BEFORE_PROGRAM.match(words[0]):
             words.pop(0)
         program = words[0].rpartition("/")[2].lower() if words else ""
-        files = [word for word in words[1:] if not word.startswith("-")]
+        files = [word for word in words[1:] if not (word.startswith("-") or word.isdigit())]
         if program in _PRINTING:
             yield from files
-        elif program in _PATTERN_FIRST:
-            yield from files[1:]
+        elif program in _PATTERN_FIRST and not _IN_PLACE.match(part):
+            yield from (word for word in files[1:] if "\\" not in word)
 
 
 def prompt_stopped(leak: Leak, client: str) -> dict[str, Any]:

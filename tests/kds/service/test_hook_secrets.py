@@ -207,6 +207,9 @@ OTHERS = (
     reads("Bash", command="cp .env.example .env && ls -la .env"),
     reads("Bash", command="docker run --env-file .env shop"),
     reads("Bash", command="git check-ignore .env; test -f .env"),
+    reads("Bash", command="grep -rn -A 3 '\\.env' src"),
+    reads("Bash", command="rg -g '*.ts' process.env src"),
+    reads("Bash", command="sed -i 's/PORT=1/PORT=2/' .env"),
     reads("Bash", description="nothing"),
 )
 

@@ -158,7 +158,7 @@ def hook() -> None:
 @option("--limit N", "Only the newest calls.", default=20, type=COUNT)
 @common_options
 def why(*, session: str | None, limit: int, workspace: Workspace) -> None:
-    """Show what the hook told the model, when, in which session, and why it was silent.
+    """Show what the hook told the model and when, and why it was silent.
 
     The log keeps no word of a prompt: what was told is read from the sessions that Claude Code,
     Codex, Copilot CLI and Gemini CLI keep themselves.
