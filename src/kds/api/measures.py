@@ -2,9 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from time import process_time
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 DECIMALS = 4
 """Digits behind the point in JSON: more would pretend a precision that no file has."""
@@ -49,6 +52,13 @@ def percentile(values: Sequence[float], percent: float) -> float:
         return 0.0
     rank = math.ceil(len(values) * percent / 100)
     return sorted(values)[max(rank, 1) - 1]
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Do ``work``; returns its result, and the CPU milliseconds of the process."""
+    started = process_time()
+    done = work()
+    return done, (process_time() - started) * 1000.0
 
 
 def spread(values: Sequence[float]) -> Spread:

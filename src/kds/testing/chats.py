@@ -9,13 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from time import process_time
 from typing import Final, Literal
 
 from pydantic import Field
 
-from kds.api.measures import calibration_error, percentile, rounded, share
+from kds.api.measures import calibration_error, percentile, rounded, share, timed
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
 from kds.brain.turn import Edit, Turn, Utterance
@@ -144,9 +144,8 @@ def play_with(
     said: list[Utterance] = []
     played = []
     for number, expected in enumerate(chat.turns, start=1):
-        started = process_time()
-        turn = router.route(expected.user, history=said if history else ())
-        cpu_ms = (process_time() - started) * 1000.0
+        told = said if history else ()
+        turn, cpu_ms = timed(partial(router.route, expected.user, history=told))
         edits = judge_edits(turn, expected) if expected.labelled else ()
         played.append(PlayedChatTurn(chat.id, number, expected, turn, edits, cpu_ms))
         said.append(Utterance(expected.user))

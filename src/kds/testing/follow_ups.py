@@ -8,30 +8,19 @@ was said before. A turn without it stands alone, and must come back unchanged.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from time import process_time
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, Field, RootModel, model_validator
 
-from kds.api.measures import mean, percentile, rounded, share
+from kds.api.measures import mean, percentile, rounded, share, timed
 from kds.api.same_text import matches
 from kds.brain.yaml_files import parse_yaml
 from kds.query.service import QueryService
 from kds.query.session import FROM_TURN
 from kds.query.values import Chunk, Query, QueryReply
 from kds.testing.example_files import Row, Strict, Text, Texts, fitted, listed, text_of
-
-FOLLOW_UP_FORM: Final = """\
-- id: agreement-dates
-  document: pooling-agreement.md
-  turns:
-    - user: What is the Determination Date?
-      find: {section: Section 1.01, contains: the 15th day}
-    - user: And what happens if it falls on a weekend?
-      expanded: And what happens if the Determination Date falls on a weekend?
-      refers_to: Determination Date
-      find: {section: Section 1.02, contains: not a Business Day}"""
 
 DEPTH: Final = 10
 """Passages that are asked for."""
@@ -160,9 +149,7 @@ def ask_all(service: QueryService, talk: Talk) -> Iterator[Asked]:
             limit=DEPTH,
             answer=False,
         )
-        started = process_time()
-        reply = service.ask(query)
-        cpu_ms = (process_time() - started) * 1000.0
+        reply, cpu_ms = timed(partial(service.ask, query))
         bare = replace(query, session=None, context=())
         typed = service.search(service.understand(bare, remembers=False)).findings.chunks
         yield Asked(talk.id, turn, question, reply, typed, cpu_ms)

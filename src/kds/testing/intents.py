@@ -9,15 +9,15 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean, pstdev
-from time import process_time
 from typing import Annotated, Final
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from kds.api.measures import mean, percentile, rounded, share
+from kds.api.measures import mean, percentile, rounded, share, timed
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import UNKNOWN
 from kds.router.intents.evidence import Situation
@@ -219,9 +219,9 @@ def fit_models(
     for seed in range(rounds):
         tell("fitting", seed, rounds)
         lessons = train if shots is None else draw(train, shots, seed)
-        began = process_time()
-        model = IntentModel.fit_examples([(one.text, one.intents[0]) for one in lessons])
-        yield model, process_time() - began
+        pairs = [(one.text, one.intents[0]) for one in lessons]
+        model, cpu_ms = timed(partial(IntentModel.fit_examples, pairs))
+        yield model, cpu_ms / 1000.0
 
 
 def draw(train: Sequence[LabelledMessage], shots: int, seed: int) -> list[LabelledMessage]:
@@ -259,9 +259,8 @@ def _score_all(
     for number, message in enumerate(test):
         if number % 200 == 0:
             tell("scoring", number, len(test))
-        began = process_time()
-        verdict = model.score(message.text, None, IN_CONVERSATION)
-        scored.append(_Scored(message, verdict, (process_time() - began) * 1e3))
+        verdict, cpu_ms = timed(partial(model.score, message.text, None, IN_CONVERSATION))
+        scored.append(_Scored(message, verdict, cpu_ms))
     return scored
 
 

@@ -7,10 +7,10 @@ written to the workspace.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from time import process_time
+from functools import partial
 from typing import Final, Protocol
 
-from kds.api.measures import Figures, percentile, share
+from kds.api.measures import Figures, percentile, share, timed
 from kds.api.rehearsal import MinuteClock
 from kds.api.same_text import bare, matches
 from kds.brain.clock import Clock
@@ -85,10 +85,8 @@ def play(dialogue: Dialogue, open_route: OpenRoute) -> PlayedDialogue:
     said: list[Utterance] = []
     played = []
     for expected in dialogue.turns:
-        answered = bool(said) and said[-1].role == "assistant"
-        started = process_time()
-        turn = route(expected.user, history=said) if answered else route(expected.user)
-        cpu_ms = (process_time() - started) * 1000.0
+        told = said if said and said[-1].role == "assistant" else ()
+        turn, cpu_ms = timed(partial(route, expected.user, history=told))
         played.append(PlayedTurn(expected, turn, judge(expected, turn), cpu_ms))
         said.append(Utterance(expected.user))
         said += [Utterance(expected.reply, "assistant")] if expected.reply else []

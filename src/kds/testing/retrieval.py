@@ -9,7 +9,6 @@ Every query is asked in its own conversation. recall@k is the share of a query's
 among the first k, NDCG@5 weighs them by their place (1/log2(place + 1)) against the best order.
 """
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -320,18 +319,16 @@ def tune(retrieved: Sequence[Retrieved], *, present: Weights, dense: bool) -> Tu
 
 
 def halves(retrieved: Sequence[Retrieved]) -> tuple[list[Retrieved], list[Retrieved]]:
-    """Divide the queries: by conversation where there are several, else by a hash of the text.
+    """Divide the queries: every other conversation, or of one alone every other query.
 
     So no conversation is in both, and the halves are the same in every run.
     """
     names = list(dict.fromkeys(one.query.conversation for one in retrieved))
-    odd = set(names[::2]) if len(names) > 1 else None
-
-    def is_first(one: Retrieved) -> bool:
-        return _is_odd(one.query.query) if odd is None else one.query.conversation in odd
-
-    return [one for one in retrieved if is_first(one)], [
-        one for one in retrieved if not is_first(one)
+    if len(names) == 1:
+        return list(retrieved[::2]), list(retrieved[1::2])
+    first = set(names[::2])
+    return [one for one in retrieved if one.query.conversation in first], [
+        one for one in retrieved if one.query.conversation not in first
     ]
 
 
@@ -341,7 +338,3 @@ def _grid(present: Weights, *, dense: bool) -> Iterator[Weights]:
         for gamma in GAMMAS:
             if (beta := 1.0 - alpha - gamma) > 0.0:
                 yield Weights(round(alpha, 4), round(beta, 4), gamma)
-
-
-def _is_odd(text: str) -> bool:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1

@@ -16,10 +16,20 @@ from kds.brain.turn import UNKNOWN
 from kds.testing.chats import read_chats
 from kds.testing.dialogues import find_dialogue_files, is_dialogue_file, parse_dialogues
 from kds.testing.example_files import SHOWN_PROBLEMS
-from kds.testing.follow_ups import FOLLOW_UP_FORM, read_follow_ups
+from kds.testing.follow_ups import read_follow_ups
 from kds.testing.intents import load_intents
 from kds.testing.retrieval import RETRIEVAL_FORM, read_retrieval
 
+FOLLOW_UP_FORM = """\
+- id: agreement-dates
+  document: pooling-agreement.md
+  turns:
+    - user: What is the Determination Date?
+      find: {section: Section 1.01, contains: the 15th day}
+    - user: And what happens if it falls on a weekend?
+      expanded: And what happens if the Determination Date falls on a weekend?
+      refers_to: Determination Date
+      find: {section: Section 1.02, contains: not a Business Day}"""
 GOOD = '{"text": "Make it purple", "intent": "EXECUTE"}'
 FAB = """
 - id: fab-button
