@@ -13,7 +13,6 @@ import httpx
 import pytest
 
 from kds.service.lifecycle import Instance
-from kds.service.server import Service
 from kds.service.service_client import ServiceAddress
 
 
@@ -47,20 +46,6 @@ def test_a_user_who_is_served_already_has_an_exit_code_of_its_own(
     assert result.code == 3
     assert "serves this user already" in result.err
     assert "end it first with `kds service stop`" in result.err
-
-
-def test_the_options_reach_the_service(
-    workspace: Path, kds_call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[Service] = []
-    monkeypatch.setattr(Service, "run", lambda self: seen.append(self))
-    result = kds_call(
-        "serve", "--http", "[::1]:0", "--idle-timeout", "1.5m", "--no-socket", "--drain=5s"
-    )
-    assert result.code == 0
-    options = seen[0]._options
-    assert (options.http.host, options.http.port) == ("::1", 0)
-    assert (options.idle_s, options.unix_socket, options.drain_s) == (90.0, False, 5.0)
 
 
 def test_every_line_of_a_json_log_is_json(

@@ -26,28 +26,6 @@ async def blocked(worker: Worker) -> tuple[asyncio.Task[object], threading.Event
     return first, gate
 
 
-async def test_calls_run_in_order_on_one_thread_that_is_not_the_loops() -> None:
-    seen: list[int] = []
-    threads: set[str] = set()
-
-    def call(number: int) -> int:
-        seen.append(number)
-        threads.add(threading.current_thread().name)
-        return number * 2
-
-    worker = Worker()
-    results = await asyncio.gather(*(worker.run(partial(call, n)) for n in range(50)))
-    with pytest.raises(KeyError):
-        await worker.run(lambda: {}["missing"])
-    worker.close()
-    assert results == [n * 2 for n in range(50)]
-    assert seen == list(range(50))
-    assert len(threads) == 1
-    assert threading.current_thread().name not in threads
-    with pytest.raises(BusyError, match="stopping"):
-        await worker.run(lambda: 1)
-
-
 @pytest.mark.parametrize("patient", [False, True])
 async def test_a_full_queue_refuses_calls_of_its_kind_and_is_free_again_afterwards(
     *, patient: bool
@@ -63,7 +41,11 @@ async def test_a_full_queue_refuses_calls_of_its_kind_and_is_free_again_afterwar
     gate.set()
     assert await asyncio.gather(first, waiting, other) == [None, True, "here"]
     assert await worker.run(lambda: "free", patient=patient) == "free"
+    with pytest.raises(KeyError):
+        await worker.run(lambda: {}["missing"])
     worker.close()
+    with pytest.raises(BusyError, match="stopping"):
+        await worker.run(lambda: 1)
 
 
 @pytest.mark.parametrize(
