@@ -20,8 +20,6 @@ BUDGET_TOKENS: Final = 1000
 Quote = Callable[[Passage], str]
 """Writes a passage as it stands in the text."""
 
-_BETWEEN: Final = "\n\n"
-
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
@@ -43,28 +41,33 @@ class Assembled:
         return (f"left out for {self.budget_tokens} tokens: {what} of {tokens} tokens",)
 
 
+def quoted(passage: Passage) -> str:
+    """Return a passage behind its date and speaker."""
+    who = passage.speaker or passage.role
+    return f"[{passage.at:%Y-%m-%d}, {who}]\n{passage.body.strip()}"
+
+
 def assemble(
     query: str,
     hits: Sequence[Hit],
     *,
     budget_tokens: int = BUDGET_TOKENS,
     count: TokenCounter = estimate_tokens,
-    quote: Quote | None = None,
+    quote: Quote = quoted,
 ) -> Assembled:
     """Take as many of ``hits`` as the budget holds, each as ``quote`` writes it: by default with
     its date and speaker.
 
     A question about code gets code first. The same text is not quoted twice.
     """
-    quote = quote or _quoted
     used: list[Hit] = []
     left_out: list[Hit] = []
     text, tokens, bodies = "", 0, set[str]()
-    for hit in _ordered(query, hits):
+    code_first = read_question(query).asks_for_code
+    for hit in sorted(hits, key=lambda hit: code_first and hit.passage.kind != "code"):
         if hit.passage.body in bodies:
             continue
-        quoted = quote(hit.passage)
-        longer = f"{text}{_BETWEEN}{quoted}" if text else quoted
+        longer = "\n\n".join(filter(None, (text, quote(hit.passage))))
         needed = count(longer)
         if needed > budget_tokens:
             left_out.append(hit)
@@ -73,14 +76,3 @@ def assemble(
         used.append(hit)
         bodies.add(hit.passage.body)
     return Assembled(text, tokens, budget_tokens, tuple(used), tuple(left_out))
-
-
-def _ordered(query: str, hits: Sequence[Hit]) -> list[Hit]:
-    if not read_question(query).asks_for_code:
-        return list(hits)
-    return sorted(hits, key=lambda hit: hit.passage.kind != "code")
-
-
-def _quoted(passage: Passage) -> str:
-    who = passage.speaker or passage.role
-    return f"[{passage.at:%Y-%m-%d}, {who}]\n{passage.body.strip()}"

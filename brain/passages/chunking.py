@@ -64,22 +64,21 @@ def cut(
     """
     if not content.strip():
         return ()
-    parts = list(_without_blanks(content, _parts(content, count, limit)))
+    parts = list(_parts(content, count, limit))
     ends = [*(part.start for part in parts[1:]), len(content)]
-    return tuple(_piece(content, part, end, count) for part, end in zip(parts, ends, strict=True))
-
-
-def _piece(content: str, part: _Part, end: int, count: TokenCounter) -> Piece:
-    body = content[part.start : end]
-    return Piece(
-        kind="code" if part.code else "prose",
-        language=part.code.language if part.code else None,
-        header=part.header,
-        start=part.start,
-        length=len(body),
-        idents=ident_words(body, code=part.code is not None),
-        tokens=count(body),
-    )
+    kept = [
+        part for part, end in zip(parts, ends, strict=True) if content[part.start : end].strip()
+    ]
+    # What stands before white space takes it, or the first part.
+    starts = [0, *(part.start for part in kept[1:])]
+    found = []
+    for part, start, end in zip(kept, starts, [*starts[1:], len(content)], strict=True):
+        body, code = content[start:end], part.code
+        kind: ChunkKind = "code" if code else "prose"
+        idents = ident_words(body, code=code is not None)
+        language = code.language if code else None
+        found.append(Piece(kind, language, part.header, start, len(body), idents, count(body)))
+    return tuple(found)
 
 
 def _parts(content: str, count: TokenCounter, limit: int) -> Iterator[_Part]:
@@ -94,18 +93,6 @@ def _parts(content: str, count: TokenCounter, limit: int) -> Iterator[_Part]:
         if span:
             yield _Part(span.start, span.header(content) or heading, span)
             at = span.end
-
-
-def _without_blanks(content: str, parts: Iterator[_Part]) -> Iterator[_Part]:
-    """Leave out parts of white space only: what is before takes it, or the first part."""
-    found = list(parts)
-    ends = [*(part.start for part in found[1:]), len(content)]
-    kept = [
-        part for part, end in zip(found, ends, strict=True) if content[part.start : end].strip()
-    ]
-    first = kept[0]
-    yield _Part(0, first.header, first.code)
-    yield from kept[1:]
 
 
 def _sections(content: str, start: int, end: int, heading: str) -> Iterator[tuple[int, int, str]]:
