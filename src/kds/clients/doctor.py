@@ -313,7 +313,7 @@ def _hook_log(project: Project) -> Seen:
         return
     times = "once" if len(recent) == 1 else f"{len(recent)} times"
     at, reason = recent[-1]
-    found = f"the hook had to let prompts pass {times} within a day; last at {at}: {reason}"
+    found = f"the hook got no answer {times} within a day; last at {at}: {reason}"
     yield "note", found, "kds service status"
 
 

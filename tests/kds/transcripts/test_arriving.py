@@ -13,10 +13,11 @@ import anyio
 import pytest
 from mcp import Client
 
+from kds.brain.settings import AssistantSettings, Settings
 from kds.brain.workspace import Workspace
 from kds.mcp.mcp_server import KdsServer
 from kds.mcp.workplace import RESULT_TOKENS
-from kds.transcripts.arriving import points_back
+from kds.transcripts.arriving import keep_current, keep_session, points_back
 from kds.transcripts.briefs import BRIEF_TOKENS, START_TOKENS, start_line
 from kds.transcripts.catalogue import AssistantMemory, about_tokens
 from kds.transcripts.recalling import SURE, latest
@@ -226,6 +227,19 @@ def test_what_was_said_last_is_kept_when_a_turn_or_a_session_ends(
         claude("growing", *said, folder=str(shop))
         assert running(event, session_id="growing") == ""
         wait_for(said)
+
+
+def test_the_background_forgets_what_is_older_than_the_retention(
+    shop: Path, claude: Write, kds_call: Callable[..., Any]
+) -> None:
+    path = claude("old", "the zanzibar migration", folder=str(shop))
+    path.write_text(path.read_text().replace("2026-11-02", "2001-11-02"))
+    kds_call("memory", "import", "--from", "claude")
+    settings = Settings(assistants=AssistantSettings(keep_days=3650))
+    keep_session(settings, "old")  # while its session goes on
+    assert "the zanzibar migration" in contents(AssistantMemory())
+    keep_current(settings, now=True)
+    assert "the zanzibar migration" not in contents(AssistantMemory())
 
 
 def wait_for(said: list[str]) -> None:
