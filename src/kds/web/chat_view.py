@@ -6,13 +6,17 @@ from typing import Final
 from urllib.parse import urlencode
 
 from kds.api.session_names import all_sessions, session_page
+from kds.brain.config import LiveConfig
 from kds.brain.context.work import Offer
+from kds.brain.learning.examples import LearnedExample
+from kds.brain.learning.phrases import phrase_key
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Session
 from kds.brain.passages.details import decode
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.values import Message
 from kds.brain.turn import Reference, Turn
+from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
 from kds.service.workspaces import ServedWorkspace
 from kds.session.answer_record import UNANSWERED, Outcome, Reason, outcome_kept, outcome_of, reasons
@@ -46,6 +50,8 @@ class TurnView:
     implied: tuple[Reference, ...]
     """What the message refers to without a word for it."""
     why: tuple[Reason, ...] = ()
+    taught: str = ""
+    """The intent that the user has taught such messages to have."""
 
     @property
     def rewritten(self) -> bool:
@@ -196,25 +202,34 @@ def _lines(
     """The messages, the outcome of each behind the replies to it, and the user's last one."""
     lines: list[Line] = []
     last: Line | None = None
+    taught = _taught(talk.session.workspace)
     for one in messages:
         if one.role == "system":
             continue
         if one.role == "user":
             lines += (replace(ending, seq=one.seq) for ending in _ending(last))
-            last = _line(store, talk, one)
+            last = _line(store, talk, one, taught.get(phrase_key(one.content), ""))
             lines.append(last)
         else:
             lines.append(Line(one.role, one.content, one.seq, one.speaker))
     return lines, last
 
 
-def _line(store: MemoryStore, talk: Talk, message: Message) -> Line:
+def _taught(workspace: Workspace) -> dict[str, str]:
+    """The intents that were taught, by message; none when the file does not load."""
+    config = LiveConfig(workspace).current()
+    learned = () if config.learned_problem else config.learned
+    examples = (one for one in learned if isinstance(one, LearnedExample))
+    return {phrase_key(one.text): one.intent for one in examples}
+
+
+def _line(store: MemoryStore, talk: Talk, message: Message, taught: str) -> Line:
     """A message of the user, with what is kept of its turn."""
     details = decode(message.details, message.content)
     if details is None:
         return Line(message.role, message.content, message.seq)
     outcome = outcome_kept(store, talk.session.conversations.library, details)
-    view = view_of(details.turn, reasons(store, details))
+    view = replace(view_of(details.turn, reasons(store, details)), taught=taught)
     return Line(message.role, message.content, message.seq, None, view, outcome)
 
 

@@ -81,7 +81,7 @@ async def show(context: RequestContext) -> Response:
         "memory.html", title="Memory", held=held, found=found, question=question,
         earlier=max(offset - SHOWN, 0) if offset else None, purpose=PURPOSE,
         flags=context.served.memory.flags, link=address, place=place, fields=PROFILE_FIELDS,
-        learned=config.learned, problem=config.learned_problem,
+        learned=() if config.learned_problem else config.learned, problem=config.learned_problem,
         typed=typed(held.profile or Profile()) | context.take_refused(),
     )  # fmt: skip
 

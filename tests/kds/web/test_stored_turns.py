@@ -94,6 +94,19 @@ def test_prompts_reasons_and_chips_are_the_same_after_a_restart(restarted: Resta
     turn.get_by_label("The intent that was meant").wait_for()
 
 
+def test_what_was_taught_from_a_message_is_seen_at_it_after_a_restart(
+    restarted: Restarted,
+) -> None:
+    page = restarted.page
+    turn = say(page, "give the dashboard some love")
+    turn.locator("summary", has_text="Not what I meant").click()
+    turn.get_by_label("The intent that was meant").select_option("PLAN")
+    turn.get_by_role("button", name="Learn that").click()
+    page.locator("#alerts").get_by_role("button", name="Undo").wait_for()
+    restarted.restart()
+    assert turn.locator(".chip.good").inner_text() == "you taught: PLAN"
+
+
 def test_a_question_with_its_choices_is_the_same_after_a_restart(restarted: Restarted) -> None:
     page = restarted.page
     for message in VAGUE:
