@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -56,55 +57,52 @@ WARM_UP: Final = "I want to add a warm-up lap"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the command line asks for; each option is for some kinds only."""
-
-    workspace: Workspace
-    no_history: bool = False
-    rewriter: str | None = None
-    train: Path | None = None
-    shots: int | None = None
-    seeds: int | None = None
-    embeddings: str | None = None
-    tune: bool = False
-    write: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Kind:
     """How one kind of example is read, measured and reported.
 
-    ``run`` is given the examples; what it returns is scored, asked for what was wrong, an item at a
-    time, and described for people. ``options`` are those that this kind takes and not every other.
+    ``run`` is given the examples, the workspace and its own options, which are its keywords; what
+    it returns is scored, asked for what was wrong, an item at a time, and described for people.
     """
 
     read: Callable[[Path], Any]
-    run: Callable[[Any, Asked], Any]
+    run: Callable[..., Any]
     score: Callable[[Any], Mapping[str, object]]
     error: Callable[[Any], Row | None] | None = None
     text: Callable[[Any], str] = lambda done: ""
-    options: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> frozenset[str]:
+        """The options that this kind takes and not every other."""
+        named = signature(self.run).parameters.values()
+        own = (one.name for one in named if one.kind is one.KEYWORD_ONLY)
+        return frozenset(own) | ({"errors"} if self.error else set())
 
 
-def _warm_router(asked: Asked) -> "kds.Router":
-    router = open_router(asked.workspace, log=False)
+def _warm_router(workspace: Workspace) -> "kds.Router":
+    router = open_router(workspace, log=False)
     router.rehearse(MinuteClock()).route(WARM_UP)
     return router
 
 
-def _play(dialogues: Sequence["kds.Dialogue"], asked: Asked) -> list[PlayedDialogue]:
+def _play(dialogues: Sequence["kds.Dialogue"], workspace: Workspace) -> list[PlayedDialogue]:
     """Play each dialogue in a conversation of its own, of which nothing remains."""
-    router = _warm_router(asked)
+    router = _warm_router(workspace)
     return [play(dialogue, router.rehearse) for dialogue in tracked(dialogues, "playing")]
 
 
-def _play_chats(found: Sequence[chats.Chat], asked: Asked) -> list[chats.PlayedChatTurn]:
-    router = _warm_router(asked)
+def _play_chats(
+    found: Sequence[chats.Chat], workspace: Workspace, *, no_history: bool
+) -> list[chats.PlayedChatTurn]:
+    router = _warm_router(workspace)
     return [
         turn
         for chat in tracked(found, "playing chats")
-        for turn in chats.play_with(chat, router.rehearse, history=not asked.no_history)
+        for turn in chats.play_with(chat, router.rehearse, history=not no_history)
     ]
+
+
+def _score(played: Sequence[PlayedDialogue]) -> Mapping[str, object]:
+    return score(played).as_dict()
 
 
 def _describe_dialogues(played: Sequence[PlayedDialogue]) -> str:
@@ -114,31 +112,34 @@ def _describe_dialogues(played: Sequence[PlayedDialogue]) -> str:
     return "\n\n".join(texts)
 
 
-def _rewrite(examples: Sequence[rewrites.RewriteExample], asked: Asked) -> list[rewrites.Rewritten]:
+def _rewrite(
+    examples: Sequence[rewrites.RewriteExample], workspace: Workspace, *, rewriter: str | None
+) -> list[rewrites.Rewritten]:
     rewrites.load_bleu()
-    resolver, rewriter = load_resolver(asked.workspace), None
-    if asked.rewriter not in (None, "rules"):
-        library = PromptLibrary.load(asked.workspace.prompts_dir)
-        mode = cast("Mode", asked.rewriter)
+    resolver, model = load_resolver(workspace), None
+    if rewriter not in (None, "rules"):
+        library = PromptLibrary.load(workspace.prompts_dir)
+        mode = cast("Mode", rewriter)
         # one that fails is asked again at once: each example has its chance
-        rewriter = RewriterSource(
-            LiveConfig(asked.workspace), library, resolver, mode=mode, rest_s=0.0
-        )()
-        if rewriter is None:
+        model = RewriterSource(LiveConfig(workspace), library, resolver, mode=mode, rest_s=0.0)()
+        if model is None:
             raise Refusal("no model is set up", "set KDS_MODEL, such as openai:gpt-5-mini")
     rewrites.rewrite(examples[0], resolver)  # the first message loads the language side
-    return [rewrites.rewrite(one, resolver, rewriter) for one in tracked(examples, "rewriting")]
+    return [rewrites.rewrite(one, resolver, model) for one in tracked(examples, "rewriting")]
 
 
-def _classify(messages: Sequence[intents.LabelledMessage], asked: Asked) -> intents.IntentReport:
-    train = intents.load_intents(asked.train) if asked.train else None
-    if train and len({message.intents[0] for message in train}) < 2:
-        raise Refusal(f"{asked.train} has examples of one intent only", "a classifier needs two")
-    own = None if train else _workspace_parts(asked.workspace).model
+def _classify(
+    messages: Sequence[intents.LabelledMessage], workspace: Workspace, *, train: Path | None,
+    shots: int | None, seeds: int | None,
+) -> intents.IntentReport:  # fmt: skip
+    lessons = intents.load_intents(train) if train else None
+    if lessons and len({message.intents[0] for message in lessons}) < 2:
+        raise Refusal(f"{train} has examples of one intent only", "a classifier needs two")
+    own = None if lessons else _workspace_parts(workspace).model
     with reported("scoring") as tell:
-        fits = intents.fit_models(train or (), asked.shots, asked.seeds or intents.SEEDS, tell)
+        fits = intents.fit_models(lessons or (), shots, seeds or intents.SEEDS, tell)
         report = intents.score_intents(messages, [(own, 0.0)] if own else fits, tell)
-    return report if asked.shots else replace(report, std={})
+    return report if shots else replace(report, std={})
 
 
 def _workspace_parts(workspace: Workspace) -> Parts:
@@ -148,8 +149,8 @@ def _workspace_parts(workspace: Workspace) -> Parts:
     return parts
 
 
-def _split(examples: Sequence[intents.Requests], asked: Asked) -> list[intents.Split]:
-    router = open_router(asked.workspace, log=False)
+def _split(examples: Sequence[intents.Requests], workspace: Workspace) -> list[intents.Split]:
+    router = open_router(workspace, log=False)
     turns = (router.rehearse(MinuteClock()).route(one.text) for one in tracked(examples, "routing"))
     return [
         intents.Split(one, (turn.intent, *turn.secondary_intents))
@@ -163,12 +164,15 @@ def _describe_splits(splits: Sequence[intents.Split]) -> str:
     return "\n".join(form.format_map(row) for row in rows[:SHOWN])
 
 
-def _retrieve(data: retrieval.RetrievalSet, asked: Asked) -> retrieval.Measured:
+def _retrieve(
+    data: retrieval.RetrievalSet, workspace: Workspace, *, embeddings: str | None, tune: bool,
+    write: bool,
+) -> retrieval.Measured:  # fmt: skip
     """Store conversations in a temporary folder, and ask each query in its own."""
-    options = kds.load_settings(asked.workspace).recall
+    options = kds.load_settings(workspace).recall
     settings = recall_settings(options)
-    embedder = chosen_embedder(asked.embeddings, asked.workspace)
-    pool = retrieval.POOL if asked.tune else None
+    embedder = chosen_embedder(embeddings, workspace)
+    pool = retrieval.POOL if tune else None
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kds-retrieval-")))
         store = stack.enter_context(SqliteStore(folder / SqliteStore.file_name))
@@ -181,19 +185,19 @@ def _retrieve(data: retrieval.RetrievalSet, asked: Asked) -> retrieval.Measured:
             retrieval.retrieve(store, query, settings=settings, embedder=embedder, pool=pool)
             for query in tracked(data.queries, "asking")
         ]
-    if not asked.tune:
+    if not tune:
         return retrieval.Measured(retrieved)
     tuned = retrieval.tune(retrieved, present=settings.weights, dense=embedder is not None)
-    if asked.write:
-        asked.workspace.ensure()
+    if write:
+        workspace.ensure()
         values = {f"rerank_{name}": value for name, value in asdict(tuned.weights).items()}
-        write_values(asked.workspace.settings_path, "recall", values)
+        write_values(workspace.settings_path, "recall", values)
     return retrieval.Measured(retrieved, tuned)
 
 
-def _ask(talks: Sequence[follow_ups.Talk], asked: Asked) -> list[follow_ups.Asked]:
+def _ask(talks: Sequence[follow_ups.Talk], workspace: Workspace) -> list[follow_ups.Asked]:
     """Put questions about documents to a query service over a temporary store."""
-    parts = _workspace_parts(asked.workspace)
+    parts = _workspace_parts(workspace)
     with tempfile.TemporaryDirectory(prefix="kds-follow-ups-") as folder:
         root = Path(folder).resolve()
         place = Workspace(root, root / BRAIN)
@@ -210,44 +214,31 @@ def _ask(talks: Sequence[follow_ups.Talk], asked: Asked) -> list[follow_ups.Aske
             ]
 
 
-def _suggest(cases: Sequence[tuple[skills.Case, Activator]], asked: Asked) -> list[skills.Judged]:
+def _suggest(
+    cases: Sequence[tuple[skills.Case, Activator]], workspace: Workspace
+) -> list[skills.Judged]:
     return [skills.judge(*one) for one in tracked(cases, "asking for each prompt")]
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "chats": Kind(
-        chats.read_chats, _play_chats, chats.score_chats, chats.chat_error,
-        options=("errors", "no_history"),
-    ),
-    "dialogues": Kind(
-        read_dialogues, _play, lambda played: score(played).as_dict(), dialogue_error,
-        _describe_dialogues, ("errors",),
-    ),
+    "chats": Kind(chats.read_chats, _play_chats, chats.score_chats, chats.chat_error),
+    "dialogues": Kind(read_dialogues, _play, _score, dialogue_error, _describe_dialogues),
     "rewrites": Kind(
-        rewrites.read_rewrites, _rewrite, rewrites.score_rewrites, rewrites.rewrite_error,
-        options=("errors", "rewriter"),
+        rewrites.read_rewrites, _rewrite, rewrites.score_rewrites, rewrites.rewrite_error
     ),
     "intents": Kind(
         intents.load_intents, _classify, intents.IntentReport.as_dict,
-        text=intents.IntentReport.describe, options=("train", "shots", "seeds"),
+        text=intents.IntentReport.describe,
     ),
     "multi": Kind(
-        intents.read_multi, _split, intents.score_splits, intents.split_error, _describe_splits,
-        ("errors",),
+        intents.read_multi, _split, intents.score_splits, intents.split_error, _describe_splits
     ),
-    "retrieval": Kind(
-        retrieval.read_retrieval, _retrieve, retrieval.Measured.as_dict,
-        options=("embeddings", "tune", "write"),
-    ),
+    "retrieval": Kind(retrieval.read_retrieval, _retrieve, retrieval.Measured.as_dict),
     "follow-ups": Kind(
-        follow_ups.read_follow_ups, _ask, follow_ups.score_follow_ups, follow_ups.question_error,
-        options=("errors",),
+        follow_ups.read_follow_ups, _ask, follow_ups.score_follow_ups, follow_ups.question_error
     ),
-    "skills": Kind(
-        skills.read_libraries, _suggest, skills.score_skills, skills.failure, options=("errors",),
-    ),
+    "skills": Kind(skills.read_libraries, _suggest, skills.score_skills, skills.failure),
 }  # fmt: skip
-
 
 NEEDS: Final = {
     "shots": ("train", "--shots draws from a training set", "add --train FILE"),
@@ -283,7 +274,7 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
         places = [(one.where, one.id) for one in dialogues]
         say({"dialogues": rows}, Table(("where", "dialogue"), places))
         return 0
-    played = _play(dialogues, Asked(workspace))
+    played = _play(dialogues, workspace)
     failed = [one for one in played if not one.passed]
     told = {
         "dialogues": len(played),
@@ -348,26 +339,33 @@ def evaluate(
     workspace.
     """
     how = KINDS[kind]
-    for name, value in {"errors": errors, **options}.items():
-        takers = [one for one in KINDS if name in KINDS[one].options]
-        if value and takers and kind not in takers:
-            spelled = f"--{name.replace('_', '-')}"
-            hint = f"it is for {', '.join(takers)}: leave it out"
-            raise Refusal(f"{spelled} does not apply to {kind}", hint)
-    for name, (other, message, hint) in NEEDS.items():
-        if options[name] and not options[other]:
-            raise Refusal(message, hint)
+    _refuse_misfits(kind, {"errors": errors, **options})
     if errors is not None:
         if errors.resolve() == file.resolve():
             raise Refusal(f"'{errors}' is the file of examples itself", "write to another file")
         check_target(errors)
-    done = how.run(how.read(file)[:limit], Asked(workspace, **options))
+    own = {name: value for name, value in options.items() if name in how.options}
+    done = how.run(how.read(file)[:limit], workspace, **own)
     if errors is not None and how.error is not None:
         rows = (json.dumps(row, ensure_ascii=False, default=str)
                 for row in map(how.error, done) if row)  # fmt: skip
         errors.write_text("".join(f"{row}\n" for row in rows), "utf-8", "backslashreplace")
     figures = how.score(done)
     say(figures, _tables(figures), f"\n{text}" if (text := how.text(done)) else None)
+
+
+def _refuse_misfits(kind: str, options: Mapping[str, object]) -> None:
+    """Refuse an option that is for other kinds, or that needs another one."""
+    for name, value in options.items():
+        if value and name not in KINDS[kind].options:
+            takers = ", ".join(one for one in KINDS if name in KINDS[one].options)
+            spelled = f"--{name.replace('_', '-')}"
+            raise Refusal(
+                f"{spelled} does not apply to {kind}", f"it is for {takers}: leave it out"
+            )
+    for name, (other, message, hint) in NEEDS.items():
+        if options[name] and not options[other]:
+            raise Refusal(message, hint)
 
 
 def _tables(figures: Mapping[str, object]) -> Iterator[Shown]:
