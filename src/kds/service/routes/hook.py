@@ -15,16 +15,13 @@ from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator, Entry
 from kds.activation.uses import Uses
-from kds.brain.errors import ConfigError, KdsError
+from kds.brain.errors import KdsError
 from kds.brain.settings import (
     ActivationSettings,
     HookMode,
     Settings,
-    load_layers,
-    load_settings,
 )
 from kds.brain.turn import Utterance
-from kds.brain.workspace import Workspace
 from kds.hooks.log import note_answer
 from kds.hooks.reply import (
     HookCall,
@@ -162,7 +159,7 @@ async def hook(request: Request, served: Served) -> Response:
 
 
 async def _answer(state: HookState, served: ServedWorkspace, call: HookCall) -> Answer:
-    chosen = _settings(served.workspace)
+    chosen = served.memory.config.settings
     if call.event in ("start", "end"):
         return Answer() if served.person else await _session_event(served, call, chosen)
     level = chosen.hook.secrets
@@ -303,13 +300,3 @@ async def _fits(
     told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
     named = told.entry is not None and session.name(call.prompt, told.entry.name)
     return told.entry if named else None
-
-
-def _settings(workspace: Workspace) -> Settings:
-    """The user's settings; where a file is wrong, which `kds doctor` tells, those of the user's
-    own file alone, as a cloned project must not switch off `hook.secrets`; else the defaults."""
-    with suppress(ConfigError):
-        return load_settings(workspace)
-    with suppress(ConfigError):
-        return load_layers(workspace, texts={workspace.settings_path: ""}).settings()
-    return Settings()
