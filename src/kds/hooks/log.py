@@ -59,10 +59,11 @@ def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]
     for line in content.decode("utf-8", "replace").splitlines():
         stamp, _, text = line.partition(" ")
         try:
-            datetime.fromisoformat(stamp)
+            at = datetime.fromisoformat(stamp)
         except ValueError:
-            stamp, text = "", line
-        found.append((stamp or None, text))
+            at = datetime.min
+        written = at.tzinfo is not None and at.year >= 2000
+        found.append((stamp, text) if written else (None, line))
     return found
 
 

@@ -174,6 +174,18 @@ def test_names_that_a_client_makes_up_stay_in_their_place(root: Path, kds_call: 
     assert one["session"].startswith("a_b_2026")
 
 
+def test_a_log_that_came_with_a_project_is_shown_as_text(workspace: Path, kds_call: Run) -> None:
+    lines = (
+        "2026-11-28 claude s prompt: said x",
+        "\x1b[2J claude",
+        "0001-01-01T00:00:00Z x y z: w",
+    )
+    (workspace / "kds-brain" / LOG_NAME).write_text("\n".join(lines))
+    assert "\x1b" not in kds_call("hook", "why").out
+    assert [one["at"] for one in calls(kds_call)] == [None] * 3
+    assert data_of(kds_call("doctor", "--json"))["findings"]
+
+
 def test_the_older_half_of_a_full_log_counts_as_well(root: Path, kds_call: Run) -> None:
     run_hook(root, prompt="Add a map", **CLAUDE)
     log = root / "kds-brain" / LOG_NAME
