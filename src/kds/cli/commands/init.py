@@ -5,7 +5,6 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -35,23 +34,6 @@ _QUESTION: Final = (
     "\nImport past sessions of your assistants about this repository, and keep them current?\n"
     "They stay on this machine, in your own folder of KDS, where `kds recall` finds what was said"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of the files of a project. ``chosen``: the clients, each with the reason."""
-
-    folder: Path
-    files: Sequence[PlannedFile]
-    notes: Sequence[str]
-    chosen: Sequence[tuple[Client, str]] = ()
-    undo: bool = False
-    dry_run: bool = False
-
-    @property
-    def changed(self) -> list[PlannedFile]:
-        """The files that are not as they were."""
-        return [file for file in self.files if file.changes]
 
 
 @command("kds init --dry-run", "kds init --client claude --client vscode", "kds init --undo")
@@ -101,7 +83,7 @@ def init(
             notes.append(f"{brain} stays, with conversations and rules: delete it if you want")
         if _is_imported(project):
             notes.append("sessions that were imported stay: kds memory forget --project . --yes")
-        _report(Outcome(project.folder, files, notes, undo=True, dry_run=dry_run))
+        _report(project.folder, files, notes, undo=True, dry_run=dry_run)
         return
     chosen = [(client, "named") for client in named] or _found(project, _record(project))
     if not chosen:
@@ -118,11 +100,10 @@ def init(
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     notes += plan.notes
-    outcome = Outcome(project.folder, plan.files, notes, chosen, dry_run=dry_run)
+    told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
+    _report(project.folder, plan.files, notes, chosen, dry_run=dry_run, imported=told)
     if asked_json():
-        _report(outcome, bring_in(project.workspace, dry_run=dry_run)[0] if past else None)
         return
-    _report(outcome)
     if past or (past is None and not dry_run and _agrees(project)):
         say(*bring_in(project.workspace, dry_run=dry_run))
 
@@ -243,39 +224,41 @@ def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
     return files
 
 
-def _report(outcome: Outcome, imported: object = None) -> None:
+def _report(
+    folder: Path, files: Sequence[PlannedFile], notes: Sequence[str],
+    chosen: Sequence[tuple[Client, str]] = (), *, undo: bool = False, dry_run: bool,
+    imported: object = None,
+) -> None:  # fmt: skip
     """Print what became of the files, and in JSON what was ``imported``."""
-    diffs = {file.name: _diff(file) for file in outcome.changed} if outcome.dry_run else {}
-    rows = [{"path": file.name, "change": _change(file)} for file in outcome.changed]
-    clients = ", ".join(f"{client} ({why})" for client, why in outcome.chosen)
+    changed = [file for file in files if file.changes]
+    diffs = {file.name: _diff(file) for file in changed} if dry_run else {}
+    rows = [{"path": file.name, "change": _change(file)} for file in changed]
+    clients = ", ".join(f"{client} ({why})" for client, why in chosen)
+    end = "restart the assistants; `kds doctor` checks the rest"
+    if not changed:
+        nothing = "nothing to change: everything is as it should be"
+        end = "nothing to undo here" if undo else nothing
+    elif dry_run:
+        end = "a dry run: nothing was written"
+    elif undo:
+        end = "taken back; restart the assistants"
     say(
         {
-            "project": str(outcome.folder),
-            "dry_run": outcome.dry_run,
-            "clients": [{"client": client, "because": why} for client, why in outcome.chosen],
+            "project": str(folder),
+            "dry_run": dry_run,
+            "clients": [{"client": client, "because": why} for client, why in chosen],
             "files": [row | ({"diff": diffs[row["path"]]} if diffs else {}) for row in rows],
-            "unchanged": len(outcome.files) - len(outcome.changed),
-            "notes": list(outcome.notes),
+            "unchanged": len(files) - len(changed),
+            "notes": list(notes),
             **({"imported": imported} if imported else {}),
         },
-        ("project", str(outcome.folder)),
+        ("project", str(folder)),
         ("clients", clients) if clients else None,
         "".join(diffs.values()).removesuffix("\n") or None,
         [(row["change"], row["path"]) for row in rows],
-        [("note", note) for note in outcome.notes],
-        _last_line(outcome),
+        [("note", note) for note in notes],
+        end,
     )
-
-
-def _last_line(outcome: Outcome) -> str:
-    if not outcome.changed:
-        nothing = "nothing to change: everything is as it should be"
-        return "nothing to undo here" if outcome.undo else nothing
-    if outcome.dry_run:
-        return "a dry run: nothing was written"
-    if outcome.undo:
-        return "taken back; restart the assistants"
-    return "restart the assistants; `kds doctor` checks the rest"
 
 
 def _change(file: PlannedFile) -> str:
