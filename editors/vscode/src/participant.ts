@@ -104,9 +104,18 @@ async function answered(work: Work): Promise<string> {
     stream.button({ command: "kds.copyPrompt", title: "Copy the agent's prompt", arguments: [turn.prompt] });
     return "";
   } finally {
+    if (turn.fits) {
+      const title = `Run the ${turn.fits.kind} "${turn.fits.name}"`;
+      stream.button({ command: "workbench.action.chat.open", title, arguments: [{ query: running(turn.fits, turn) }] });
+    }
     const title = "Not what I meant";
     stream.button({ command: "kds.correct", title, arguments: [turn.message, root] });
   }
+}
+
+/** The message that has Copilot run what fits: agents have no slash command. */
+function running({ name, kind }: NonNullable<Turn["fits"]>, { message }: Turn): string {
+  return kind === "agent" ? `Hand this to the agent "${name}": ${message}` : `/${name} ${message}`;
 }
 
 /** What the user's documents say to a question, each passage with its place as a chip. */

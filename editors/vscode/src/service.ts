@@ -31,7 +31,7 @@ export class Service {
     asked: { conversation: string; history: readonly Said[]; log?: boolean; signal?: AbortSignal },
   ): Promise<Turn> {
     const history = asked.history.slice(-HISTORY_LIMIT);
-    const body = { message, conversation: asked.conversation, history, log: asked.log ?? true };
+    const body = { message, conversation: asked.conversation, history, log: asked.log ?? true, fits: true };
     return (await this.ask({ method: "POST", path: "/route", body, signal: asked.signal })) as Turn;
   }
 

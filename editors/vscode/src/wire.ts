@@ -40,6 +40,8 @@ export interface Turn {
   readonly at: string;
   readonly records: readonly StepRecord[];
   readonly warnings: readonly string[];
+  /** The skill, agent, command or prompt file of the project that the message calls for. */
+  readonly fits?: { readonly name: string; readonly kind: "skill" | "agent" | "command" | "prompt" } | null;
 }
 
 export interface Agent {

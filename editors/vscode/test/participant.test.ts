@@ -135,6 +135,20 @@ describe("a message", () => {
     expect((await say("Make it purple")).errorDetails).toBeUndefined();
   });
 
+  it.each([
+    ["skill", `/release-notes ${TURN.message}`],
+    ["agent", `Hand this to the agent "release-notes": ${TURN.message}`],
+  ])("offers to run the %s of the project that fits it", async (kind, query) => {
+    service.replies = { "POST /route": { ...TURN, fits: { name: "release-notes", kind } } };
+    await say("Make it purple");
+    expect(service.asked("/route")[0]?.body["fits"]).toBe(true);
+    expect(stream.buttons[0]).toEqual({
+      command: "workbench.action.chat.open",
+      title: `Run the ${kind} "release-notes"`,
+      arguments: [{ query }],
+    });
+  });
+
   it("can be said to be misread", async () => {
     await say("Make it purple");
     expect(stream.buttons.at(-1)).toEqual({ command: "kds.correct", title: "Not what I meant", arguments: ["Make it purple", service.root] });

@@ -307,9 +307,9 @@ def activation_line(entry: Entry, client: str) -> str:
     return f'KDS: the {entry.kind} "{entry.name}" fits this{how}.'
 
 
-def is_for_activation(call: HookCall) -> bool:
-    """Whether an entry may be named beside a prompt: not while planning, nor of a pasted trace."""
-    return not call.planning and _says_enough(call.prompt) is None
+def is_for_activation(prompt: str) -> bool:
+    """Whether an entry may be named beside a prompt: not beside a long one, or a pasted trace."""
+    return _says_enough(prompt) is None
 
 
 def agent_prompt(prompt: str) -> str:

@@ -81,6 +81,8 @@ class RouteRequest(RequestBody):
     """What the conversation has referred to, oldest first; null: what the memory knows."""
     variables: dict[str, str] | None = Field(None, max_length=VARIABLES_LIMIT)
     """The caller's environment variables for settings: 409 where the service has others."""
+    fits: bool = False
+    """Name the skill, agent, command or prompt file of the project that the message calls for."""
 
     @property
     def said(self) -> tuple[Utterance, ...]:

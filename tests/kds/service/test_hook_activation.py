@@ -51,6 +51,23 @@ def test_the_skill_is_named_once_a_session(client: httpx.Client) -> None:
     assert said(client, PROMPT, session="another") == LINE
 
 
+def test_the_chat_of_the_editor_is_told_once_a_conversation_and_only_when_it_asks(
+    client: httpx.Client,
+) -> None:
+    def routed(message: str, **more: Any) -> dict[str, Any]:
+        reply = client.post("/route", json={"message": message, "log": False, **more})
+        assert reply.status_code == 200, reply.text
+        return dict(reply.json())
+
+    names = map(str, count())
+    found = wait_until(lambda: routed(PROMPT, fits=True, conversation=next(names))["fits"])
+    assert found == {"name": "release-notes", "kind": "skill"}
+    assert routed(PROMPT, fits=True, conversation="0" * 8)["fits"] == found
+    assert routed(PROMPT, fits=True, conversation="0" * 8)["fits"] is None
+    assert routed("make the button purple", fits=True)["fits"] is None
+    assert "fits" not in routed(PROMPT)
+
+
 def test_it_is_worded_for_the_client(client: httpx.Client) -> None:
     sessions = map(str, count())
     told = wait_until(lambda: said(client, PROMPT, session=next(sessions), turn_id="1"))

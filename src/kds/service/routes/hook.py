@@ -148,14 +148,18 @@ async def hook(request: Request, served: Served) -> Response:
     """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
     call = read_hook(await request.body())
     ServiceAddress().hung_path.unlink(missing_ok=True)
-    if (state := _states.get(served)) is None:
-        state = _states[served] = HookState()
-    answer = await _answer(state, served, call)
+    answer = await _answer(_state(served), served, call)
     if answer.noted and not (call.probe or served.person):
         brain = str(served.workspace.brain)
         with suppress(OSError):
             note_answer(brain, call.client, call.session, call.event, answer.noted)
     return JSONResponse(answer.output) if answer.output else Response(status_code=204)
+
+
+def _state(served: ServedWorkspace) -> HookState:
+    if (state := _states.get(served)) is None:
+        state = _states[served] = HookState()
+    return state
 
 
 async def _answer(state: HookState, served: ServedWorkspace, call: HookCall) -> Answer:
@@ -281,7 +285,7 @@ async def _fits(
     history: tuple[Utterance, ...],
 ) -> Entry | None:
     """The entry that the prompt calls for; None where none does for certain."""
-    if not chosen.enabled or not is_for_activation(call):
+    if call.planning or not chosen.enabled or not is_for_activation(call.prompt):
         return None
     activator = state.activator(served, call.client, chosen)
     if activator is None:
@@ -299,4 +303,21 @@ async def _fits(
         _in_background(served, learn)
     told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
     named = told.entry is not None and session.name(call.prompt, told.entry.name)
+    return told.entry if named else None
+
+
+async def fitting(
+    served: ServedWorkspace, message: str, history: tuple[Utterance, ...], conversation: str | None
+) -> Entry | None:
+    """What a message of the editor's chat calls for, of what Copilot can use: once in a
+    conversation, and None until the library is read."""
+    chosen = served.memory.config.settings.activation
+    if served.person or not chosen.enabled or not is_for_activation(message):
+        return None
+    state = _state(served)
+    activator = state.activator(served, "copilot", chosen)
+    if activator is None:
+        return None
+    told = await served.worker.run(lambda: activator.suggest(message, history))
+    named = told.entry is not None and state.session(conversation).name(message, told.entry.name)
     return told.entry if named else None

@@ -30,6 +30,7 @@ from kds.service.models import (
     ShortText,
 )
 from kds.service.requests import Served
+from kds.service.routes.hook import fitting
 from kds.service.service_client import SWITCHED_OFF
 from kds.service.workspaces import ServedWorkspace
 
@@ -106,10 +107,15 @@ async def route(served: Served, asked: RouteRequest) -> Response:
     """Route a message: what it refers to, its intent, and the agent's prompt, filled in.
 
     The fields are those of `kds route --json`, with the context, the records of the steps, and
-    warnings, such as prompts that are broken at the moment.
+    warnings, such as prompts that are broken at the moment. With `fits` also `fits`: the name and
+    kind of what the message calls for, once in a conversation, or null.
     """
     turn = await routed(served, asked)
-    return JSONResponse({**to_wire(turn), "warnings": list(served.warnings)})
+    entry = (
+        await fitting(served, asked.message, asked.said, asked.conversation) if asked.fits else None
+    )
+    told = {"fits": entry and {"name": entry.name, "kind": entry.kind}} if asked.fits else {}
+    return JSONResponse({**to_wire(turn), **told, "warnings": list(served.warnings)})
 
 
 @router.get("/context", response_model=ContextReply)
