@@ -1,13 +1,8 @@
 """`kds ask` and `kds chat` with a model behind them, in real processes where it matters."""
 
 import io
-import os
-import pty
-import select
-import subprocess
 import sys
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -21,6 +16,7 @@ from ...agents.openai_server import (
 )
 from ...effort import PATIENCE_S
 from ..conftest import BAD_INPUT, FAB, KDS, Run, data, refused, said_in
+from .terminals import Terminal
 
 pytestmark = pytest.mark.usefixtures("fitted_workspace")
 
@@ -182,63 +178,6 @@ def test_a_chat_with_a_model_through_a_pipe(model: FakeProvider, chat: Run) -> N
     assert "never read" not in result.out
 
 
-class Terminal:
-    """A process at a terminal of its own."""
-
-    def __init__(self, *arguments: str, folder: Path) -> None:
-        self._end, inner = pty.openpty()
-        self.process = subprocess.Popen(
-            [*KDS, *arguments], cwd=folder, stdin=inner, stdout=inner, stderr=inner,
-            start_new_session=True, preexec_fn=_own_terminal,
-            env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-        )  # fmt: skip
-        os.close(inner)
-        self.shown = self.before = ""
-
-    def type(self, keys: str) -> None:
-        os.write(self._end, keys.encode())
-
-    def wait_for(self, text: str, *, timeout_s: float = PATIENCE_S) -> None:
-        """Wait until ``text`` is shown behind what was waited for before."""
-        end = monotonic() + timeout_s
-        while text not in self.shown:
-            assert select.select([self._end], [], [], end - monotonic())[0], self.shown
-            self.shown += os.read(self._end, 4096).decode(errors="replace")
-        self.before, _, self.shown = self.shown.partition(text)
-
-    def interrupt_until(self, text: str) -> None:
-        """Press Ctrl-C until ``text`` is shown, as people do.
-
-        One that comes between readline's prompt and its waiting shows only at the next key.
-        """
-        while text not in self.shown:
-            self.type("\x03")
-            if select.select([self._end], [], [], 1)[0]:
-                self.shown += os.read(self._end, 4096).decode(errors="replace")
-        self.wait_for(text)
-
-    def __enter__(self) -> "Terminal":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._end)
-
-
-def _own_terminal() -> None:
-    """Make the standard input the controlling terminal, so that Ctrl-C is a signal.
-
-    A test run in the background ignores it, and its children inherit that.
-    """
-    import fcntl
-    import signal
-    import termios
-
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_chat_at_a_terminal_is_halted_by_ctrl_c_and_knows_what_yes_answers(
     model: FakeProvider, fitted_workspace: Path
@@ -246,7 +185,7 @@ def test_a_chat_at_a_terminal_is_halted_by_ctrl_c_and_knows_what_yes_answers(
     model.play(
         Stall("1. Add the button\n\nThen"), Text("a toggle, then"), Text(RAISE), Text("raised")
     )
-    with Terminal("chat", folder=fitted_workspace) as terminal:
+    with Terminal(*KDS, "chat", folder=fitted_workspace) as terminal:
         terminal.wait_for("kds> ")
         terminal.type(f"{FAB}\n")
         terminal.wait_for("Add the button")

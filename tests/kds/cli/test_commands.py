@@ -1,12 +1,9 @@
 """The commands that need no router: help, context, prompts; and how every error looks."""
 
 import json
-import os
-import pty
 import shlex
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -17,6 +14,7 @@ from kds.cli.main import app
 
 from ...effort import PATIENCE_S
 from ..conftest import BAD_INPUT, KDS, Run, data, refused
+from .terminals import Terminal
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -253,26 +251,13 @@ def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
     )
 
 
-def shown_on_a_terminal(*arguments: str, folder: Path) -> str:
-    """What a command writes to a terminal."""
-    end, inner = pty.openpty()
-    process = subprocess.Popen([*KDS, *arguments], cwd=folder, stdout=inner, stderr=inner)
-    os.close(inner)
-    shown = b""
-    with suppress(OSError):  # nobody writes to it any more
-        while piece := os.read(end, 4096):
-            shown += piece
-    os.close(end)
-    process.wait()
-    return shown.decode()
-
-
 def test_a_cloned_project_does_not_get_at_the_terminal(workspace: Path) -> None:
     rules = workspace / "kds-brain" / "rules"
     rules.mkdir(parents=True, exist_ok=True)
     (rules / "a\x1b]0;title\x07.yaml").write_text("rules: []")
     (rules / "b.yaml").write_text('"\\e[2Jkey\\u202e\\r": 1')
-    shown = shown_on_a_terminal("rules", "list", folder=workspace)
+    with Terminal(*KDS, "rules", "list", folder=workspace) as terminal:
+        shown = terminal.rest()
     assert r"a\u001b]0;title\u0007.yaml" in shown
     assert r"\u001b[2Jkey\u202e\u000d" in shown
     assert "\x1b[1;31mkds:" in shown

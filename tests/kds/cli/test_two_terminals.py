@@ -1,37 +1,30 @@
 """Two terminals in one project share one context file, and keep to their own lines of it."""
 
 import json
-import os
-import pty
 import shlex
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from ..conftest import FAB, Run, data
+from .terminals import Terminal
 
 pytestmark = pytest.mark.usefixtures("fitted_workspace")
 
 
-class Terminal:
+class Shell(Terminal):
     """A shell at a terminal of its own."""
 
-    def __init__(self, shell: "subprocess.Popen[bytes]", screen: int) -> None:
-        self._shell = shell
-        self._screen = screen
+    def __init__(self) -> None:
+        super().__init__("/bin/sh", "-i", folder=Path.cwd())
 
     def kds(self, *arguments: str) -> str:
         """Type a command; what it prints to a file, so that echo and prompts are left out."""
         command = shlex.join([sys.executable, "-m", "kds", *arguments])
-        told = Path(f"told-{self._shell.pid}")
-        os.write(self._screen, f"{command} > {told} 2>&1; echo DO''NE\n".encode())
-        seen = b""
-        while b"DONE" not in seen:
-            seen += os.read(self._screen, 4096)
+        told = Path(f"told-{self.process.pid}")
+        self.type(f"{command} > {told} 2>&1; echo DO''NE\n")
+        self.wait_for("DONE")
         return told.read_text(encoding="utf-8")
 
     def route(self, message: str) -> str:
@@ -39,22 +32,8 @@ class Terminal:
         return said
 
 
-@contextmanager
-def _terminal() -> Iterator[Terminal]:
-    screen, inside = pty.openpty()
-    with ExitStack() as stack:
-        stack.callback(os.close, screen)
-        shell = subprocess.Popen(
-            ["/bin/sh", "-i"], stdin=inside, stdout=inside, stderr=inside, start_new_session=True
-        )
-        os.close(inside)
-        stack.callback(shell.wait)
-        stack.callback(shell.kill)
-        yield Terminal(shell, screen)
-
-
 def test_references_of_one_terminal_never_resolve_to_the_other(fitted_workspace: Path) -> None:
-    with _terminal() as one, _terminal() as other:
+    with Shell() as one, Shell() as other:
         one.route(FAB)
         assert other.route("Make it blue") == "Make it blue"
         other.route("Create a login page")
@@ -69,9 +48,9 @@ def test_references_of_one_terminal_never_resolve_to_the_other(fitted_workspace:
 
 
 def test_a_terminal_goes_on_with_what_was_said_in_one_that_was_closed() -> None:
-    with _terminal() as one:
+    with Shell() as one:
         one.route(FAB)
-    with _terminal() as other:
+    with Shell() as other:
         assert other.route("Make it purple") == "Make the FAB button purple"
 
 

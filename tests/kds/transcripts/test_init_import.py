@@ -9,9 +9,9 @@ import pytest
 
 from kds.transcripts.catalogue import AssistantMemory
 
-from ..cli.test_ask import Terminal
+from ..cli.terminals import Terminal
 from ..clients.conftest import Snapshot
-from ..conftest import data, refused
+from ..conftest import KDS, data, refused
 
 QUESTION = "Import past sessions of your assistants about this repository"
 INIT = ("init", "--client", "claude")
@@ -20,7 +20,7 @@ DECIDED = "8080 is taken by the proxy"
 
 def at_a_terminal(folder: Path, *steps: str, options: tuple[str, ...] = ()) -> None:
     """Run `kds init` at a terminal: what is waited for, and what is typed then, in turn."""
-    with Terminal(*INIT, *options, folder=folder) as terminal:
+    with Terminal(*KDS, *INIT, *options, folder=folder) as terminal:
         for number, step in enumerate(steps):
             if number % 2:
                 terminal.type(step)
