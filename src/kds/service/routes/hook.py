@@ -15,13 +15,16 @@ from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator, Entry
 from kds.activation.uses import Uses
-from kds.brain.errors import KdsError
+from kds.brain.errors import ConfigError, KdsError
 from kds.brain.settings import (
     ActivationSettings,
     HookMode,
     Settings,
+    load_layers,
+    load_settings,
 )
 from kds.brain.turn import Utterance
+from kds.brain.workspace import Workspace
 from kds.hooks.log import note_answer
 from kds.hooks.reply import (
     HookCall,
@@ -163,7 +166,7 @@ def _state(served: ServedWorkspace) -> HookState:
 
 
 async def _answer(state: HookState, served: ServedWorkspace, call: HookCall) -> Answer:
-    chosen = served.memory.config.settings
+    chosen = _settings(served.workspace)
     if call.event in ("start", "end"):
         return Answer() if served.person else await _session_event(served, call, chosen)
     level = chosen.hook.secrets
@@ -311,7 +314,7 @@ async def fitting(
 ) -> Entry | None:
     """What a message of the editor's chat calls for, of what Copilot can use: once in a
     conversation, and None until the library is read."""
-    chosen = served.memory.config.settings.activation
+    chosen = _settings(served.workspace).activation
     if served.person or not chosen.enabled or not is_for_activation(message):
         return None
     state = _state(served)
@@ -321,3 +324,13 @@ async def fitting(
     told = await served.worker.run(lambda: activator.suggest(message, history))
     named = told.entry is not None and state.session(conversation).name(message, told.entry.name)
     return told.entry if named else None
+
+
+def _settings(workspace: Workspace) -> Settings:
+    """The user's settings; where a file is wrong, which `kds doctor` tells, those of the user's
+    own file alone, as a cloned project must not switch off `hook.secrets`; else the defaults."""
+    with suppress(ConfigError):
+        return load_settings(workspace)
+    with suppress(ConfigError):
+        return load_layers(workspace, texts={workspace.settings_path: ""}).settings()
+    return Settings()
