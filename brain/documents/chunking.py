@@ -12,7 +12,7 @@ from typing import Final
 
 from kds.brain.documents.content import Block, Content, Heading, Part, Source
 from kds.brain.documents.definitions import LISTED, Defined, definitions, leading
-from kds.brain.documents.patterns import pattern, patterns, words
+from kds.brain.documents.patterns import pattern_list, patterns, words
 from kds.brain.documents.values import PassageKind
 from kds.brain.passages.chunking import packed
 from kds.brain.store.columns import kept_text
@@ -46,9 +46,8 @@ LONGEST_HEADING: Final = 6
 
 ID_LENGTH: Final = 12
 
-_BORDERS: Final = patterns("borders")
-_CONTINUES: Final = pattern("continues")
-_BETWEEN_NAMES: Final = pattern("between names")
+_BORDERS: Final = pattern_list("borders")
+_FORMS: Final = patterns("cutting")
 _SMALL_WORDS: Final = words("small")
 
 
@@ -196,7 +195,7 @@ def _heading_terms(heading: Heading | None) -> tuple[Defined, ...]:
     """
     if heading is None or not heading.title or heading.title.endswith("?"):
         return ()
-    names = [name for name in _BETWEEN_NAMES.split(heading.title) if len(name.split()) > 1]
+    names = [name for name in _FORMS["between names"].split(heading.title) if len(name.split()) > 1]
     found = [Defined(name, HEADING_TERM) for name in (heading.title, *names)]
     return tuple(one for one in found if one.key and len(one.term.split()) <= LONGEST_HEADING)
 
@@ -302,7 +301,7 @@ def _belongs(group: Sequence[_Placed], one: _Placed, *, listed: bool) -> bool:
         return False
     if _stands_alone(group[0], listed=listed):
         # What explains a definition further: its sub-paragraphs, an example.
-        return one.block.kind in ("item", "code") or bool(_CONTINUES.match(one.block.text))
+        return one.block.kind in ("item", "code") or bool(_FORMS["continues"].match(one.block.text))
     before = group[-1].block
     only_leads = before.text.rstrip().endswith(":")  # "The rates are:"
     return (one.block.kind == "row") == (before.kind == "row") or only_leads

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from kds.brain.documents.patterns import pattern
+from kds.brain.documents.patterns import patterns
 
 DocumentKind = Literal["markdown", "text", "html", "pdf", "docx"]
 
@@ -83,11 +83,7 @@ class Source:
     """SHA-256, in hexadecimal."""
 
 
-_ROMAN: Final = pattern("roman")
-_REFERRED: Final = pattern("referred")
-_CLAUSE: Final = pattern("clause")
-_LABELLED: Final = pattern("labelled")
-_NUMBERED: Final = pattern("numbered")
+_FORMS: Final = patterns("headings")
 _ROMAN_VALUES: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _SHORT: Final = {"sec.": "section", "art.": "article", "para.": "paragraph", "§": "section",
                  "§§": "section", "subsection": "section"}  # fmt: skip
@@ -106,9 +102,9 @@ def read_heading(
     """
     text = " ".join(text.split())
     label, number, title = "", "", text
-    if (found := _LABELLED.fullmatch(text)) and _is_number(found):
+    if (found := _FORMS["labelled"].fullmatch(text)) and _is_number(found):
         label, number, title = label_of(found["label"]), found["number"], found["title"].strip(" .")
-    elif found := _NUMBERED.fullmatch(text):
+    elif found := _FORMS["numbered"].fullmatch(text):
         number, title = found["number"], found["title"].strip(" .")
     return Heading(text, level, number, title, label, page, line)
 
@@ -141,7 +137,7 @@ def roman_value(text: str) -> int:
     >>> roman_value("XIV"), roman_value("mix tape")
     (14, 0)
     """
-    if not text or not _ROMAN.fullmatch(text):
+    if not text or not _FORMS["roman"].fullmatch(text):
         return 0
     values = [_ROMAN_VALUES[letter] for letter in text.casefold()]
     return sum(
@@ -156,7 +152,7 @@ def referred_in(text: str) -> tuple[str, str]:
     >>> referred_in('"Premises" has the meaning given in Schedule 1.')
     ('schedule', '1')
     """
-    found = _REFERRED.search(text)
+    found = _FORMS["referred"].search(text)
     return (label_of(found["label"]), number_key(found["number"])) if found else ("", "")
 
 
@@ -166,7 +162,7 @@ def clause_keys(text: str) -> tuple[str, ...]:
     >>> clause_keys("2.1 The Supplier shall deliver.\\n\\n2.2. It may not be late by 1.5 days.")
     ('2.1', '2.2')
     """
-    return tuple(dict.fromkeys(number_key(found[1]) for found in _CLAUSE.finditer(text)))
+    return tuple(dict.fromkeys(number_key(found[1]) for found in _FORMS["clause"].finditer(text)))
 
 
 def label_of(word: str) -> str:

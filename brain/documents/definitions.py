@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from kds.brain.documents.content import Block
-from kds.brain.documents.patterns import pattern, words
+from kds.brain.documents.patterns import patterns, words
 from kds.brain.words.stems import phrase_key
 
 STATED: Final = 1.0
@@ -45,23 +45,7 @@ BEFORE_ACRONYM: Final = 160
 """Words that an acronym may stand for, and characters in which they are looked for."""
 
 _QUOTES: Final = "\"“”„‟«»'‘’`"
-_BULLET: Final = pattern("bullet")
-_MARKED: Final = pattern("marked")
-_MARKED_SIGN: Final = pattern("marked sign")
-_ALSO: Final = pattern("also")
-_PLAIN: Final = pattern("plain")
-_SAYS: Final = pattern("says")
-_NAMING: Final = pattern("naming")
-_NAMED_IN_QUOTES: Final = pattern("named in quotes")
-_INSIDE: Final = pattern("inside")
-_CALLED: Final = pattern("called")
-_SENTENCE: Final = pattern("sentence")
-_QUOTED_FIRST: Final = pattern("quoted first")
-_VERB_NEXT: Final = pattern("verb next")
-_ACRONYM: Final = pattern("acronym")
-_BLANKS: Final = pattern("blanks")
-_SENTENCE_END: Final = pattern("sentence end")
-_ARTICLE: Final = pattern("article")
+_FORMS: Final = patterns("definitions")
 _NOT_TERMS: Final = words("not terms")
 _VERBS: Final = words("verbs")
 
@@ -125,7 +109,7 @@ def _squeezed(block: Block) -> Block:
     """Make a single blank, or line break, of blanks in a row: no form depends on how many."""
 
     def squeeze(text: str) -> str:
-        return _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", text)
+        return _FORMS["blanks"].sub(lambda found: "\n" if "\n" in found[0] else " ", text)
 
     marked = tuple(map(squeeze, block.marked))
     return replace(block, text=squeeze(block.text), term=squeeze(block.term), marked=marked)
@@ -140,18 +124,18 @@ def _leading(block: Block) -> _Found:
     text = block.text[begin : begin + max(BEGINNING, 2 * len(block.term))]
     if block.term and not block.defines and (said := _after(text, block.term)):
         yield block.term, said
-    if (found := _MARKED.match(text)) is not None:
+    if (found := _FORMS["marked"].match(text)) is not None:
         yield found["term"], STATED if found["says"] else LISTED if found["sign"] else NAMED
-        if (also := _ALSO.match(text, found.end("term") + 1)) is not None:
+        if (also := _FORMS["also"].match(text, found.end("term") + 1)) is not None:
             yield also["term"], STATED if found["says"] else LISTED
-    elif (found := _MARKED_SIGN.match(text)) is not None:
+    elif (found := _FORMS["marked sign"].match(text)) is not None:
         yield found["term"], LISTED
-    elif (found := _PLAIN.match(text)) is not None and _may_be_plain(found):
+    elif (found := _FORMS["plain"].match(text)) is not None and _may_be_plain(found):
         yield found["term"], STATED if found["says"] else NAMED
 
 
 def _end_of_bullet(text: str) -> int:
-    found = _BULLET.match(text)
+    found = _FORMS["bullet"].match(text)
     return found.end() if found else 0
 
 
@@ -160,7 +144,7 @@ def _after(text: str, term: str) -> float | None:
     if not text.startswith(term):
         return None
     rest = text[len(term) :].lstrip(_QUOTES + " ")
-    if _SAYS.match(rest):
+    if _FORMS["says"].match(rest):
         return STATED
     if rest[:1] in ":–—-=" or term.endswith((":", ".")):
         return LISTED
@@ -180,16 +164,16 @@ def _may_be_plain(found: re.Match[str]) -> bool:
 
 def _in_passing(block: Block) -> _Found:
     text = block.text
-    for found in _NAMING.finditer(text):
-        for quoted in _NAMED_IN_QUOTES.finditer(found["first"] + found["rest"]):
+    for found in _FORMS["naming"].finditer(text):
+        for quoted in _FORMS["named in quotes"].finditer(found["first"] + found["rest"]):
             yield quoted["term"], NAMED
-    for found in _INSIDE.finditer(text):
+    for found in _FORMS["inside"].finditer(text):
         yield found["term"], STATED
     yield from _introduced(block)
-    for found in _CALLED.finditer(text):
+    for found in _FORMS["called"].finditer(text):
         yield found["marked"] or found["term"], NAMED if found["marked"] else SENTENCE
     for sentence in islice(_sentences(text), 0 if block.kind == "row" else SENTENCES):
-        if (begins := _SENTENCE.match(sentence)) is not None:
+        if (begins := _FORMS["sentence"].match(sentence)) is not None:
             yield begins["term"], SENTENCE
             yield begins["short"] or "", SENTENCE
     yield from ((name, SENTENCE) for names in spelled_out(text) for name in names)
@@ -198,17 +182,20 @@ def _in_passing(block: Block) -> _Found:
 def _introduced(block: Block) -> _Found:
     """Yield what sentences begin with in bold or quotes: A **refund** returns a payment."""
     for sentence in islice(_sentences(block.text), MARKED_SENTENCES):
-        if (found := _QUOTED_FIRST.match(sentence)) is not None:
+        if (found := _FORMS["quoted first"].match(sentence)) is not None:
             yield found["term"], LISTED
-        plain = _ARTICLE.sub("", sentence.lstrip("*_ "), count=1).lstrip("*_`")
+        plain = _FORMS["article"].sub("", sentence.lstrip("*_ "), count=1).lstrip("*_`")
         for term in block.marked:
-            if plain.startswith(term) and _VERB_NEXT.match(plain[len(term) :]):
+            if plain.startswith(term) and _FORMS["verb next"].match(plain[len(term) :]):
                 yield term, NAMED
 
 
 def _sentences(text: str) -> Iterator[str]:
     """Yield the beginnings of sentences, where a thing is introduced."""
-    starts = (_end_of_bullet(text), *(found.end() for found in _SENTENCE_END.finditer(text)))
+    starts = (
+        _end_of_bullet(text),
+        *(found.end() for found in _FORMS["sentence end"].finditer(text)),
+    )
     return (text[at : at + 200] for at in starts)
 
 
@@ -218,7 +205,7 @@ def spelled_out(text: str) -> Iterator[tuple[str, str]]:
     >>> list(spelled_out("the Time to Live (TTL) of (ABC)"))
     [('Time to Live', 'TTL')]
     """
-    for found in _ACRONYM.finditer(text):
+    for found in _FORMS["acronym"].finditer(text):
         before = text[max(found.start() - BEFORE_ACRONYM, 0) : found.start()]
         said = re.split(r"[^\w\s-]", before)[-1].split()[-SPELLED_OUT:]
         parts = [word for one in said if (word := one.lstrip("0123456789_-"))]

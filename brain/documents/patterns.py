@@ -1,6 +1,7 @@
 """The patterns and words of `patterns.yaml`, compiled."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,23 +13,19 @@ _DATA: Final[dict[str, Any]] = yaml.load(
 )
 
 
-def pattern(name: str) -> re.Pattern[str]:
-    """Return the pattern of a name."""
-    return _compiled(_DATA["patterns"][name])
+def patterns(subject: str) -> Mapping[str, re.Pattern[str]]:
+    """Return the patterns of a subject by their names."""
+    return {name: re.compile(_filled(text)) for name, text in _DATA[subject].items()}
 
 
-def patterns(name: str) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of a name, in their order."""
-    return tuple(map(_compiled, _DATA["patterns"][name]))
+def pattern_list(name: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of a list in their order."""
+    return tuple(re.compile(_filled(text)) for text in _DATA["lists"][name])
 
 
 def words(name: str) -> frozenset[str]:
     """Return the words of a name."""
     return frozenset(_DATA["words"][name].split())
-
-
-def _compiled(text: str) -> re.Pattern[str]:
-    return re.compile(_filled(text))
 
 
 def _filled(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 from kds.brain.documents.content import label_of, number_key
 from kds.brain.documents.definitions import LONGEST_TERM
-from kds.brain.documents.patterns import pattern, patterns, words
+from kds.brain.documents.patterns import pattern_list, patterns, words
 from kds.brain.passages.question import Question, Term, read_question
 from kds.brain.words.identifiers import joined_forms, names_in
 from kds.brain.words.stems import ABOUT_MEANING, EMPTY, WORD, phrase_key, stem, stems
@@ -33,12 +33,10 @@ MANY_WORDS: Final = 60
 MEASURES: Final = frozenset(map(stem, words("measures")))
 """Words that say how things are compared, not which."""
 
-_COMPARES: Final = pattern("compares")
-_DIVIDERS: Final = patterns("dividers")
-_SIDE_BEGINS: Final = pattern("side begins")
-_REFERENCES: Final = patterns("references")
-_NAMES: Final = patterns("names")
-_ASKS_MEANING: Final = pattern("asks meaning")
+_FORMS: Final = patterns("questions")
+_DIVIDERS: Final = pattern_list("dividers")
+_REFERENCES: Final = pattern_list("references")
+_NAMES: Final = pattern_list("names")
 _ARTICLES: Final = frozenset({"the", "a", "an", "of", "our", "thi", "in", "and"})
 
 
@@ -150,9 +148,9 @@ def compared_sides(text: str) -> tuple[frozenset[str], ...]:
     [['due'], ['cut']]
     """
     text = " ".join(text[:LONGEST].split())
-    if _COMPARES.search(text) is None:
+    if _FORMS["compares"].search(text) is None:
         return ()
-    begins = [0, *(one.end() for one in _SIDE_BEGINS.finditer(text))]
+    begins = [0, *(one.end() for one in _FORMS["side begins"].finditer(text))]
     for divider in _DIVIDERS:
         for found in list(divider.finditer(text))[: -MANY_DIVIDERS - 1 : -1]:
             left, right = text[: found.start()], text[found.end() :]
@@ -167,7 +165,7 @@ def compared_sides(text: str) -> tuple[frozenset[str], ...]:
 
 
 def _asks_meaning(text: str, concepts: Sequence[Concept]) -> bool:
-    if _ASKS_MEANING.match(text):
+    if _FORMS["asks meaning"].match(text):
         return True
     named = {word for concept in concepts for word in concept.words}
     return bool(concepts) and all(one in named or one in _ARTICLES for one in stems(text))
