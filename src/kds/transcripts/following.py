@@ -32,8 +32,20 @@ class Followed:
         self._named = prompt, entry
         return True
 
-    def learn(self, client: str, path: Path, knows: Callable[[str], bool], uses: Uses) -> None:
-        """Keep what ran since it was last read, and the name that was said in vain.
+    def last_named(self) -> tuple[str, str] | None:
+        """Return the prompt and the entry that was last named beside it: once."""
+        named, self._named = self._named, None
+        return named
+
+    def learn(
+        self,
+        client: str,
+        path: Path,
+        knows: Callable[[str], bool],
+        uses: Uses,
+        named: tuple[str, str] | None,
+    ) -> None:
+        """Keep what ran since it was last read; ``named`` was said in vain where it did not run.
 
         Entries that ``knows`` denies are not of the library. Raises OSError and StoreError.
         """
@@ -47,8 +59,7 @@ class Followed:
         runs = [(said, name) for said, name in runs_in(chain(before, events)) if knows(name)]
         for prompt, entry in runs:
             uses.add(prompt, entry, "used")
-        if self._named is not None and self._named[1] not in {entry for _, entry in runs}:
-            uses.add(*self._named, "ignored")
-        self._named = None
+        if named is not None and named[1] not in {entry for _, entry in runs}:
+            uses.add(*named, "ignored")
         said = [event.text for event in events if event.kind == "user"]
         self._end, self._prompt = source.size, said[-1] if said else self._prompt

@@ -297,11 +297,12 @@ async def _fits(
     if chosen.learn and call.transcript:
         path, uses = Path(call.transcript), Uses(served.workspace)
         names = {entry.name for entry in activator.entries}
+        before = session.last_named()  # now: this prompt may get a name before the thread reads
 
         def learn() -> None:
             """Read what ran since the last prompt of the session."""
             with suppress(KdsError, OSError, ValueError):  # nothing is learned
-                session.learn(call.client, path, names.__contains__, uses)
+                session.learn(call.client, path, names.__contains__, uses, before)
 
         _in_background(served, learn)
     told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
