@@ -129,14 +129,22 @@ def named_root(request: Request) -> str | None:
     return os.fsdecode(unquote_to_bytes(named)) if named else None
 
 
+def root_of(request: Request) -> str | None:
+    """Return the root of the workspace that a request is about.
+
+    The way in may decide it, else the header names it, else there may be a default.
+    """
+    workspaces: Workspaces = request.app.state.workspaces
+    return request.scope.get(WORKSPACE) or named_root(request) or workspaces.default
+
+
 async def _opened(request: Request) -> AsyncIterator[ServedWorkspace]:
     """Open the workspace that a request is about, and keep it and the service open meanwhile.
 
-    The way in may decide it, else the header names it, else there may be a default. Raises
-    ServiceError when none is named, KdsError when it does not load.
+    Raises ServiceError when none is named, KdsError when it does not load.
     """
     workspaces: Workspaces = request.app.state.workspaces
-    root = request.scope.get(WORKSPACE) or named_root(request) or workspaces.default
+    root = root_of(request)
     with workspaces.attendance:
         if not root:
             raise ServiceError(

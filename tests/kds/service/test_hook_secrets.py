@@ -144,6 +144,22 @@ def test_a_cloned_project_cannot_switch_off_what_the_user_asks_for(
     assert run_hook(root, prompt=PROMPT, **CLIENTS["claude"])["decision"] == "block"
 
 
+@pytest.mark.parametrize("name", ["settings.yaml", "rules/mine.yaml"])
+def test_a_project_that_does_not_load_lets_no_secret_through(
+    name: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("hook: {secrets: block}\n")
+    monkeypatch.setenv("KDS_CONFIG", str(own))
+    wrong = tmp_path / "cloned" / "kds-brain" / name
+    wrong.parent.mkdir(parents=True)
+    wrong.write_text("hook: ]\n")
+    cloned = tmp_path / "cloned"
+    assert run_hook(cloned, prompt="Add a map", **CLIENTS["claude"]) is None
+    assert run_hook(cloned, prompt=PROMPT, **CLIENTS["claude"])["decision"] == "block"
+    assert run_hook(cloned, **READING["claude"])["permissionDecision"] == "deny"
+
+
 def reads(tool: str, **arguments: Any) -> dict[str, Any]:
     return {
         "hook_event_name": "PreToolUse",

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -15,14 +16,10 @@ from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator, Entry
 from kds.activation.uses import Uses
+from kds.brain.config import LiveConfig
+from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.settings import (
-    ActivationSettings,
-    HookMode,
-    Settings,
-    load_layers,
-    load_settings,
-)
+from kds.brain.settings import ActivationSettings, HookMode, SecretsMode, Settings, load_layers
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.hooks.log import note_answer
@@ -39,6 +36,7 @@ from kds.hooks.reply import (
     why_no_hint,
 )
 from kds.hooks.secrets import (
+    Leak,
     files_read,
     leak_in,
     line_of_warning,
@@ -49,7 +47,7 @@ from kds.hooks.secrets import (
 from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
 from kds.service.models import MESSAGE_LIMIT
-from kds.service.requests import Served
+from kds.service.requests import opened, root_of
 from kds.service.service_client import ServiceAddress
 from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.arriving import (
@@ -147,14 +145,23 @@ router = APIRouter()
     responses={204: {"description": "Nothing to add to the prompt."}},
     openapi_extra=HOOK_INPUT,
 )
-async def hook(request: Request, served: Served) -> Response:
+async def hook(request: Request) -> Response:
     """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
     call = read_hook(await request.body())
     ServiceAddress().hung_path.unlink(missing_ok=True)
-    answer = await _answer(_state(served), served, call)
-    if answer.noted and not (call.probe or served.person):
-        brain = str(served.workspace.brain)
+    root = root_of(request) or ""
+    level: SecretsMode = "off" if call.probe else _level(root)
+    leak, answer = None, _of_tool(call, level) if call.event == "tool" else None
+    if call.event == "prompt" and level != "off":
+        leak = await asyncio.to_thread(leak_in, call.prompt)
+    if leak and level == "block":
+        answer = Answer(prompt_stopped(leak, call.client), f"stopped: {leak.kinds}")
+    if answer is None:  # a workspace that loads slowly, or not at all, lets no secret through
+        async with opened(request) as served:
+            answer = await _answer(served, call, leak)
+    if answer.noted and not call.probe:
         with suppress(OSError):
+            brain = str(_live(root).workspace.brain)
             note_answer(brain, call.client, call.session, call.event, answer.noted)
     return JSONResponse(answer.output) if answer.output else Response(status_code=204)
 
@@ -165,26 +172,45 @@ def _state(served: ServedWorkspace) -> HookState:
     return state
 
 
-async def _answer(state: HookState, served: ServedWorkspace, call: HookCall) -> Answer:
-    chosen = _settings(served.workspace)
+@lru_cache(64)
+def _live(root: str) -> LiveConfig:
+    return LiveConfig(Workspace.find(environ={HOME_VARIABLE: root}))
+
+
+def _level(root: str) -> SecretsMode:
+    """What is to be done about secrets. Where the workspace's settings are wrong, the user's own
+    count: a cloned project must not switch off what they ask for."""
+    if not root or "\0" in root:
+        return "off"  # opening it says what is wrong
+    live = _live(root)
+    with suppress(ConfigError):
+        settings = live.settings
+        if live.problem is None:
+            return settings.hook.secrets
+    with suppress(ConfigError):
+        workspace = live.workspace
+        return load_layers(workspace, texts={workspace.settings_path: ""}).settings().hook.secrets
+    return "off"
+
+
+def _of_tool(call: HookCall, level: SecretsMode) -> Answer:
+    """What to say about a call of a tool: something if it reads a file of secrets."""
+    files = files_read(call)
+    if level == "off" or not files:
+        return Answer()
+    done = "refused" if level == "block" else "warned"
+    return Answer(tool_answer(files, call.client, level), f"{done}: a file of secrets")
+
+
+async def _answer(served: ServedWorkspace, call: HookCall, leak: Leak | None) -> Answer:
+    """What to say about an event; ``leak`` is what a prompt holds that goes on all the same."""
+    state, chosen = _state(served), served.memory.config.settings
     if call.event in ("start", "end"):
         return Answer() if served.person else await _session_event(served, call, chosen)
-    level = chosen.hook.secrets
-    if call.event == "tool":
-        files = files_read(call)
-        if level == "off" or not files:
-            return Answer()
-        done = "refused" if level == "block" else "warned"
-        return Answer(tool_answer(files, call.client, level), f"{done}: a file of secrets")
     if call.event != "prompt":
         return Answer()
-    leak = None
-    if level != "off" and not call.probe:
-        leak = await asyncio.to_thread(leak_in, call.prompt)
     if leak is None:
         return await _prompt(state, served, call, chosen)
-    if level == "block":
-        return Answer(prompt_stopped(leak, call.client), f"stopped: {leak.kinds}")
     told = await _prompt(state, served, call, chosen, line_of_warning(leak, call.client))
     return Answer(
         {**(told.output or {}), **prompt_warning(leak, call.client)},
@@ -315,7 +341,7 @@ async def fitting(
 ) -> Entry | None:
     """What a message of the editor's chat calls for, of what Copilot can use: once in a
     conversation, and None until the library is read."""
-    chosen = _settings(served.workspace).activation
+    chosen = served.memory.config.settings.activation
     if served.person or not chosen.enabled or not is_for_activation(message):
         return None
     state = _state(served)
@@ -325,13 +351,3 @@ async def fitting(
     told = await served.worker.run(lambda: activator.suggest(message, history))
     named = told.entry is not None and state.session(conversation).name(message, told.entry.name)
     return told.entry if named else None
-
-
-def _settings(workspace: Workspace) -> Settings:
-    """The user's settings; where a file is wrong, which `kds doctor` tells, those of the user's
-    own file alone, as a cloned project must not switch off `hook.secrets`; else the defaults."""
-    with suppress(ConfigError):
-        return load_settings(workspace)
-    with suppress(ConfigError):
-        return load_layers(workspace, texts={workspace.settings_path: ""}).settings()
-    return Settings()
