@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 .PHONY: install check format lint types imports test explore docs site site-serve pictures screenshots \
-  model encoder turns decision bench bench-peers test-clients bench-service \
+  model encoder turns needs decision bench bench-peers test-clients bench-service \
   bench-hook bench-memory vscode test-vscode
 
 install:  ## venv and an editable install with everything the tests need
@@ -73,6 +73,10 @@ activation:  ## the weights of activation; DATA has skills/dev.jsonl (skills of 
 	$(BIN)/python tools/fit_activation.py $(DATA)/skills/dev.jsonl \
 	  tests/kds/activation/libraries.jsonl src/kds/activation
 	$(BIN)/python tools/fit_uses.py tests/kds/activation/uses.jsonl src/kds/activation/fitted.json
+
+needs:  ## how likely a message needs earlier messages; DATA has chats/dev.jsonl and dialogues/dev.json as for `turns`
+	$(call needs,chats/dev.jsonl,$(CHATS))
+	$(BIN)/python tools/fit_needs.py $(DATA) tests router/fitted/needs.npz
 
 decision:  ## the weights of written references; DATA has chats/dev.jsonl and dialogues/dev.json as for `turns`; also reads tests/
 	$(call needs,chats/dev.jsonl,$(CHATS))

@@ -227,6 +227,9 @@ class Turn:
     expanded: str = ""
     context_ref: str | None = None
     context_switch: bool = False
+    # need
+    needs_context: float = 0.0
+    """How likely the message needs what was said before it; 0 where nothing was."""
     # rewrite
     rewriting: Rewriting | None = None
     """None when no model was asked."""
@@ -278,7 +281,7 @@ SCORE_DIGITS: Final = 4
 _SHOWN: Final = (
     *("message", "expanded", "intent", "confidence", "action", "secondary_intents"),
     *("alternatives", "question", "candidates", "context_ref", "references", "context_switch"),
-    *("session_id", "agent", "prompt_file", "prompt", "noted", "notice", "why"),
+    *("needs_context", "session_id", "agent", "prompt_file", "prompt", "noted", "notice", "why"),
 )
 """What of a turn is JSON, in this order."""
 
@@ -291,7 +294,7 @@ _NEEDED: Final = (
     *("intent", "confidence", "in_scope", "alternatives", "secondary_intents", "action"),
     *("question", "candidates", "session_id", "agent", "prompt_file", "prompt", "records"),
 )
-_OLDER_LACK: Final = ("unresolved", "rewriting", "edits")
+_OLDER_LACK: Final = ("unresolved", "rewriting", "edits", "needs_context")
 
 
 def to_wire(turn: Turn) -> dict[str, object]:

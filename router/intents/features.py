@@ -104,10 +104,16 @@ def meanings(texts: Sequence[str]) -> Matrix:
     found = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
     if shared_encoder().available:
         for row, text in enumerate(texts):
-            requests = split_message(readable(text, ENCODED_CHARS))
-            mean = shared_encoder().encode([bare_request(one) for one in requests]).sum(axis=0)
-            found[row] = mean * (ENCODER_WEIGHT / float(np.linalg.norm(mean)))
+            found[row] = _meaning(text)
     return found
+
+
+@lru_cache(maxsize=16)
+def _meaning(text: str) -> Matrix:
+    """Kept, because several models read the same message."""
+    requests = split_message(readable(text, ENCODED_CHARS))
+    mean: Matrix = shared_encoder().encode([bare_request(one) for one in requests]).sum(axis=0)
+    return mean * np.float32(ENCODER_WEIGHT / float(np.linalg.norm(mean)))
 
 
 def hashed(
@@ -264,6 +270,7 @@ _LOOK: Final[Mapping[str, Callable[[str], bool]]] = {
 }
 
 
+@lru_cache(maxsize=16)
 def turn_vector(message: str, place: Place) -> tuple[Ints, Floats]:
     """The hashed terms and signs of a message: places in rising order, and their values.
 

@@ -16,6 +16,9 @@ LINE_LIMIT: Final = 300
 READ_LIMIT: Final = 4 * LINE_LIMIT
 """Characters that are looked at for it: pasted logs of 200 kB are not cleaned to be cut."""
 
+REFERS_BACK: Final = 0.5
+"""Probability of needing earlier messages from which on a prompt says so: the likelier way."""
+
 _FRAME: Final = re.compile(
     r"(?<!\W)\W++(?=(?:message|expanded|previous|messages)\b)", re.IGNORECASE
 )
@@ -52,6 +55,7 @@ def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -
             }
             for reference in turn.references
         ],
+        "refers_back": _refers_back(turn),
         "context_switch": turn.context_switch,
         "session_id": _line(turn.session_id),
         "question": _line(turn.question),
@@ -62,6 +66,12 @@ def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -
             for agent in agents
         ],
     }
+
+
+def _refers_back(turn: Turn) -> bool:
+    """Whether the message needs earlier messages, and it is not written out."""
+    written = turn.expanded not in ("", turn.message)
+    return turn.needs_context >= REFERS_BACK and not written
 
 
 def _entry(entry: ContextEntry) -> dict[str, str | None]:

@@ -49,6 +49,6 @@ def test_what_is_known_counts_as_said_before(resolver: Resolver) -> None:
 def test_steps_are_taken_by_name(resolver: Resolver, packaged_model: IntentModel) -> None:
     steps = understanding(resolver, packaged_model, sent_along(resolver))
     assert [step.name for step in steps] == [
-        *("resolve", "decide", "expand", "rewrite", "classify", "foreign"),
+        *("resolve", "decide", "expand", "need", "rewrite", "classify", "foreign"),
     ]
     assert [step.name for step in named(steps, "expand", "resolve")] == ["resolve", "expand"]

@@ -258,6 +258,7 @@ def _static_values(agents: Sequence[PromptFile], intent: str, message: str) -> d
         "context": [said],
         "context_ref": "what the conversation was about last",
         "references": [],
+        "refers_back": False,
         "context_switch": False,
         "session_id": "The work that this conversation has begun, if it has begun any,",
         "question": None,

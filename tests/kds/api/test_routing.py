@@ -71,7 +71,7 @@ def test_a_topic_switch_clears_the_context_and_starts_a_session_with_the_next_me
 def test_explaining_leaves_the_context_alone(router: Router) -> None:
     records = router.explain(FAB)
     assert [record.step for record in records] == [
-        "load", "resolve", "decide", "expand", "rewrite", "classify", "foreign", "answer",
+        "load", "resolve", "decide", "expand", "need", "rewrite", "classify", "foreign", "answer",
         "dispatch",
     ]  # fmt: skip
     assert any(record.notes for record in records)
