@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from kds.api.embeddings import Teller
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import UPLOADS
 from kds.brain.errors import MessageError
@@ -24,10 +25,16 @@ _NUMBERED: Final = re.compile(r"(?P<stem>.+) \(\d+\)(?P<ending>\.\w+)")
 _UNSAFE: Final = re.compile(r"[^\w. ()+,=@-]+")
 
 
-def add_uploads(workspace: Workspace, files: Iterable[tuple[str, bytes]], *places: Path) -> Report:
+def add_uploads(
+    workspace: Workspace,
+    files: Iterable[tuple[str, bytes]],
+    *places: Path,
+    tell: Teller | None = None,
+) -> Report:
     """Keep files that were sent, and read them and what stands at ``places``.
 
-    Raises WorkspaceError and StoreError; a bad file is an outcome, and is not kept.
+    Raises WorkspaceError, StoreError and what ``tell`` raises; a bad file is an outcome. What was
+    not read is not kept.
     """
     documents = DocumentPlace.of(workspace)
     documents.prepare()
@@ -38,16 +45,21 @@ def add_uploads(workspace: Workspace, files: Iterable[tuple[str, bytes]], *place
         except DocumentError as error:
             refused.append(Outcome(error.path, "failed", error=error))
     with documents.open() as store:
-        report = add_documents(store, kept)
-    for one in report.of("failed"):
-        drop_upload(workspace, one.path)  # a copy of what says nothing is of no use
+        try:
+            report = add_documents(store, kept, tell=tell)
+        finally:
+            read = {one.path for one in store.documents()}
+            for path in kept:
+                if str(path.resolve()) not in read:
+                    drop_upload(workspace, path)  # a copy of what says nothing is of no use
     return Report((*refused, *report.outcomes))
 
 
 def drop_upload(workspace: Workspace, path: Path) -> None:
     """Remove the copy of a file that was sent; any other file stays."""
-    if path.parent == workspace.brain.resolve() / UPLOADS:
+    if path.parent.resolve() == workspace.brain.resolve() / UPLOADS:
         path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
 
 def keep_upload(workspace: Workspace, name: str, content: bytes) -> Path:

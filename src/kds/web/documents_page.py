@@ -11,8 +11,9 @@ from starlette.responses import Response
 
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document, Section
-from kds.brain.errors import MessageError, UnknownNameError
+from kds.brain.errors import KdsError, MessageError, UnknownNameError
 from kds.documents.indexing import Report, State
+from kds.documents.reading_job import ReadingJob
 from kds.documents.upload import add_uploads, drop_upload, first_version, take_as_version
 from kds.query.values import Query
 from kds.service.routes.query import answered
@@ -26,6 +27,9 @@ ASKED: Final = 6
 READ: Final[Mapping[State, str]] = {
     "added": "Read", "replaced": "Read anew", "unchanged": "There already, and unchanged",
 }  # fmt: skip
+
+AT_ONCE_S: Final = 1.0
+"""How long a page waits for files that are quickly read."""
 
 LONGEST: Final = 20_000
 """Characters of a section that are shown at once."""
@@ -48,6 +52,7 @@ async def show(context: RequestContext) -> Response:
     found = await context.archive(lambda: library.store.documents() if library.store else ())
     return context.page(
         "documents.html", title="Documents", documents=found, reply=reply,
+        jobs=[one for one in _jobs(context) if one.running],
         asked=[*before, question][-ASKED:] if question else (), place=place,
     )  # fmt: skip
 
@@ -60,9 +65,34 @@ async def add(context: RequestContext) -> Response:
         raise MessageError("no file was chosen", where="file", hint="choose one, or name a path")
     # Not on the thread that looks after sessions: every page waits for that one.
     places = [context.served.workspace.root / _at_home(path)] if path else []
-    report = await asyncio.to_thread(add_uploads, context.served.workspace, files, *places)
-    context.visitor.notes += _told(report)
+    workspace, visitor, jobs = context.served.workspace, context.visitor, _jobs(context)
+    job = ReadingJob(
+        lambda tell: add_uploads(workspace, files, *places, tell=tell),
+        lambda ended: visitor.notes.extend(_told(ended.report, ended.error)),
+    )
+    jobs[:] = [*(one for one in jobs if one.running), job]
+    await asyncio.to_thread(job.wait, AT_ONCE_S)
     return context.go("/documents")
+
+
+async def reading(context: RequestContext) -> Response:
+    """How far the files are that are being read; the page comes anew when all are."""
+    jobs = [one for one in _jobs(context) if one.running]
+    return context.part("reading.html", jobs=jobs) if jobs else context.go("/documents")
+
+
+async def stop(context: RequestContext) -> Response:
+    """Read no further file; what was read is kept."""
+    for job in _jobs(context):
+        job.stop()
+        await asyncio.to_thread(job.wait, AT_ONCE_S)
+    return context.go("/documents")
+
+
+def _jobs(context: RequestContext) -> list[ReadingJob]:
+    """Of this workspace; the last one may have ended."""
+    found: list[ReadingJob] = context.request.app.state.jobs[context.served.root]
+    return found
 
 
 async def replace(context: RequestContext) -> Response:
@@ -73,8 +103,11 @@ async def replace(context: RequestContext) -> Response:
     return context.go("/documents")
 
 
-def _told(report: Report) -> Iterator[Note]:
+def _told(report: Report, error: KdsError | None = None) -> Iterator[Note]:
     """What became of the files."""
+    if error is not None:
+        yield Note("", error=error)
+        return
     for state, said in READ.items():
         if names := ", ".join(one.path.name for one in report.of(state)):
             yield Note(f"{said}: {names}")
@@ -192,6 +225,8 @@ def _store(context: RequestContext) -> Documents:
 routes = (
     get("/documents", show),
     post("/documents/add", add),
+    get("/documents/reading", reading),
+    post("/documents/stop", stop),
     post("/documents/replace", replace),
     post("/documents/remove", remove),
     get("/documents/open", open_),

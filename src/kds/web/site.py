@@ -1,5 +1,6 @@
 """The pages of the web, put together behind `AuthMiddleware`."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
 
@@ -86,7 +87,7 @@ def open_site(state: State, port: int) -> WebSite:
         },
     )  # fmt: skip
     talks = Talks()
-    own = {"talks": talks, "bin": Bin()}
+    own = {"talks": talks, "bin": Bin(), "jobs": defaultdict(list)}
     app.state = State({**state._state, "renderer": renderer, **own})
     auth = AuthMiddleware(app, assets.squeezed(), visitors, port, trouble)
     app.state.auth = auth

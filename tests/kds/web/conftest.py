@@ -9,6 +9,7 @@ import asyncio
 import os
 import shutil
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -69,6 +70,14 @@ class Visitor(httpx.Client):
     def send_form(self, path: str, /, files: Any = None, **fields: str) -> httpx.Response:
         """Send a form of the page that was seen first, as a browser would."""
         return self.post(path, data={"csrf": self.csrf, **fields}, files=files)
+
+    def add_files(self, **files: tuple[str, bytes]) -> str:
+        """Send files to the page of documents; returns the page once they are read."""
+        page = self.send_form("/documents/add", files=files).text
+        while 'id="reading"' in page:
+            time.sleep(0.05)
+            page = self.get("/documents").text
+        return page
 
     @cached_property
     def csrf(self) -> str:

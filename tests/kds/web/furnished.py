@@ -27,7 +27,7 @@ def furnish(visitor: Visitor) -> dict[str, str]:
     for message in TALK[1:]:
         visitor.send_form("/chat/send", message=message, session=session)
     visitor.send_form("/chat/rename", session=session, title="A button")
-    visitor.send_form("/documents/add", files={"file": ("guide.md", GUIDE)})
+    visitor.add_files(file=("guide.md", GUIDE))
     visitor.send_form("/memory/consent", purpose=PURPOSE)
     visitor.send_form("/memory/profile", name="Ada", preferences="tests=pytest\n")
     listed = visitor.get("/documents").text.partition('">Deploy Guide</a>')[0]

@@ -28,7 +28,7 @@ If the Determination Date is not a Business Day, it is the next one.
 
 
 def dropped(visitor: Visitor, name: str = "agreement.md", content: bytes = AGREEMENT) -> str:
-    return visitor.send_form("/documents/add", files={"file": (name, content)}).text
+    return visitor.add_files(file=(name, content))
 
 
 def test_a_document_is_sent_asked_and_the_cited_place_opens(site: Site, visitor: Visitor) -> None:
@@ -175,13 +175,54 @@ def test_a_file_dropped_in_a_browser_is_read_and_its_text_stays_text(
     assert "<script>alert(1)</script>" in browser.locator("#text pre").inner_text()
 
 
+@pytest.mark.parametrize("stopped", [True, False])
+def test_reading_is_a_job_with_progress_that_can_be_left_or_stopped(
+    site: Site, new_page: Any, monkeypatch: pytest.MonkeyPatch, *, stopped: bool
+) -> None:
+    gate = threading.Event()
+
+    def read(store: Documents, paths: list[Path], tell: Any) -> Report:
+        def told(label: str, done: int, total: int) -> None:
+            tell(label, done, total)
+            gate.wait(PATIENCE_S)
+            tell(label, done, total)
+
+        return add_documents(store, paths, tell=told)
+
+    monkeypatch.setattr("kds.documents.upload.add_documents", read)
+    page = new_page(at="/documents")
+    files = [{"name": f"part-{one}.md", "mimeType": "text/markdown",
+              "buffer": f"# Part {one}\n\nSaid.\n".encode()} for one in range(3)]  # fmt: skip
+    page.set_input_files("#file", files)
+    page.locator("form.drop button").click()
+    page.locator("#reading", has_text="1 of 3 files").wait_for()
+    if stopped:
+        page.get_by_role("button", name="Stop").click()
+        gate.set()
+        page.get_by_text("stopped after 1 of 3 files").wait_for()
+    else:
+        page.get_by_role("link", name="Memory").click()
+        gate.set()
+        while not page.get_by_text("Read: part-0.md, part-1.md, part-2.md").count():
+            page.reload()
+        page.goto(f"{site.url}/documents")
+    kept = sorted(one.name for one in (site.workspace.brain / "uploads").glob("part-*.md"))
+    assert kept == [f"part-{one}.md" for one in range(1 if stopped else 3)]
+    while page.locator("tr", has_text="part-").count():
+        row = page.locator("tr", has_text="part-").first
+        row.locator("summary").click()
+        row.get_by_role("button", name="Take it out").click()
+        page.get_by_text("is taken out").wait_for()
+        page.goto(f"{site.url}/documents")
+
+
 def test_pages_answer_while_a_file_is_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     reading, gate = threading.Event(), threading.Event()
 
-    def read(store: Documents, paths: list[Path]) -> Report:
+    def read(store: Documents, paths: list[Path], tell: Any) -> Report:
         reading.set()
         gate.wait(20)
-        return add_documents(store, paths)
+        return add_documents(store, paths, tell=tell)
 
     monkeypatch.setattr("kds.documents.upload.add_documents", read)
     with site.visitor() as visitor, site.visitor() as other:

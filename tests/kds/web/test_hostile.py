@@ -1,5 +1,6 @@
 """Fifty hostile texts in every place that a page shows: none runs, none becomes HTML."""
 
+import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -91,6 +92,8 @@ def test_what_is_kept_stays_text_on_every_page(
     files = [("file", (f"{text}.md", f"# {text}\n\n{text}\n")) for text in PAYLOADS[::10]]
     sent = [("file", ("all.md", guide)), *files]
     stays_text(visitor.post("/documents/add", data={"csrf": visitor.csrf}, files=sent))
+    while 'id="reading"' in visitor.get("/documents").text:
+        time.sleep(0.05)
     visitor.send_form("/memory/consent", purpose=ALL[:1000])
     preferences = "\n".join(f"{text.replace('=', ' ')}={text}" for text in PAYLOADS)
     stays_text(

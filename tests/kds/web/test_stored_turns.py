@@ -126,7 +126,7 @@ def test_answers_errors_tools_and_times_are_the_same_after_a_restart(
         Failure(401, "no such key"),
     )  # fmt: skip
     say(page, "Where is the FAB button described?")
-    page.locator(".line.reply .md p").wait_for()
+    page.locator(".line.reply .md p").first.wait_for()
     answered(page)
     turn = page.locator(".line.user").first
     turn.locator("summary", has_text="Why").click()

@@ -25,6 +25,7 @@
       const page = new DOMParser().parseFromString(sent.responseText, "text/html");
       document.title = page.title;
       document.querySelector("main").replaceWith(page.querySelector("main"));
+      htmx.process(document.querySelector("main"));
       history.replaceState(null, "", "/documents");
       document.getElementById("main").focus();
     };
