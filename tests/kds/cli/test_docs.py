@@ -8,6 +8,7 @@ import docx
 import pytest
 
 from ..conftest import Run, data, refused
+from ..readers.document_files import pdf_bytes
 
 pytestmark = pytest.mark.usefixtures("shelf")
 
@@ -36,7 +37,7 @@ def shelf(workspace: Path) -> Path:
     (folder / "agreement.md").write_text(AGREEMENT)
     (folder / "handbook.txt").write_text("STAFF HANDBOOK\n\n1.1 Leave\n\nStaff have 25 days.\n")
     (folder / "guide.html").write_text("<h1>Guide</h1><h2>Keys</h2><p>Send your key.</p>")
-    (folder / "paper.pdf").write_bytes(_pdf("Opening hours are from nine to five."))
+    (folder / "paper.pdf").write_bytes(pdf_bytes([["Opening hours are from nine to five."]]))
     document = docx.Document()
     document.add_heading("Travel policy", 0)
     document.add_heading("Hotels", 1)
@@ -48,27 +49,6 @@ def shelf(workspace: Path) -> Path:
 @pytest.fixture
 def docs(kds_call: Run) -> Run:
     return partial(kds_call, "docs")
-
-
-def _pdf(line: str) -> bytes:
-    stream = b"BT /F1 12 Tf 72 720 Td (%s) Tj ET" % line.encode()
-    objects = (
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
-        b"/Resources << /Font << /F1 3 0 R >> >> >>",
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
-    )
-    out, places = b"%PDF-1.4\n", []
-    for number, body in enumerate(objects, start=1):
-        places.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    return out + (
-        b"xref\n0 6\n0000000000 65535 f \n%strailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n"
-        b"%%%%EOF\n" % (table, len(out))
-    )
 
 
 def test_documents_of_every_kind_are_added_and_found(docs: Run) -> None:

@@ -27,7 +27,7 @@ from kds.testing.intents import (
     score_splits,
 )
 from kds.testing.playing import Route, describe, judge, play, score
-from kds.testing.retrieval import RetrievalQuery, Retrieved, halves, ndcg_at, recall_at, tune
+from kds.testing.retrieval import RetrievalQuery, Retrieved, halves, ranking, tune
 from kds.testing.rewrites import RewriteExample, Rewritten, rouge1_recall, score_rewrites
 
 AT = datetime(2025, 11, 3, tzinfo=UTC)
@@ -307,17 +307,22 @@ def _hit(message: str, dense: float | None, lexical: float) -> Hit:
 
 
 def _retrieved(relevant: str, *hits: Hit, conversation: str = "c") -> Retrieved:
-    query = RetrievalQuery(conversation=conversation, query=f"q {relevant}", relevant=relevant)
+    query = RetrievalQuery(
+        conversation=conversation, query=f"q {relevant}", relevant=list(relevant)
+    )
     return Retrieved(query, hits, 1.0)
 
 
-def test_recall_counts_the_first_and_ndcg_their_order() -> None:
-    assert recall_at(list("abcdef"), frozenset("af"), 5) == 0.5
-    assert recall_at(list("abcdef"), frozenset("af"), 10) == 1.0
-    assert ndcg_at(list("abxyz"), frozenset("ab"), 5) == pytest.approx(1.0)
-    assert ndcg_at(list("xyzab"), frozenset("ab"), 5) < 0.6
-    assert ndcg_at(list("abcde"), frozenset("abcdefgh"), 5) == pytest.approx(1.0)
-    assert ndcg_at([], frozenset("a"), 5) == 0.0
+def test_recall_counts_the_first_messages_and_ndcg_their_order() -> None:
+    def figures(relevant: str, found: str) -> tuple[float | None, float | None]:
+        hits = (_hit(name, None, 1.0) for name in found)
+        means = ranking([_retrieved(relevant, *hits)])
+        return means.recall_at_5, means.ndcg_at_5
+
+    assert figures("af", "abcdef") == (0.5, pytest.approx(0.613, abs=1e-3))
+    assert figures("ab", "abxyz") == (1.0, pytest.approx(1.0))
+    assert figures("ab", "xyzab") == (1.0, pytest.approx(0.501, abs=1e-3))
+    assert figures("a", "") == (0.0, 0.0)
 
 
 def test_conversations_are_not_divided_between_the_halves_and_one_alone_by_its_questions() -> None:
