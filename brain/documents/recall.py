@@ -108,6 +108,9 @@ OTHER_PARAGRAPH: Final = 0.7
 COVERAGE: Final = 0.35
 """How much of the score depends on how much of the question is there at all."""
 
+_EMPTY: Final = ABOUT_MEANING | EMPTY
+"""Words that name nothing: they only ask what something is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -285,7 +288,7 @@ class Judge:
             if term.stems & named:
                 own += self._rarity(term)
                 total += self._rarity(term)
-            elif not term.stems & (ABOUT_MEANING | EMPTY):
+            elif not term.stems & _EMPTY:
                 total += self._rarity(term)
         return own / total if total else 0.0
 
