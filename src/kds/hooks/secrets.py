@@ -36,8 +36,7 @@ _PRINTING: Final = frozenset(_FILES["printing"].split())
 _PATTERN_FIRST: Final = frozenset(_FILES["pattern first"].split())
 _IN_PLACE: Final = re.compile(_FILES["in place"])
 
-_FILE: Final = "a file"
-_FILE_NAMED: Final = "the file "
+_FILE: Final = "the file "
 _MARK: Final = re.compile(r"\[secret: ([^\]\n]{1,40})\]")
 _ATTACHED: Final = re.compile(r"(?<!\S)@(?P<quote>\"?)(?P<path>[^\s\"]+)(?P=quote)")
 _SEPARATORS: Final = re.compile(r"[;&|\n`()]+")
@@ -56,7 +55,7 @@ class Leak:
     @property
     def kinds(self) -> str:
         """What it is, without names that the user typed."""
-        return ", ".join(_FILE if one.startswith(_FILE_NAMED) else one for one in self.what)
+        return ", ".join("a file" if one.startswith(_FILE) else one for one in self.what)
 
 
 def leak_in(prompt: str) -> Leak | None:
@@ -76,7 +75,7 @@ def leak_in(prompt: str) -> Leak | None:
     def detached(found: re.Match[str]) -> str:
         if not is_secret_file(found["path"]):
             return found[0]
-        what.append(f"{_FILE_NAMED}{one_line(found['path'])[:LINE_CHARS]}")
+        what.append(f"{_FILE}{one_line(found['path'])[:LINE_CHARS]}")
         return found["path"]
 
     copy = _ATTACHED.sub(detached, copy)

@@ -248,7 +248,11 @@ async def _prompt(
     )
     entry = before = None
     if not (call.probe or served.person):
-        entry = await _fits(state, served, call, chosen.activation, history)
+        if not call.planning:
+            entry = await fitting(
+                served, call.prompt, history, call.session,
+                client=call.client, transcript=call.transcript,
+            )  # fmt: skip
         before = await _said_before(served, call, chosen)
         _in_background(served, lambda: keep_current(chosen))
     fits = activation_line(entry, call.client) if entry else None
@@ -306,48 +310,36 @@ async def _said_before(served: ServedWorkspace, call: HookCall, settings: Settin
     return None
 
 
-async def _fits(
-    state: HookState,
+async def fitting(
     served: ServedWorkspace,
-    call: HookCall,
-    chosen: ActivationSettings,
+    message: str,
     history: tuple[Utterance, ...],
+    conversation: str | None,
+    *,
+    client: str = "copilot",
+    transcript: str | None = None,
 ) -> Entry | None:
-    """The entry that the prompt calls for; None where none does for certain."""
-    if call.planning or not chosen.enabled or not is_for_activation(call.prompt):
+    """What a message calls for, of what ``client`` can use: once in a conversation, and None until
+    the library is read. What ran before is learned where the client names its transcript."""
+    chosen = served.memory.config.settings.activation
+    if served.person or not chosen.enabled or not is_for_activation(message):
         return None
-    activator = state.activator(served, call.client, chosen)
+    state = _state(served)
+    activator = state.activator(served, client, chosen)
     if activator is None:
         return None
-    session = state.session(call.session)
-    if chosen.learn and call.transcript:
-        path, uses = Path(call.transcript), Uses(served.workspace)
+    session = state.session(conversation)
+    if chosen.learn and transcript:
+        path, uses = Path(transcript), Uses(served.workspace)
         names = {entry.name for entry in activator.entries}
         before = session.last_named()  # now: this prompt may get a name before the thread reads
 
         def learn() -> None:
             """Read what ran since the last prompt of the session."""
             with suppress(KdsError, OSError, ValueError):  # nothing is learned
-                session.learn(call.client, path, names.__contains__, uses, before)
+                session.learn(client, path, names.__contains__, uses, before)
 
         _in_background(served, learn)
-    told = await served.worker.run(lambda: activator.suggest(call.prompt, history))
-    named = told.entry is not None and session.name(call.prompt, told.entry.name)
-    return told.entry if named else None
-
-
-async def fitting(
-    served: ServedWorkspace, message: str, history: tuple[Utterance, ...], conversation: str | None
-) -> Entry | None:
-    """What a message of the editor's chat calls for, of what Copilot can use: once in a
-    conversation, and None until the library is read."""
-    chosen = served.memory.config.settings.activation
-    if served.person or not chosen.enabled or not is_for_activation(message):
-        return None
-    state = _state(served)
-    activator = state.activator(served, "copilot", chosen)
-    if activator is None:
-        return None
     told = await served.worker.run(lambda: activator.suggest(message, history))
-    named = told.entry is not None and state.session(conversation).name(message, told.entry.name)
+    named = told.entry is not None and session.name(message, told.entry.name)
     return told.entry if named else None
