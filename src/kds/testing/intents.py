@@ -102,7 +102,7 @@ class Split:
 
 
 def split_error(one: Split) -> Row | None:
-    """What came out instead, for `--errors`."""
+    """The row of a wrong answer for `--errors`."""
     expected, actual = " ".join(one.example.intents), " ".join(one.intents)
     if one.exact:
         return None
