@@ -243,6 +243,8 @@ class _Rule:
         groups = found.re.groupindex
         start, end = found.span("value" if "value" in groups else "text" if "text" in groups else 0)
         value = text[start:end]
+        if _ELLIPSIS.search(value):
+            return None
         start += len(value) - len(value.lstrip())
         end = start + len(value.strip() if "text" in groups else value.strip().rstrip(_CLOSING))
         return (start, end) if end > start and self.accept(text[start:end]) else None
@@ -279,6 +281,8 @@ def _gate() -> re.Pattern[str]:
 _STEM: Final = re.compile("|".join(map(re.escape, DATA["stems"])))
 _TOLD: Final = _compiled(DATA["told"])
 _SUFFIX: Final = re.compile(DATA["suffix"])
+_ELLIPSIS: Final = re.compile(r"[-_]\.{3}\W*\Z")
+"""What follows the prefix of a token was left out: "sk_test_..."."""
 _SPACED: Final = re.compile(r"[^\S\n]++[\w\"'`„«“$]")
 _TAIL: Final = re.compile(r"[\w+/=.~-]*(?<![.])")
 _LOUD: Final = re.compile(r"[\d!@#$%^&*+=~?]")
@@ -289,7 +293,7 @@ _BLANKED: Final = re.compile(
 _BLANKED_SIGNS: Final = (
     "[secret: ", "arn:", "-----begin", "data:", "ssh-", "ecdsa-", "sha",
     "public", "publish", "site", "_acme", "x-amz-id", "{{", "${", "enc[",
-    "ivborw0kggo", "r0lgod", "jvberi0", "d09g", "aaeaaa", "uklgr", "/9j/",
+    "ivborw0kggo", "r0lgod", "jvberi0", "d09g", "aaeaaa", "websocket", "uklgr", "/9j/",
 )  # fmt: skip
 """One of these is, in lower case, in whatever _BLANKED finds."""
 _PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
@@ -511,8 +515,9 @@ def _line_findings(text: str, low: str) -> Iterator[Span]:
             if not spans:
                 empty.add(below)
         if at >= table and (sign := _separator(line)):
-            columns = _secret_columns(line, sign)
             count, plain = len(sign.split(line)), _may_be_head(sign.split(line)[0])
+            is_row = at and count > 2 and len(sign.split(lines[at - 1])) == count
+            columns = {} if is_row else _secret_columns(line, sign)
             table = at + 1
             while columns and table < len(lines) and len(sign.split(lines[table])) == count:
                 for start, end, kind in _cells(lines[table], sign, columns, plain=plain):
