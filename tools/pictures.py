@@ -106,8 +106,9 @@ def _on_a_terminal(command: str, folder: Path) -> str:
     ours, theirs = pty.openpty()
     environ = kept | own | {"COLUMNS": str(WIDTH), "HOME": str(folder)}
     with subprocess.Popen(
-        [found, *arguments], cwd=folder, env=environ, stdout=theirs, stderr=theirs
-    ) as process:
+        [found, *arguments], cwd=folder, env=environ, stdout=theirs,
+        stderr=subprocess.DEVNULL,  # where the progress of a slow start would stand
+    ) as process:  # fmt: skip
         os.close(theirs)
         output = _all_of(ours)
     if process.returncode:
