@@ -12,7 +12,18 @@ import os
 import sys
 
 from kds.brain.discovery import find_workspace, own_folder, runtime_folder
-from kds.hooks.call import HUNG_NAME, REPLACED, TOKEN_NAME, NoService, Trouble, connect, exchange
+from kds.hooks.call import (
+    END_EVENTS,
+    END_KEYS,
+    HUNG_NAME,
+    REPLACED,
+    TOKEN_NAME,
+    NoService,
+    Trouble,
+    connect,
+    receive,
+    send,
+)
 from kds.hooks.log import note
 from kds.hooks.start import start_service
 
@@ -73,7 +84,7 @@ def _guarded(*, start: bool) -> None:
         named = data.get("cwd")
         folder = named if isinstance(named, str) and named else folder
         if found := find_workspace(folder):
-            _run(content, found[0], timeout_s, start=start)
+            _run(content, found[0], timeout_s, start=start, waits=not _is_end(data))
     except TimeoutError:
         reason = f"no answer within {timeout_s * 1000:.0f} ms"
     except Trouble as error:
@@ -89,9 +100,39 @@ def _guarded(*, start: bool) -> None:
         note(found[1], reason)
 
 
-def _run(content: bytes, root: str, timeout_s: float, *, start: bool) -> None:
+def _is_end(data: "dict[str, object]") -> bool:
+    """Whether a turn or a session ends: there is nothing to say to the client."""
+    name = data.get("hook_event_name") or data.get("hookEventName")
+    if isinstance(name, str):
+        return name.lower() in END_EVENTS
+    return "prompt" not in data and any(key in data for key in END_KEYS)
+
+
+def _left_to_a_child(timeout_s: float) -> bool:
+    """Have a process of its own wait for the answer, and not the client; true where nobody waits.
+
+    A service that is loading or hangs would cost the client the whole time limit else. Without
+    anybody at the other end it would not read the request.
+    """
+    if not hasattr(os, "fork"):
+        return False
+    child = os.fork()
+    try:  # noqa: SIM105  # `contextlib` costs a millisecond
+        os.setpgid(child, child)  # some clients end the group of a command that is done
+    except OSError:  # it has done that itself by now
+        pass
+    if child:
+        return True
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    _set_alarm(timeout_s)  # a child does not inherit it
+    return False
+
+
+def _run(content: bytes, root: str, timeout_s: float, *, start: bool, waits: bool) -> None:
     try:
-        answer = _asked(content, root, timeout_s)
+        answer = _asked(content, root, timeout_s, waits=waits)
     except NoService:
         if start:
             start_service(root)
@@ -100,8 +141,8 @@ def _run(content: bytes, root: str, timeout_s: float, *, start: bool) -> None:
         answer = answer[os.write(1, answer) :]
 
 
-def _asked(content: bytes, root: str, timeout_s: float) -> bytes:
-    """What the service has to say; b"" for nothing."""
+def _asked(content: bytes, root: str, timeout_s: float, *, waits: bool) -> bytes:
+    """What the service has to say; b"" for nothing, or when nobody ``waits`` for it."""
     folder = runtime_folder()
     mark = os.path.join(folder, HUNG_NAME)
     hung = os.path.lexists(mark)
@@ -109,7 +150,10 @@ def _asked(content: bytes, root: str, timeout_s: float) -> bytes:
         timeout_s = min(timeout_s, HUNG_TIMEOUT_MS / 1000)
     call = connect(folder, os.path.join(own_folder(), TOKEN_NAME), timeout_s)
     try:
-        status, body = exchange(call, "POST /hook", root, content, limit=ANSWER_LIMIT)
+        send(call, "POST /hook", root, content)
+        if not waits and _left_to_a_child(timeout_s):
+            return b""
+        status, body = receive(call, limit=ANSWER_LIMIT)
     except TimeoutError:
         if hung:
             raise Trouble(f"no answer within {HUNG_TIMEOUT_MS} ms, as before") from None

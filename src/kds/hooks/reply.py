@@ -16,6 +16,7 @@ from kds.brain.errors import KdsError
 from kds.brain.message import one_line, well_formed
 from kds.brain.settings import HookMode
 from kds.brain.turn import Turn
+from kds.hooks.call import END_EVENTS, END_KEYS
 
 EVENTS: Final = {
     "userpromptsubmit": "prompt",
@@ -23,12 +24,7 @@ EVENTS: Final = {
     "beforeagent": "prompt",
     "beforesubmitprompt": "prompt",
     "sessionstart": "start",
-    "stop": "end",
-    "agentstop": "end",
-    "afteragent": "end",
-    "sessionend": "end",
-    "precompact": "end",
-    "precompress": "end",
+    **dict.fromkeys(END_EVENTS, "end"),
     "pretooluse": "tool",
     "beforetool": "tool",
     "beforereadfile": "tool",
@@ -103,9 +99,6 @@ _TOOLS: Final = ("tool_name", "toolName")
 _ARGUMENTS: Final = ("tool_input", "toolArgs")
 _SESSIONS: Final = ("session_id", "sessionId", "conversation_id")
 _TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
-_ENDS: Final = ("stopReason", "reason", "trigger")
-"""What Copilot CLI writes at the end of a turn and of a session, and before a compaction (tried
-with 1.0.102)."""
 _CODEX_FILE: Final = "rollout-"
 """How the name of a transcript of Codex begins."""
 _MODE: Final = "permission_mode"
@@ -349,7 +342,7 @@ def _event(data: dict[str, Any]) -> str:
         return "prompt"
     if "toolName" in data:
         return "tool"
-    ends = any(key in data for key in _ENDS)
+    ends = any(key in data for key in END_KEYS)
     return "start" if "source" in data else "end" if ends else "prompt"
 
 

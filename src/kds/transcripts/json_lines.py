@@ -7,6 +7,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -74,10 +75,14 @@ class JsonLines(ABC):
         before = about.unknown.total()
         recognized = start > 0
         for end, entry in self._entries(source.path, start, about):
-            recognized = recognized or str(entry.get("type", "")) in self.known
+            recognized = recognized or self.knows(entry)
             yield from self.events(entry, end, about)
         if not recognized and source.size and about.unknown.total() == before:
             about.unknown[f"not a session of {self.client} that KDS knows"] += 1
+
+    def knows(self, entry: Mapping[str, Any]) -> bool:
+        """Whether a line is one that the client writes into its sessions."""
+        return str(entry.get("type", "")) in self.known
 
     def _entries(self, path: Path, start: int, about: About) -> Iterator[tuple[int, Any]]:
         with path.open("rb") as file:
@@ -267,6 +272,18 @@ class Gemini(JsonLines):
     pattern = "tmp/*/chats/session-*.json*"
     wanted = re.compile(rb'"(?:sessionId|type)"')
     known = frozenset(("user", "gemini"))
+
+    def sources(self) -> Iterator[Source]:
+        """Going on with a session leaves a second file with its id: the largest file has it."""
+        found = sorted(super().sources(), key=lambda one: -one.size)
+        ids = [one.session for one in found]
+        for number, one in enumerate(found):
+            first = ids.index(one.session) == number
+            yield one if first else replace(one, session=one.path.stem)
+
+    def knows(self, entry: Mapping[str, Any]) -> bool:
+        """A session that has just begun has its head alone."""
+        return "sessionId" in entry or super().knows(entry)
 
     def session_of(self, path: Path) -> str:
         """The file's name has only the beginning of the id that stands at its head."""

@@ -221,6 +221,33 @@ def test_a_service_that_hangs_is_asked_for_a_moment_only_until_it_answers(worksp
         assert run(asked(workspace)).stdout == REPLY
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there it waits")
+@pytest.mark.parametrize(
+    "event", [{"hook_event_name": "Stop"}, {"stopReason": "end_turn"}, {"hook_event_name": "stop"}]
+)
+def test_at_the_end_of_a_turn_the_client_does_not_wait_for_the_service(
+    event: dict[str, str], workspace: Path
+) -> None:
+    over = threading.Event()
+
+    def wait(connection: socket.socket) -> None:
+        over.wait(PATIENCE_S)
+        connection.sendall(http("204 No Content"))
+
+    given = {"session_id": "abc", "cwd": str(workspace), **event}
+    with serving(wait) as service:
+        try:
+            assert was_silent(run(given))
+            assert reasons(workspace) == []
+            ends = time.monotonic() + PATIENCE_S
+            while not service.requests:
+                assert time.monotonic() < ends
+                time.sleep(0.01)
+        finally:
+            over.set()
+    assert json.loads(service.requests[0].partition(b"\r\n\r\n")[2]) == given
+
+
 def test_an_answer_in_small_pieces_is_put_together(workspace: Path) -> None:
     def trickle(connection: socket.socket) -> None:
         for byte in OK:

@@ -77,6 +77,19 @@ def test_a_session_that_was_forked_brings_what_is_new_alone(
     assert (texts.count("Question"), texts.count("Only in the fork")) == (1, 1)
 
 
+def test_a_session_of_gemini_that_went_on_in_a_second_file_stays_whole(
+    memory: AssistantMemory, home: Path
+) -> None:
+    [path] = (home / ".gemini").rglob("session-*.jsonl")
+    run(memory, home)
+    before = contents(memory)
+    head = path.read_text().split("\n", 1)[0]
+    path.with_name("session-2026-12-01T10-00-ebe3c5c6.jsonl").write_text(head + "\n")
+    for _ in range(2):
+        report = run(memory, home)
+        assert (report.problems, contents(memory)) == ([], before)
+
+
 def test_secrets_are_not_stored_and_code_is(
     memory: AssistantMemory, home: Path, claude: Write
 ) -> None:
