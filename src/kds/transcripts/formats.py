@@ -27,7 +27,7 @@ SCANNED_CHARS: Final = 20_000
 """Of a text that is cut: secrets in so much go first, or the cut would hide what they are."""
 SCANNED_BEYOND: Final = 2_000
 """The same of a command or a line, behind the cut. A token or key is known by its beginning, and
-outputs of one long line (JSON, minified code) made an import twelve times as long."""
+outputs of one long line (JSON, minified code) made an import ten times as long."""
 
 WHOLE_LIMIT: Final = 64 * 2**20
 """Bytes of a file that can only be read as a whole: a larger one is named, and left out."""
