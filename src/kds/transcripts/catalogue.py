@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import shlex
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -116,6 +117,12 @@ class Kept:
     def resume(self) -> str:
         """The command that goes on with it; "" where the client has none."""
         return resume_command(self.client, self.name)
+
+    def resume_from(self, folder: str) -> str:
+        """The same for a shell in ``folder``, which may have to go to the session's first."""
+        if not self.resume or self.folder in ("", folder):
+            return self.resume
+        return f"cd {shlex.quote(self.folder)} && {self.resume}"
 
 
 RESUME: Final = {

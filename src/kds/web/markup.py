@@ -18,6 +18,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
+from kds.brain.words.stems import WORD, stem
+
 TEXT_LIMIT: Final = 50_000
 """Characters of a text that is read as Markdown; a longer one is shown as it stands. It is read on
 the thread that answers everybody: what an answer has in it must not keep the hooks waiting."""
@@ -53,6 +55,21 @@ def as_html(text: str) -> Markup:
     if len(text) > TEXT_LIMIT:
         return Markup("<pre>{}</pre>").format(text)
     return Markup(_reader(text).render(text))
+
+
+def marked(text: str, words: Sequence[str]) -> Markup:
+    """A text, escaped, with every form of the words marked.
+
+    >>> marked("Ports <of> staging", ["port"])
+    Markup('<mark>Ports</mark> &lt;of&gt; staging')
+    """
+    wanted, at = frozenset(map(stem, words)), 0
+    parts: list[Markup] = []
+    for found in WORD.finditer(text):
+        if stem(found[0].casefold()) in wanted:
+            parts += escape(text[at : found.start()]), Markup("<mark>{}</mark>").format(found[0])
+            at = found.end()
+    return Markup("").join((*parts, escape(text[at:])))
 
 
 class GrowingText:

@@ -1,6 +1,7 @@
 """The page of the memory: search, sessions with what they were about, profile, upkeep."""
 
 import asyncio
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -9,8 +10,9 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from kds.api.session_names import all_sessions, session_page
+from kds.brain.clock import utc_now
 from kds.brain.config import LiveConfig
-from kds.brain.errors import MessageError, StoreError
+from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.export import archive, to_json
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import (
@@ -22,10 +24,15 @@ from kds.brain.memory.records import (
     Stats,
 )
 from kds.brain.passages.values import Summary
+from kds.brain.workspace import shared_database
 from kds.query.values import Query
 from kds.service.routes.memory import look
+from kds.service.workspaces import ServedWorkspace
+from kds.transcripts.catalogue import AssistantMemory
+from kds.transcripts.recalling import Found, ask
 from kds.web.auth import Note
 from kds.web.documents_page import place
+from kds.web.markup import marked
 from kds.web.request_context import RequestContext, download, get, post
 from kds.web.session_changes import address
 
@@ -34,6 +41,10 @@ SHOWN: Final = 20
 
 FOUND: Final = 12
 """Passages of either kind that a search shows."""
+
+PAST: Final = 5
+PAST_TOKENS: Final = 2_000
+"""Passages of assistants' sessions that a search shows, and their tokens in all."""
 
 EVENTS: Final = 20
 """Lines of the audit log, the latest first."""
@@ -73,12 +84,15 @@ async def show(context: RequestContext) -> Response:
     question, offset = context.text("q").strip(), context.number("offset", 0)
     held = await context.archive(lambda: _held(context.served.memory_if_any(), offset))
     found = None
+    past: tuple[Found, ...] = ()
     if question:
         asked = Query(question, scope="all", limit=FOUND, answer=False)
         found = await context.route(lambda: look(context.served.queries, asked))
+        past = await _past(context, question)
     config = await context.archive(LiveConfig(context.served.workspace).current)
     return context.page(
-        "memory.html", title="Memory", held=held, found=found, question=question,
+        "memory.html", title="Memory", held=held, found=found, past=past, question=question,
+        marked=marked,
         earlier=max(offset - SHOWN, 0) if offset else None, purpose=PURPOSE,
         flags=context.served.memory.flags, link=address, place=place, fields=PROFILE_FIELDS,
         learned=() if config.learned_problem else config.learned, problem=config.learned_problem,
@@ -210,6 +224,32 @@ def typed(profile: Profile) -> dict[str, str]:
         "preferences": "\n".join(lines),
         "about": profile.about,
     }
+
+
+async def _past(context: RequestContext, question: str) -> tuple[Found, ...]:
+    """What was said in sessions of assistants; not on a worker, where an import may take long."""
+    try:
+        return await asyncio.to_thread(_recalled, context.served, question)
+    except KdsError as error:  # what the workspace has is shown all the same
+        context.visitor.notes.append(Note("", error=error))
+        return ()
+
+
+def _recalled(served: ServedWorkspace, question: str) -> tuple[Found, ...]:
+    """The passages that `kds recall` finds; none for a team, whose members have their own."""
+    memory = AssistantMemory()
+    if not memory.exists or shared_database(served.workspace, environ=served.environ):
+        return ()
+    embedder = None
+    with suppress(KdsError):  # words are searched where the model cannot be loaded
+        embedder = served.queries.embedder.load()
+    with closing(memory):
+        project = memory.project_of(served.root)
+        answer = ask(
+            memory, [project] if project else [], question, limit=PAST, now=utc_now(),
+            embedder=embedder, surface="web",
+        )  # fmt: skip
+    return answer.within(PAST_TOKENS).found
 
 
 def _held(store: MemoryStore | None, offset: int) -> Held:

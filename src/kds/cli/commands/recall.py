@@ -162,7 +162,7 @@ def _hit_dict(one: Found) -> dict[str, Any]:
         "client": one.kept.client, "project": one.project.name, "branch": one.kept.branch,
         "at": passage.at, "role": passage.role, "message": passage.message_id,
         "text": passage.body, "words": list(one.words), "by_meaning": one.by_meaning,
-        "score": round(one.hit.score, 4), "resume": _resume_line(one.kept),
+        "score": round(one.hit.score, 4), "resume": one.kept.resume_from(str(Path.cwd())),
     }  # fmt: skip
 
 
@@ -177,7 +177,7 @@ def _hit_lines(number: int, one: Found) -> Iterator[Shown]:
     return hit_lines(
         f"{number}. '{kept.session.title}' ({said}), {passage.role}",
         _around(lines, one.words),
-        [*has, ("resume", _resume_line(kept) or f"open it in {kept.client}")],
+        [*has, ("resume", kept.resume_from(str(Path.cwd())) or f"open it in {kept.client}")],
     )
 
 
@@ -188,13 +188,6 @@ def _around(lines: Sequence[str], words: Iterable[str]) -> Sequence[str]:
     best = counts.index(max(counts)) if counts else 0
     start = max(0, min(best - 1, len(lines) - QUOTED))
     return lines[start : start + QUOTED]
-
-
-def _resume_line(kept: Kept) -> str:
-    """The command that resumes a session, in the folder where it was."""
-    if not kept.resume or not kept.folder or kept.folder == str(Path.cwd()):
-        return kept.resume
-    return f"cd {shlex.quote(kept.folder)} && {kept.resume}"
 
 
 @command(
