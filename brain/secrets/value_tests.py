@@ -57,7 +57,9 @@ def is_value(text: str) -> bool:
 
 def is_quoted(text: str) -> bool:
     """Tell whether a value in quotes counts: not the label of a form or a message."""
-    label = " " in text or text.isalpha()
+    label = (
+        " " in text or text.isalpha() or (text[:1].isupper() and text.replace("-", "").isalpha())
+    )
     if (label and _FORM["label"].fullmatch(text)) or _FORM["parameter"].fullmatch(text):
         return False
     return is_value(text)
