@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from kds.brain.turn import Utterance
-from kds.router.discourse.mention import Mention, is_somebody, is_time
+from kds.router.discourse.mention import Mention, agency, is_time
 from kds.router.discourse.mentions import mentions_in
 from kds.router.discourse.reply import prose
 from kds.router.english import words
@@ -113,9 +113,12 @@ def _name_parts(text: str) -> set[str]:
 
 
 def _is_aside(analysis: Analysis, mention: Mention, chosen: Mention) -> bool:
-    """Where the thing is, what was left out, who did it, or that all is well."""
+    """Where the thing is, what was left out, who did it, or that all is well.
+
+    Somebody by nature alone: "a type error" and "the old slider" end as one who does things.
+    """
     clause = analysis.clauses[analysis.clause_of(mention.start)]
-    if mention.negated or is_somebody(mention) or _fares_well(analysis, clause, mention):
+    if mention.negated or agency(mention) == 1.0 or _fares_well(analysis, clause, mention):
         return True
     if mention.kind == "path" and mention.role != "subj":
         return mention.verb not in _DISMISSING

@@ -37,6 +37,10 @@ _FOR: Final = "for"
 _ABOUT: Final = re.compile(r"\babout$", re.I)
 _DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
 _VERSION: Final = re.compile(r"^v?\d+\.\d+")
+_FROM_TO: Final = re.compile(
+    r"\bfrom\s+\S*\d\S*\s+to\b|\S\.\w{1,5}\s+(?:to|as|into)\s+\S+\.\w{1,5}\b"
+)
+"""A value that changes ("from 6379 to 6380"), and one file that becomes another."""
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _OF_OWN_VALUE: Final = words("verbs", "of_own_value")
 _LATER: Final = frozenset({"afterwards", "afterward", "after", "later", "thereafter"})
@@ -187,11 +191,12 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 
 def _has_own_value(moment: Moment, fragment: Fragment) -> bool:
-    """ "Rename UserService to AccountService", "Bump lodash to 4.17.21": not those of another
-    thing. "Rename getUser to fetchUser" tells by analogy what getOrder becomes."""
+    """ "Rename UserService to AccountService", "Bump lodash to 4.17.21", "Change the port from 6379
+    to 6380": not those of another thing. "Rename getUser to fetchUser" tells by analogy what
+    getOrder becomes."""
     values = [m for m in moment.mentions if m.prep in {"to", "as", "at"}]
     said = moment.analysis.words
-    if any(_VERSION.search(word.text) for word in said):
+    if any(_VERSION.search(word.text) for word in said) or _FROM_TO.search(moment.analysis.text):
         return True
     if not any(word.lemma in _OF_OWN_VALUE for word in said):
         return False
