@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, get_type_hints
 
+from kds.brain.errors import StoreError
 from kds.brain.passages.schema import Row
 from kds.brain.passages.values import EmbeddingModel, Message, Passage, Summary
 from kds.brain.store.columns import from_micros, to_micros
@@ -191,7 +192,7 @@ SUMMARY_COLUMNS = (
 
 
 def session_of(row: Row) -> Session:
-    """Read SESSION_COLUMNS."""
+    """Read SESSION_COLUMNS; "(damaged)" stands for what should be text and is not."""
     named = zip(_SESSION.items(), row, strict=True)
     return Session(**{name: _from_column(kind, value) for (name, kind), value in named})
 
@@ -217,6 +218,8 @@ def added_column(name: str) -> str:
 
 
 def _from_column(kind: Any, value: Any) -> Any:
+    if kind is str and not isinstance(value, str):
+        return "(damaged)"
     if value is None or kind not in (datetime, datetime | None, bool):
         return value
     return bool(value) if kind is bool else from_micros(value)
@@ -229,17 +232,23 @@ def _to_column(value: Any) -> Any:
 
 
 def message_of(row: Row) -> Message:
-    """Read MESSAGE_COLUMNS; the details may stand behind them."""
+    """Read MESSAGE_COLUMNS; the details may stand behind them. Raises StoreError when damaged."""
     message_id, session_id, seq, role, content, at, *rest = row
+    if not isinstance(content, str):
+        raise StoreError(
+            f"message {seq} is damaged: it is not text",
+            where=f"session {session_id!r}",
+            hint="kds memory delete removes the session; a copy of memory.db brings it back",
+        )
     return Message(message_id, session_id, seq, role, content, from_micros(at), *rest)
 
 
 def passage_of(row: Row) -> Passage:
-    """Read PASSAGE_COLUMNS."""
-    chunk_id, message_id, session_id, document, role, speaker, at, *rest = row
-    return Passage(
-        chunk_id, message_id, session_id, document, role, speaker, from_micros(at), *rest
-    )
+    """Read PASSAGE_COLUMNS. The body of a damaged message is empty."""
+    chunk_id, message_id, session_id, document, role, speaker, at, kind, header, body, *rest = row
+    said = body if isinstance(body, str) else ""
+    about = message_id, session_id, document, role, speaker, from_micros(at)
+    return Passage(chunk_id, *about, kind, header, said, *rest)
 
 
 def summary_of(row: Row) -> Summary:

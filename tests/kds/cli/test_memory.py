@@ -1,6 +1,7 @@
 """`kds memory`: sessions, search, transfer, upkeep, profile and consent on the command line."""
 
 import json
+import sqlite3
 import stat
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -206,6 +207,23 @@ def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone
     assert "dark mode" in data(memory(*asked))["hits"][0]["text"]
     assert data(memory("search", "xylophone qqqq", "--json"))["hits"] == []
     assert data(memory(*asked, "--embeddings", "off"))["counts"]["dense"] == 0
+
+
+def test_a_damaged_message_or_title_is_named_and_the_rest_goes_on(
+    kds_call: Run, memory: Run, memory_file: Path, staging: Session
+) -> None:
+    with sqlite3.connect(memory_file) as connection:
+        connection.execute("UPDATE message SET content = x'ff00fe' WHERE seq = 2")
+        connection.execute("UPDATE session SET title = x'ff00fe' WHERE id = ?", (staging.id,))
+    shown = memory("show", staging.id)
+    assert shown.code == BAD_INPUT
+    assert "message 2 is damaged: it is not text" in shown.err
+    assert "fix: kds memory delete" in shown.err
+    assert "Which port" in memory("search", "staging port").out
+    assert "(damaged)" in memory("show").out
+    asked = kds_call("ask", "--session", staging.id, "Add a health check")
+    assert (asked.code, "internal error" in asked.err) == (0, False)
+    assert memory("delete", staging.id, "--yes").code == 0
 
 
 def test_a_damaged_index_is_reported_and_rebuilt(memory: Run, memory_file: Path) -> None:
