@@ -1,14 +1,18 @@
 """The first step: attach the conversation so far.
 
-Reads: message, at. Writes: context. Never: changes an entry, or fails on a damaged line.
+Reads: message, at, history. Writes: context. Never: changes an entry, or fails on a damaged line.
 """
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 from kds.brain.context.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import WARNING, Turn
 from kds.router.step import Step
+
+OPENING: Final = 40
+"""Characters that tell one message from another."""
 
 
 def make_load(journal: Journal) -> Step:
@@ -16,9 +20,24 @@ def make_load(journal: Journal) -> Step:
 
     def load(turn: Turn) -> Turn:
         loaded = journal.load()
+        if _is_of_another(turn, loaded):
+            note = "the context is left: nothing of the history that was given is in it"
+            return replace(turn, notes=(*_notes(turn, loaded), note))
         return replace(turn, context=loaded.entries, notes=_notes(turn, loaded))
 
-    return Step("load", frozenset({"message", "at"}), frozenset({"context"}), load)
+    return Step("load", frozenset({"message", "at", "history"}), frozenset({"context"}), load)
+
+
+def _is_of_another(turn: Turn, loaded: LoadedContext) -> bool:
+    """Whether the context is of another conversation than the history that was given."""
+    said = {_opening(one.text) for one in turn.history if one.role == "user"}
+    kept = {_opening(entry.user_message) for entry in loaded.entries}
+    return bool(said and kept) and said.isdisjoint(kept)
+
+
+def _opening(text: str) -> str:
+    """What tells a message from others, where code and secrets may be left out of one of them."""
+    return " ".join(text.split())[:OPENING].casefold()
 
 
 def _notes(turn: Turn, loaded: LoadedContext) -> tuple[str, ...]:
