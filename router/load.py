@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from kds.brain.context.journal import MAX_AGE, Journal, LoadedContext
-from kds.brain.turn import WARNING, Turn
+from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext
+from kds.brain.turn import UNKNOWN, WARNING, ContextEntry, Turn
 from kds.router.step import Step
 
 OPENING: Final = 40
@@ -20,19 +20,16 @@ def make_load(journal: Journal) -> Step:
 
     def load(turn: Turn) -> Turn:
         loaded = journal.load()
-        if _is_of_another(turn, loaded):
-            note = "the context is left: nothing of the history that was given is in it"
-            return replace(turn, notes=(*_notes(turn, loaded), note))
-        return replace(turn, context=loaded.entries, notes=_notes(turn, loaded))
+        said = [one.text for one in turn.history if one.role == "user"]
+        kept = {_opening(entry.user_message) for entry in loaded.entries}
+        if not said or not kept.isdisjoint(map(_opening, said)):
+            return replace(turn, context=loaded.entries, notes=_notes(turn, loaded))
+        # it is of another conversation, or empty
+        entries = tuple(ContextEntry(turn.at, text, UNKNOWN) for text in said[-LIMIT:])
+        note = f"the history that was given stands for the context: {_entries(len(entries))}"
+        return replace(turn, context=entries, notes=(*_notes(turn, loaded), note))
 
     return Step("load", frozenset({"message", "at", "history"}), frozenset({"context"}), load)
-
-
-def _is_of_another(turn: Turn, loaded: LoadedContext) -> bool:
-    """Whether the context is of another conversation than the history that was given."""
-    said = {_opening(one.text) for one in turn.history if one.role == "user"}
-    kept = {_opening(entry.user_message) for entry in loaded.entries}
-    return bool(said and kept) and said.isdisjoint(kept)
 
 
 def _opening(text: str) -> str:

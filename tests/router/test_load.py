@@ -2,16 +2,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from kds.brain.context.journal import ContextJournal
-from kds.brain.turn import ContextEntry, Turn
+from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.router.load import make_load
 from kds.router.pipeline import Pipeline
 
 AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
 
 
-def load(path: Path, *, at: datetime = AT) -> Turn:
+def load(path: Path, *, at: datetime = AT, history: tuple[Utterance, ...] = ()) -> Turn:
     step = make_load(ContextJournal(path, clock=lambda: at))
-    return Pipeline([step]).run(Turn("Make it purple", at))
+    return Pipeline([step]).run(Turn("Make it purple", at, history=history))
 
 
 def log(path: Path, message: str, *, at: datetime) -> ContextEntry:
@@ -33,6 +33,18 @@ def test_the_conversation_so_far_is_attached(tmp_path: Path) -> None:
     turn = load(path)
     assert turn.context == (first, second)
     assert turn.why == ("2 entries in the context, the newest 30 s old (PLAN)",)
+
+
+def test_a_history_of_another_conversation_stands_for_the_context(tmp_path: Path) -> None:
+    path = tmp_path / "context.jsonl"
+    kept = log(path, "Add a login form", at=AT - timedelta(minutes=5))
+    added = Utterance("Done.", "assistant")
+    turn = load(path, history=(Utterance("I want to add a FAB button", "user"), added))
+    assert [entry.user_message for entry in turn.context] == ["I want to add a FAB button"]
+    assert turn.why[-1] == "the history that was given stands for the context: 1 entry"
+    assert load(path, history=(Utterance("add a  login form", "user"), added)).context == (kept,)
+    empty = load(tmp_path / "empty.jsonl", history=(Utterance("Add a footer", "user"),))
+    assert [entry.user_message for entry in empty.context] == ["Add a footer"]
 
 
 def test_what_expired_and_what_was_damaged_is_told(tmp_path: Path) -> None:
