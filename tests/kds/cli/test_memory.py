@@ -209,6 +209,15 @@ def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone
     assert data(memory(*asked, "--embeddings", "off"))["counts"]["dense"] == 0
 
 
+def test_a_system_message_is_not_shown(memory: Run, memory_file: Path, staging: Session) -> None:
+    with SqliteStore(memory_file) as store:
+        store.append(staging.id, "system", "You are a wombat.")
+    for arguments in (("show", staging.id), ("show", staging.id, "--json")):
+        shown = memory(*arguments)
+        assert "Which port" in shown.out
+        assert "wombat" not in shown.out
+
+
 def test_a_damaged_message_or_title_is_named_and_the_rest_goes_on(
     kds_call: Run, memory: Run, memory_file: Path, staging: Session
 ) -> None:

@@ -238,7 +238,7 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         say([session_dict(one) for one in sessions], session_table(sessions))
         return
     with _found(workspace, name) as (store, session):
-        messages = store.messages(session.id)
+        messages = [one for one in store.messages(session.id) if one.role != "system"]
         summaries = store.summaries(session.id)
         known = store.entities.load(session.id)
     terms = known.terms if known else ()
