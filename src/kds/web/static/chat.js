@@ -35,15 +35,15 @@
   const down = document.getElementById("to-end");
   const atEnd = () => view.scrollHeight - view.clientHeight - view.scrollTop < 80;
   let follows = true;
-  const toEnd = () => { follows = true; view.scrollTop = view.scrollHeight; };
   let top = 0;
+  const toEnd = () => { follows = true; view.scrollTop = view.scrollHeight; top = view.scrollTop; };
   const look = () => {
     if (atEnd()) follows = true;
     else if (view.scrollTop < top) follows = false; // what arrives never scrolls up: the reader did
     top = view.scrollTop;
     down.hidden = follows || atEnd();
   };
-  const arrived = () => (follows ? toEnd() : look());
+  const arrived = () => { look(); if (follows) toEnd(); }; // the reader may have scrolled just now
   addEventListener("scroll", look, { passive: true });
   down.addEventListener("click", () => { toEnd(); field.focus(); });
   for (const event of ["htmx:afterSettle", "htmx:sseMessage"]) document.addEventListener(event, arrived);
