@@ -516,7 +516,7 @@ def _line_findings(text: str, low: str) -> Iterator[Span]:
                 empty.add(below)
         if at >= table and (sign := _separator(line)):
             count, plain = len(sign.split(line)), _may_be_head(sign.split(line)[0])
-            is_row = at and count > 2 and len(sign.split(lines[at - 1])) == count
+            is_row = at and sign.pattern == r"\|" and len(sign.split(lines[at - 1])) == count
             columns = {} if is_row else _secret_columns(line, sign)
             table = at + 1
             while columns and table < len(lines) and len(sign.split(lines[table])) == count:

@@ -37,6 +37,8 @@ _PREDICATE_ENDING: Final = re.compile(DATA["values"]["predicate_endings"])
 _SIGNS: Final = re.compile(r"[!@#$%^&*+=~?]")
 _LOUD: Final = re.compile(r"[\d!@#$%^&*+=~?]")
 _CLOSING: Final = ".,;:!?)"
+_ACRONYM: Final = re.compile(r"[A-Z]{2,}-[^\W\d_]+$")
+"""A word of a label: "API-Schlüssel"."""
 _PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WORDLIKE: Final = re.compile(r"(?i)(?!.*[bcdfghjklmnpqrstvwxz]{5})(?=.*[aeiouy]).{3,}")
 _IDEOGRAPHIC: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
@@ -57,9 +59,7 @@ def is_value(text: str) -> bool:
 
 def is_quoted(text: str) -> bool:
     """Tell whether a value in quotes counts: not the label of a form or a message."""
-    label = (
-        " " in text or text.isalpha() or (text[:1].isupper() and text.replace("-", "").isalpha())
-    )
+    label = " " in text or text.isalpha() or _ACRONYM.match(text)
     if (label and _FORM["label"].fullmatch(text)) or _FORM["parameter"].fullmatch(text):
         return False
     return is_value(text)
