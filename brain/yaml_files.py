@@ -216,7 +216,7 @@ def _hint(error: yaml.MarkedYAMLError) -> str:
     return next(found, "correct the YAML at this line")
 
 
-__all__ = ["Document", "NodePath", "misfits", "nearest", "parse_yaml", "read_text", "validate"]
+__all__ = ["Document", "NodePath", "nearest", "parse_yaml", "read_text", "validate"]
 
 MAX_BYTES: Final = 1_000_000
 """Files above this size are refused: no prompt or rule file written by a person comes near."""
@@ -337,15 +337,6 @@ def validate(
     if problems:
         return tuple(sorted(problems, key=_line_number))
     return value
-
-
-def misfits(document: Document, model: type[BaseModel]) -> tuple[NodePath, ...]:
-    """The ways to all nodes that do not fit, or that ``model`` misses."""
-    try:
-        model.model_validate(document.data)
-    except ValidationError as error:
-        return tuple(found["loc"] for found in error.errors())
-    return ()
 
 
 def nearest(word: str, known: Mapping[str, object] | list[str]) -> str | None:

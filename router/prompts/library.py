@@ -314,7 +314,7 @@ def _problems_together(
     if complete:
         yield from _unknown_intents(prompts)
     for draft in drafts:
-        if draft.inputs_read and draft.prompt:
+        if draft.prompt:
             yield from _input_problems(draft.prompt, templates)
 
 

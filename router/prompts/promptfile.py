@@ -6,16 +6,15 @@ of an agent may stand in a file of their own, `NAME.examples.yaml` beside `NAME.
 is easier to read without hundreds of messages.
 """
 
-from collections.abc import Iterable, Mapping
-from copy import deepcopy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from kds.brain.errors import Problem
-from kds.brain.yaml_files import Document, DocumentCache, NodePath, misfits, validate
+from kds.brain.yaml_files import Document, DocumentCache, NodePath, validate
 from kds.router.pattern import Pattern, control_problem
 from kds.router.prompts.outputschema import schema_problems
 
@@ -100,11 +99,6 @@ class FrontMatter(BaseModel):
     output: dict[str, Any] | None = None
 
 
-FRONT_MATTER_KEYS: Final = frozenset(
-    info.alias or name for name, info in FrontMatter.model_fields.items()
-)
-"""Every key that a prompt file may have."""
-
 OF_AN_INTENT: Final = (
     *("patterns", "not", "needs", "context", "absorbs", "symptoms"),
     *("starts_session", "corrects", "only_looks"),
@@ -156,64 +150,6 @@ def _idle_context(found: FrontMatter, front: Document) -> list[Problem]:
             message = "a 'shift' of 0 changes nothing"
             problems.append(Problem(where, message, "write how far it shifts, such as 0.5"))
     return problems
-
-
-NAMELESS: Final = "STAND_IN"
-"""In place of an intent that is none: patterns are not to be told off for having no intent."""
-
-_PATTERN_KEYS: Final = ("patterns", "not", "needs")
-_WORDS: Final = ("regex", "literal")
-
-
-def doubtful_keys(
-    data: Mapping[str, Any], misfits: Iterable[NodePath], known: Iterable[str]
-) -> frozenset[str]:
-    """The keys of which the file may have meant something else than what can be read.
-
-    >>> sorted(doubtful_keys({"inptus": []}, [("inptus",)], ["inputs", "name"]))
-    ['inptus', 'inputs', 'name']
-    """
-    names = set(known)
-    wrong = {str(place[0]) for place in misfits if place}
-    misspelt = any(key not in names for key in data)
-    return frozenset(wrong | (names - data.keys() if misspelt else set()))
-
-
-def mended(
-    data: Mapping[str, Any],
-    misfits: Iterable[NodePath],
-    stand_ins: Mapping[str, object],
-    doubtful: frozenset[str],
-) -> dict[str, Any]:
-    """A copy of ``data`` in which all ``misfits`` are replaced or gone.
-
-    >>> front = {"name": 5, "patterns": [{"regex": "a", "weight": 2}, "b"]}
-    >>> places = [("name",), ("patterns", 0, "weight"), ("patterns", 1)]
-    >>> mended(front, places, {"name": "x"}, frozenset({"name", "patterns"}))
-    {'patterns': [{'regex': 'a', 'weight': 1.0}, {'literal': 'x', 'weight': 1.0}], 'name': 'x'}
-    """
-    whole: dict[str, Any] = deepcopy(dict(data))
-    for place in misfits:
-        if len(place) > 1 and place[0] in _PATTERN_KEYS and isinstance(place[1], int):
-            _mend_pattern(
-                whole[str(place[0])], place[1], place[2:], weighted=place[0] == "patterns"
-            )
-        elif place:
-            whole.pop(str(place[0]), None)
-    missing = {key: stand_ins[key] for key in stand_ins if key in doubtful and key not in whole}
-    return whole | missing
-
-
-def _mend_pattern(
-    entries: list[Any], index: int, within: tuple[str | int, ...], *, weighted: bool
-) -> None:
-    entry = entries[index]
-    if not isinstance(entry, dict) or not within or within[0] in _WORDS:
-        entries[index] = {"literal": "x"} | ({"weight": 1.0} if weighted else {})
-    elif within[0] == "weight" and weighted:
-        entry["weight"] = 1.0
-    else:
-        entry.pop(within[0], None)
 
 
 SUFFIX: Final = ".examples.yaml"
@@ -359,16 +295,14 @@ class PromptFile:
 class PromptDraft:
     """A prompt file with what is wrong in it, as far as it can be read all the same.
 
-    Its ``prompt`` is valid when there are no problems; otherwise it is for further checks only,
-    and stand-ins take the place of what does not fit; it is None when nothing can be read of
-    the front matter. ``inputs_read`` is False when its inputs are not those of the file.
+    Its ``prompt`` is None when the front matter cannot be read; with other problems it is for
+    further checks only.
     """
 
     problems: tuple[Problem, ...]
     prompt: PromptFile | None = None
     body: str = ""
     body_line: int = 1
-    inputs_read: bool = False
 
 
 def read_prompt(
@@ -395,18 +329,11 @@ def read_prompt(
     yaml_text, body, body_line = split
     front = cache.parse(yaml_text, path=str(path), first_line=2)
     more = _more_examples(front, examples, cache)
-    checked = validate(front, FrontMatter)
-    problems = [*checked] if isinstance(checked, tuple) else []
-    doubtful: frozenset[str] = frozenset()
-    found: FrontMatter | None
-    if isinstance(checked, tuple):
-        found, doubtful = _stand_in(front, path)
-    else:
-        found = checked
+    found = validate(front, FrontMatter)
     body_problems = _body_problems(body, f"{path}:{body_line}")
-    if found is None:
-        return PromptDraft((*problems, *body_problems, *more.problems), None, body, body_line)
-    problems += own_problems(found, front, path)
+    if isinstance(found, tuple):
+        return PromptDraft((*found, *body_problems, *more.problems), None, body, body_line)
+    problems = own_problems(found, front, path)
     sound = trusted or cache.is_sound(yaml_text)
     patterns, excludes, needs = _patterns(found, front, ref, problems, checked=sound)
     if not problems:
@@ -414,7 +341,7 @@ def read_prompt(
     prompt = PromptFile(
         name=found.name,
         description=found.description,
-        intent=found.intent if found.intent != NAMELESS else None,
+        intent=found.intent,
         priority=found.priority,
         patterns=patterns,
         excludes=excludes,
@@ -442,21 +369,7 @@ def read_prompt(
         more=more.document,
     )
     whole = (*problems, *body_problems, *more.problems)
-    return PromptDraft(whole, prompt, body, body_line, inputs_read="inputs" not in doubtful)
-
-
-def _stand_in(front: Document, path: Path) -> tuple["FrontMatter | None", frozenset[str]]:
-    """A front matter to go on checking with, and the keys of which it says nothing."""
-    if not isinstance(front.data, dict):
-        return None, frozenset()
-    places = misfits(front, FrontMatter)
-    doubtful = doubtful_keys(front.data, places, FRONT_MATTER_KEYS)
-    given = {"name": path.stem, "description": "none", "intent": NAMELESS}
-    try:
-        found = FrontMatter.model_validate(mended(front.data, places, given, doubtful))
-    except ValidationError:
-        return None, doubtful
-    return found, doubtful
+    return PromptDraft(whole, prompt, body, body_line)
 
 
 def _split(text: str) -> tuple[str, str, int] | None:

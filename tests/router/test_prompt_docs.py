@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kds.brain.turn import Turn
 from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.promptfile import FRONT_MATTER_KEYS
+from kds.router.prompts.promptfile import FrontMatter
 from kds.router.prompts.values import prompt_values
 
 PAGE = Path(__file__).parents[2] / "docs" / "prompt-files.md"
@@ -35,7 +35,9 @@ def test_the_example_loads_over_the_packaged_prompts(tmp_path: Path) -> None:
 
 
 def test_every_front_matter_key_is_documented() -> None:
-    assert rows("Front matter") == FRONT_MATTER_KEYS
+    assert rows("Front matter") == {
+        field.alias or name for name, field in FrontMatter.model_fields.items()
+    }
 
 
 def test_every_template_variable_is_documented() -> None:

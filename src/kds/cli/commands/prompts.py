@@ -21,7 +21,7 @@ from kds.cli.output import Shown, Table, fields, say
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
 from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.lint import lost_behaviour, stray_files
+from kds.router.prompts.lint import stray_files
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import load_rules
 from kds.testing.prompt_examples import ExampleReach, LintFinding, example_reach, lint_examples
@@ -91,8 +91,7 @@ def show(*, name: str, render: bool, workspace: Workspace) -> None:
 def check(*, lint: bool, workspace: Workspace) -> None:
     """Load every prompt file and render it with sample inputs; report all problems.
 
-    Then route every example of every agent. Examples that reach another agent are warnings, as
-    are keys of a packaged prompt that your copy of it has lost.
+    Then route every example of every agent. Examples that reach another agent are warnings.
     """
     library = _rendered(workspace)
     with slow("routing the examples"):
@@ -100,7 +99,6 @@ def check(*, lint: bool, workspace: Workspace) -> None:
     notes = {
         "passed_over": library.passed_over,
         "strays": stray_files(workspace),
-        "lost": lost_behaviour(library, PromptLibrary.load().agents()),
     }
     report: dict[str, Any] = {
         "prompts": len(library.prompts()),
