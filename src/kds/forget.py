@@ -25,20 +25,15 @@ from kds.brain.store.migrations import trust
 from kds.brain.store.sqlite_files import set_journal_aside
 from kds.brain.workspace import Workspace, shared_database
 
+_DATABASE: Final = r"(-journal|-wal|-shm|\.suspect|\.(bad|backup)-[\w.-]+)?"
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "context": ("conversation context", r"conversation-context\.jsonl(\.bad)?"),
     "conversations": (
         "conversations of their own",
         r"conversations/[a-z0-9-]*-[0-9a-f]{16}\.jsonl(\.waiting)?(\.bad)?",
     ),
-    "memory": (
-        "long memory and profile",
-        r"memory\.db(-journal|-wal|-shm|\.suspect|\.(bad|backup)-[\w.-]+)?",
-    ),
-    "documents": (
-        "indexed documents",
-        r"documents\.db(-journal|-wal|-shm|\.suspect|\.(bad|backup)-[\w.-]+)?|uploads/[^/\\]+",
-    ),
+    "memory": ("long memory and profile", rf"memory\.db{_DATABASE}"),
+    "documents": ("indexed documents", rf"documents\.db{_DATABASE}|uploads/[^/\\]+"),
     "learned": ("taught examples", r"learned\.yaml|learning\.jsonl(\.bad)?"),
     "work": ("work in progress", r"work/[a-z0-9-]+\.json(\.bad)?"),
     "cache": ("caches (fitted models; made again when needed)", r"cache/[\w.-]+"),
@@ -56,12 +51,7 @@ STAYS_ON_SERVER: Final = (
     "what is on the server: kds memory delete, kds context clear, kds learn undo, kds docs remove"
 )
 
-_COUNTED: Final[Mapping[str, Mapping[str, str]]] = {
-    "memory.db": {"sessions": "session", "messages": "message", "profile fields": "profile"},
-    "documents.db": {"documents": "document", "sections": "section"},
-}
-"""Database -> what is counted in it: noun -> table."""
-
+_DATABASES: Final = ("memory.db", "documents.db")
 _FOLDERS: Final = ("", "conversations", "uploads", "work", "cache")
 _LEFTOVER: Final = re.compile(r"\.(?P<name>[^/]+)\.[0-9a-f]{12}\.tmp")
 """What a killed write leaves beside a file (`kds.brain.files`)."""
@@ -78,16 +68,15 @@ class ForgetError(KdsError):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One kind of data: its files, named from `kds-brain`, and how much is in them."""
+    """One kind of data: its files, named from `kds-brain`, and their size in bytes."""
 
     kind: str
     files: tuple[str, ...]
-    counts: Mapping[str, int]
+    size: int
 
     def __str__(self) -> str:
-        counts = [f"{count:,} {noun}" for noun, count in self.counts.items() if count]
-        counts = [re.sub(r"^(1 \w+)s\b", r"\1", one) for one in counts]
-        return f"{KINDS[self.kind][0]}: {', '.join(counts) or 'nothing'}"
+        noun = "file" if len(self.files) == 1 else "files"
+        return f"{KINDS[self.kind][0]}: {len(self.files)} {noun}, {self.size / 1000:,.1f} kB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +125,24 @@ def kind_of(name: str) -> str | None:
 
 
 def survey(workspace: Workspace, *, keep: Sequence[str] = ()) -> Survey:
-    """Count what is there, except for the kinds to ``keep``. Changes nothing.
+    """List what is there, except for the kinds to ``keep``. Changes nothing.
 
     Raises ForgetError for an unknown kind.
     """
     if unknown := [one for one in keep if one not in KINDS]:
         raise ForgetError(f"unknown kind '{unknown[0]}'", hint=f"kinds: {', '.join(KINDS)}")
-    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS if kind not in keep}
     links = []
     for name in _names(workspace.brain):
         kind, path = kind_of(name), workspace.brain / name
         if path.is_symlink() and (kind or name in _FOLDERS):
             links.append(name)
-        elif kind and path.is_file():
+        elif kind in found and path.is_file():
             found[kind].append(name)
     items = tuple(
-        Item(kind, tuple(names), _counts(workspace.brain, names))
+        Item(kind, tuple(names), sum((workspace.brain / one).stat().st_size for one in names))
         for kind, names in found.items()
-        if names and kind not in keep
+        if names
     )
     stays = (*STAYS, STAYS_ON_SERVER) if shared_database(workspace) else STAYS
     return Survey(items, tuple(links), stays)
@@ -177,7 +166,7 @@ def forget(workspace: Workspace, *, keep: Sequence[str] = (), clock: Clock = utc
         for name in found.files:
             locks.enter_context(_held(workspace.brain / name))
         found = survey(workspace, keep=keep)  # again: now nobody can write
-        stamp = clock().strftime("%Y%m%dT%H%M%SZ")
+        stamp = clock().strftime("%Y%m%dT%H%M%S%fZ")
         backup = _back_up(workspace.brain, found.files, folder / f"forgotten-{stamp}.zip")
         for name in found.files:
             remove_private(workspace.brain / name)
@@ -199,9 +188,14 @@ def restore(workspace: Workspace, name: str | None = None, *, force: bool = Fals
     """
     path = _chosen(workspace, name)
     try:
-        with _opened(path) as archive:
-            entries = _checked(archive, path)
-            newer = _newer(workspace, entries)
+        descriptor = os.open(path, os.O_RDONLY | _SAFE)
+        with os.fdopen(descriptor, "rb") as file, zipfile.ZipFile(file) as archive:
+            names = _checked(archive, path)
+            newer = [
+                one
+                for one in names
+                if os.path.lexists(workspace.brain / one) and kind_of(one) != "cache"
+            ]
             replaced = None
             if newer and not force:
                 raise ForgetError(
@@ -210,15 +204,14 @@ def restore(workspace: Workspace, name: str | None = None, *, force: bool = Fals
                     hint=f"kds forget --restore {path.stem} --force backs it up first",
                 )
             if newer:
-                kinds = {kind_of(one) for one in entries}
+                kinds = {kind_of(one) for one in names}
                 replaced = forget(workspace, keep=[one for one in KINDS if one not in kinds]).backup
             workspace.ensure()
-            done = [
-                one for one in entries if _put_back(archive, entries[one], workspace.brain / one)
-            ]
+            for one in names:
+                _put_back(archive, one, workspace.brain / one)
     except _DAMAGED as error:
         raise StoreError(f"damaged backup: {error}", where=str(path)) from error
-    return Restored(path, tuple(done), replaced)
+    return Restored(path, tuple(names), replaced)
 
 
 def _names(brain: Path) -> Iterator[str]:
@@ -230,50 +223,11 @@ def _names(brain: Path) -> Iterator[str]:
             yield from sorted(f"{prefix}{path.name}" for path in place.iterdir())
 
 
-def _counts(brain: Path, names: Sequence[str]) -> dict[str, int]:
-    database = next((name for name in names if name in _COUNTED), None)
-    if database:
-        return _rows(brain / database, _COUNTED[database])
-    texts = {
-        name: (brain / name).read_bytes() for name in names if name.endswith((".jsonl", ".yaml"))
-    }
-    if not texts:
-        return {"files": len(names)}
-    examples = sum(text.count(b"\n- ") for name, text in texts.items() if name.endswith(".yaml"))
-    lines = sum(text.count(b"\n") for name, text in texts.items() if name.endswith(".jsonl"))
-    noun = "events" if kind_of(names[0]) == "learned" else "messages"
-    return {said: count for said, count in (("examples", examples), (noun, lines)) if count}
-
-
-def _rows(path: Path, tables: Mapping[str, str]) -> dict[str, int]:
-    log = path.with_name(f"{path.name}-wal")
-    # Without a log, SQLite needs no files beside the database, and counting must not make any.
-    mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
-    try:
-        with closing(_connected(path, mode)) as connection:
-            query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-            there = {row[0] for row in connection.execute(query)}
-            return {
-                noun: int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-                for noun, table in tables.items()
-                if table in there
-            }
-    except sqlite3.Error:
-        return {"unreadable databases": 1}
-
-
-def _connected(path: Path, mode: str = "mode=rw") -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?{mode}"
-    connection = sqlite3.connect(uri, uri=True, timeout=_LOCK_TIMEOUT_S, isolation_level=None)
-    trust(connection, trusted=False)
-    return connection
-
-
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
     """Keep other processes from writing to a file. Raises StoreError when it stays busy."""
     with ExitStack() as stack:
-        if path.name in _COUNTED and path.exists():
+        if path.name in _DATABASES and path.exists():
             stack.enter_context(locked(path, timeout_s=_LOCK_TIMEOUT_S))
             set_journal_aside(path, utc_now())
             connection = stack.enter_context(closing(_connected(path)))
@@ -290,13 +244,16 @@ def _held(path: Path) -> Iterator[None]:
         yield
 
 
+def _connected(path: Path) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, timeout=_LOCK_TIMEOUT_S, isolation_level=None)
+    trust(connection, trusted=False)
+    return connection
+
+
 def _back_up(brain: Path, names: Sequence[str], path: Path) -> Path:
     """Write a backup, durable and read back. Raises StoreError: then there is none."""
-    number = 1
-    while path.exists():
-        number += 1
-        path = path.with_stem(f"{path.stem.partition('_')[0]}_{number}")
-    beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    beside = path.with_name(f".{path.name}.tmp")
     try:
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFE, PRIVATE)
         with os.fdopen(descriptor, "w+b") as file:
@@ -320,7 +277,7 @@ def _back_up(brain: Path, names: Sequence[str], path: Path) -> Path:
 
 def _is_copied(archive: zipfile.ZipFile, brain: Path, name: str) -> bool:
     """Add a whole copy of a database to the archive; False when SQLite cannot read it."""
-    if name not in _COUNTED:
+    if name not in _DATABASES:
         return False
     copy = brain / "backups" / f".{name}.{os.urandom(6).hex()}.tmp"
     try:
@@ -361,74 +318,34 @@ def _chosen(workspace: Workspace, name: str | None) -> Path:
     raise ForgetError(f"no backup '{name}'", hint=f"backups: {known}")
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    descriptor = os.open(path, os.O_RDONLY | _SAFE)
-    with os.fdopen(descriptor, "rb") as file, zipfile.ZipFile(file) as archive:
-        yield archive
-
-
-def _checked(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
-    """Name -> entry, once every byte was read. A project may bring a made-up archive along:
-    raises StoreError unless it holds data of KDS only and fits on the disk."""
-    entries = {info.filename: info for info in archive.infolist()}
-    if strange := [name for name in entries if kind_of(name) is None]:
+def _checked(archive: zipfile.ZipFile, path: Path) -> list[str]:
+    """The names in a backup, once every byte was read. A project may bring a made-up archive along:
+    raises StoreError unless it holds data of KDS only."""
+    names = archive.namelist()
+    if strange := [name for name in names if kind_of(name) is None]:
         raise StoreError(f"'{strange[0]!r}' in it is not data of KDS", where=str(path))
-    size = sum(info.file_size for info in entries.values())
-    if size > shutil.disk_usage(path.parent).free // 2:
-        raise StoreError(f"unpacks to {size >> 20:,} MB, too much for the disk", where=str(path))
     if damaged := archive.testzip():
         raise StoreError(f"'{damaged}' in it is damaged", where=str(path))
-    return entries
+    return names
 
 
-def _newer(workspace: Workspace, entries: Mapping[str, zipfile.ZipInfo]) -> list[str]:
-    """Files that a restore would overwrite although they hold something else."""
-    return [
-        name
-        for name, info in entries.items()
-        if _is_newer(workspace.brain / name, info) and kind_of(name) != "cache"
-    ]
-
-
-def _is_newer(path: Path, info: zipfile.ZipInfo) -> bool:
-    if path.is_symlink() or path.parent.is_symlink():
-        return True
-    if not path.is_file() or path.stat().st_size == 0:
-        return False
-    if path.name in _COUNTED and not any(_rows(path, _COUNTED[path.name]).values()):
-        return False
-    return not _holds(path, info)
-
-
-def _holds(path: Path, info: zipfile.ZipInfo) -> bool:
-    crc = 0
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            crc = zlib.crc32(block, crc)
-    return crc == info.CRC and path.stat().st_size == info.file_size
-
-
-def _put_back(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bool:
-    """Write one file; False when it is there already. Raises StoreError."""
+def _put_back(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+    """Write one file. Raises StoreError."""
     if path.parent.is_symlink() or path.is_symlink():
         raise StoreError("a link is in its place", where=str(path), hint="remove the link")
     make_private_folder(path.parent)
     with _held(path):
-        if path.exists() and _holds(path, info):
-            return False
         beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
         try:
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, PRIVATE)
-            with os.fdopen(descriptor, "wb") as out, archive.open(info) as content:
+            with os.fdopen(descriptor, "wb") as out, archive.open(name) as content:
                 shutil.copyfileobj(content, out)  # no more than the size that the entry names
                 out.flush()
                 os.fsync(out.fileno())
-            for end in ("-wal", "-shm", "-journal") if path.name in _COUNTED else ():
+            for end in ("-wal", "-shm", "-journal") if path.name in _DATABASES else ():
                 remove_private(path.with_name(path.name + end))
             beside.replace(path)
         except OSError as error:
             raise failure("restore", path, error) from error
         finally:
             beside.unlink(missing_ok=True)
-    return True

@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -89,16 +88,11 @@ def remembered(place: Workspace) -> tuple[str, ...]:
         return tuple(session.title for session in store.sessions())
 
 
-def test_a_survey_counts_every_kind_and_changes_nothing(place: Workspace) -> None:
+def test_a_survey_names_every_kind_and_changes_nothing(place: Workspace) -> None:
     before = contents(place)
     found = survey(place)
     assert {item.kind for item in found.items if item.files} == {*KINDS} - {"documents"}
-    counts = {item.kind: item.counts for item in found.items}
-    assert counts["context"] == {"messages": 1}
-    assert counts["conversations"] == {"messages": 1}
-    assert counts["learned"] == {"examples": 1, "events": 1}
-    memory = counts["memory"]
-    assert (memory["sessions"], memory["messages"], memory["profile fields"]) == (1, 1, 1)
+    assert all(item.size > 0 for item in found.items)
     assert contents(place) == before
 
 
@@ -131,14 +125,6 @@ def test_a_restore_puts_everything_back(place: Workspace) -> None:
     assert modes == {0o600}
 
 
-def test_a_restore_can_be_repeated_after_it_was_interrupted(place: Workspace) -> None:
-    forget(place)
-    restore(place)
-    (place.brain / "learned.yaml").unlink()
-    assert restore(place).files == ("learned.yaml",)
-    assert restore(place).files == ()
-
-
 def test_newer_data_is_not_overwritten_without_force(place: Workspace) -> None:
     old = (place.brain / "learned.yaml").read_bytes()
     forget(place)
@@ -154,13 +140,6 @@ def test_newer_data_is_not_overwritten_without_force(place: Workspace) -> None:
     assert restored.replaced is not None
     restore(place, restored.replaced.stem, force=True)
     assert b"newer" in (place.brain / "learned.yaml").read_bytes()
-
-
-def test_a_new_database_without_content_is_not_a_newer_data(place: Workspace) -> None:
-    forget(place)
-    assert remembered(place) == ()
-    restore(place)
-    assert remembered(place) == (f"The {SECRET} page",)
 
 
 @pytest.mark.parametrize("kept", KINDS)
@@ -209,10 +188,8 @@ def test_nothing_is_restored_through_a_link(place: Workspace, tmp_path: Path) ->
     outside.mkdir()
     (place.brain / "work").rmdir()
     (place.brain / "work").symlink_to(outside)
-    with pytest.raises(ForgetError, match=r"work/workspace\.json"):
-        restore(place)
     with pytest.raises(StoreError, match="link"):
-        restore(place, force=True)
+        restore(place)
     assert list(outside.iterdir()) == []
 
 
@@ -246,15 +223,6 @@ def test_a_backup_that_names_other_files_is_not_a_backup(place: Workspace, name:
     path = archive(place, {name: b"x"})
     with pytest.raises(StoreError, match="not data of KDS"):
         restore(place, path.stem, force=True)
-
-
-def test_a_backup_that_would_fill_the_disk_is_refused(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive(place, {"memory.db": bytes(1 << 20)})
-    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1 << 20))
-    with pytest.raises(StoreError, match="too much for the disk"):
-        restore(place, force=True)
 
 
 def test_a_damaged_backup_is_refused_before_anything_is_touched(place: Workspace) -> None:
@@ -373,7 +341,9 @@ def test_a_memory_that_is_open_sees_what_is_restored(place: Workspace) -> None:
     with SqliteStore(place.brain / "memory.db") as store:
         forget(place)
         assert store.sessions() == ()
-        restore(place)
+        with pytest.raises(ForgetError, match="newer data"):
+            restore(place)
+        restore(place, kds.forget.backups(place)[0].stem, force=True)
         assert [one.title for one in store.sessions()] == [f"The {SECRET} page"]
         assert store.check().sound
 
@@ -434,7 +404,7 @@ def test_any_bytes_are_forgotten_and_restored_exactly(files: dict[str, bytes]) -
 def test_a_dry_run_shows_what_goes_and_what_stays(kds_call: Run, place: Workspace) -> None:
     before = contents(place)
     shown = kds_call("forget", "--dry-run").out
-    for part in ("conversation context", "1 session, 1 message", "prompts/", "settings.yaml"):
+    for part in ("conversation context: 1 file", "prompts/", "settings.yaml"):
         assert part in shown
     found = data(kds_call("forget", "--dry-run", "--json"))
     assert {one["kind"] for one in found["items"]} == {*KINDS} - {"documents"}
@@ -471,4 +441,4 @@ def test_forgetting_and_restoring_on_the_command_line(kds_call: Run, place: Work
     assert "nothing is remembered" in kds_call("forget", "--keep", "cache").out
     assert "restored" in kds_call("forget", "--restore", Path(backup).stem).out
     assert remembered(place) == (f"The {SECRET} page",)
-    assert "here already" in kds_call("forget", "--restore").out
+    assert "--force" in kds_call("forget", "--restore").err

@@ -105,7 +105,7 @@ def test_amnesia_forgets_after_a_yes_and_keeps_a_backup(chat: Chat) -> None:
     session.ask(FAB)
     session.ask(AMNESIA)
     answer = session.ask("yes")
-    assert "- conversation context: 3 messages" in answer.text
+    assert "- conversation context: 1 file" in answer.text
     assert len(chat.model.asked) == 1  # for the plan: no model is asked to delete
     brain = chat.folder / "kds-brain"
     assert not (brain / "memory.db").exists()
