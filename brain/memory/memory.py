@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from threading import RLock
 from typing import Final
 
@@ -110,12 +111,9 @@ def passages_about(found: Recall, total: int, *, said: Iterable[str] = ()) -> tu
         for word, count in found.frequencies.items()
     }
     known = tuple(said)
-    return tuple(
-        hit
-        for hit in found.hits
-        if _is_about(found.question, hit, weights)
-        and not any(hit.passage.body.strip() in one for one in known)
-    )
+    new = (hit for hit in found.hits if not any(hit.passage.body.strip() in one for one in known))
+    looked = islice(new, PROMPT_PASSAGES)
+    return tuple(hit for hit in looked if _is_about(found.question, hit, weights))
 
 
 def _is_about(question: Question, hit: Hit, weights: Mapping[str, float]) -> bool:
@@ -143,7 +141,11 @@ PROMPT_MEANING: Final = 8000
 answer reads the vectors of so many in 20 ms."""
 
 PROMPT_PASSAGES: Final = 5
-"""Passages that are looked at for a prompt; those that are about the message are quoted."""
+"""Passages that are looked at for a prompt, besides what it has already; those that are about the
+message are quoted."""
+
+PROMPT_FOUND: Final = 40
+"""Passages that are searched for: those of the conversation itself often come first."""
 
 Rewriter = Callable[[str], str]
 """Makes a question self-contained, as the router does ("What about it?" says what "it" is)."""
@@ -448,7 +450,7 @@ class ConversationMemory:
         found = recall(
             self.store,
             message,
-            limit=PROMPT_PASSAGES,
+            limit=PROMPT_FOUND,
             settings=self.recall_settings,
             embedder=self.tools.embedder or self._shipped(total),
             now=self.tools.clock(),

@@ -53,7 +53,7 @@ async def show(context: RequestContext) -> Response:
     return context.page(
         "documents.html", title="Documents", documents=found, reply=reply,
         jobs=[one for one in _jobs(context) if one.running],
-        asked=[*before, question][-ASKED:] if question else (), place=place,
+        asked=[*before, question][-ASKED:] if question else (), document_link=document_link,
     )  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def _parts(text: str, quote: str, length: int) -> Parts:
     return Parts(text[begin:at], text[at:to], text[to:end], (begin > 0, end < len(text)))
 
 
-def place(text: str, path: str, line: int | None, page: int | None) -> str:
+def document_link(text: str, path: str, line: int | None, page: int | None) -> str:
     """Where the page opens the document at ``path``: at a passage with this text."""
     where = {
         "path": path, "line": line, "page": page, "quote": text[:QUOTED], "length": len(text),

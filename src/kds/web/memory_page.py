@@ -31,7 +31,7 @@ from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.recalling import Found, ask
 from kds.web.auth import Note
-from kds.web.documents_page import place
+from kds.web.documents_page import document_link
 from kds.web.markup import marked
 from kds.web.request_context import RequestContext, download, get, post
 from kds.web.session_changes import address
@@ -94,7 +94,8 @@ async def show(context: RequestContext) -> Response:
         "memory.html", title="Memory", held=held, found=found, past=past, question=question,
         marked=marked,
         earlier=max(offset - SHOWN, 0) if offset else None, purpose=PURPOSE,
-        flags=context.served.memory.flags, link=address, place=place, fields=PROFILE_FIELDS,
+        flags=context.served.memory.flags, fields=PROFILE_FIELDS,
+        link=address, document_link=document_link,
         learned=() if config.learned_problem else config.learned, problem=config.learned_problem,
         typed=typed(held.profile or Profile()) | context.take_refused(),
     )  # fmt: skip

@@ -43,6 +43,14 @@ def test_what_the_prompt_has_already_is_not_quoted_again(chat: Chat) -> None:
     assert "From the memory" not in _prompt(chat)
 
 
+def test_a_long_conversation_does_not_hide_what_another_one_said(chat: Chat) -> None:
+    chat.open(name="ops").ask("The billing export job runs on host copper-17 at 04:40")
+    session = chat.open(name="long")
+    for what in ("a timeout", "alerting", "a dashboard", "logging", "tracing", "a retry"):
+        session.ask(f"Plan {what} for the billing export job")
+        assert "copper-17" in _prompt(chat), what
+
+
 def test_passages_stay_within_the_budget(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     chat.open(name="a").ask(f"{STAGING}. " + "The staging port of the proxy is another one. " * 20)
     chat.open(name="b").ask("The staging port is open to the office only")

@@ -1,5 +1,6 @@
 """Who gets in, and what every answer says to the browser."""
 
+import html
 import os
 import re
 import sys
@@ -151,6 +152,12 @@ def test_light_and_dark_are_kept_and_lead_nowhere_else(visitor: Visitor) -> None
     wrong = visitor.send_form("/theme", theme='"><b>', **{"from": "//evil.example/"})
     assert wrong.url.host == "127.0.0.1"
     assert 'data-theme="dark"' in wrong.text
+
+
+@pytest.mark.parametrize("page", ["/chat", "/memory?q=tide", "/documents", "/settings"])
+def test_light_and_dark_lead_back_to_the_page(visitor: Visitor, page: str) -> None:
+    shown = html.unescape(visitor.get(page).text)
+    assert f'name="from" value="{page}"' in shown
 
 
 @pytest.mark.parametrize("path", ["/\t/evil.example", "/\r\nX-Mine: yes", "/\n/evil.example"])
