@@ -440,11 +440,12 @@ class ConversationMemory:
         if not self.flags.enabled or not self.exists:
             return PromptMemory()
         profile = self._profile(message)
-        budget = self.config.settings.recall.token_budget
-        quoted = self._quoted(message, said, budget) if passages and budget else ()
+        quoted = self._quoted(message, said, len(profile)) if passages else ()
         return PromptMemory(profile, quoted)
 
-    def _quoted(self, message: str, said: Sequence[str], budget: int) -> tuple[MemoryPassage, ...]:
+    def _quoted(self, message: str, said: Sequence[str], lines: int) -> tuple[MemoryPassage, ...]:
+        if not (budget := self.config.settings.recall.token_budget):
+            return ()
         cite = Citations(self.store)
         total, _ = self.store.measure()
         found = recall(
@@ -465,6 +466,7 @@ class ConversationMemory:
             surface=self.tools.surface,
             budget_tokens=budget,
             used_tokens=text.tokens,
+            profile=lines,
         )
         return tuple(
             MemoryPassage(cite(hit.passage), hit.passage.body.strip(), hit.passage.message_id)

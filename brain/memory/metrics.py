@@ -68,13 +68,15 @@ def log_recall(
     surface: str,
     budget_tokens: int | None = None,
     used_tokens: int | None = None,
+    profile: int = 0,
 ) -> Recall:
     """Log a recall, and how much of its budget was used where texts were put together.
 
-    Returns the recall. A measurement that cannot be kept (a read-only memory, a full disk) is
-    a note of it: what was found is not lost for that.
+    ``profile``: how many of its lines were found as well. Returns the recall. A measurement that
+    cannot be kept (a read-only memory, a full disk) is a note of it: what was found is not lost
+    for that.
     """
-    data = found.as_metric() | {"surface": surface}
+    data = found.as_metric(profile=profile) | {"surface": surface}
     if budget_tokens is not None:
         data |= {"budget_tokens": budget_tokens, "used_tokens": used_tokens or 0}
     try:

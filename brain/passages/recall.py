@@ -146,12 +146,18 @@ class Recall:
     frequencies: Mapping[str, int] = field(default_factory=dict, repr=False)
     """In how many passages of the store each word of the question occurs."""
 
-    def as_metric(self) -> dict[str, object]:
+    def as_metric(self, *, profile: int = 0) -> dict[str, object]:
         """Return the record for the metrics: figures only, nothing of what was said."""
+        inside = sum(not hit.elsewhere for hit in self.hits) if self.flags["in_conversation"] else 0
         return {
             "hits": len(self.hits),
-            "summaries": len(self.summaries),
             "counts": dict(self.counts),
+            "found": {
+                "conversation": inside,
+                "elsewhere": len(self.hits) - inside,
+                "summaries": len(self.summaries),
+                "profile": profile,
+            },
             "timings_ms": {stage: round(ms, 3) for stage, ms in self.timings_ms.items()},
             "top_scores": [round(hit.score, 4) for hit in self.hits[:5]],
             "flags": dict(self.flags),

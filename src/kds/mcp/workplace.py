@@ -143,12 +143,13 @@ class Workplace:
             quoted = assemble(query, found.hits, budget_tokens=budget)
             failed = (embedder,) if isinstance(embedder, str) else ()
             found = replace(found, hits=quoted.used, notes=(*found.notes, *quoted.notes, *failed))
+            profile = store.profile.matching(found.question, SEARCHING, vector=found.vector)
             found = log_recall(
-                store, found, surface="mcp", budget_tokens=budget, used_tokens=quoted.tokens
-            )
+                store, found, surface="mcp", budget_tokens=budget, used_tokens=quoted.tokens,
+                profile=len(profile),
+            )  # fmt: skip
             ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
             sessions = {one.id: one for name in ids if (one := store.find_session(name))}
-            profile = store.profile.matching(found.question, SEARCHING, vector=found.vector)
         return found, sessions, tuple(profile)
 
     def recall(self, question: str, everywhere: bool) -> dict[str, Any]:

@@ -64,7 +64,8 @@ class Recalls:
 
     ``hit_rate``: the share that found something. ``widened``: of those in one conversation, the
     share that had to search the others. ``latency_ms`` is without the embedding model.
-    ``candidates``: the mean of each source. ``flags``: the share in which each switch was on.
+    ``candidates``: the mean of each source; ``found``: of what was found, by place.
+    ``flags``: the share in which each switch was on.
     """
 
     count: int
@@ -77,6 +78,7 @@ class Recalls:
     budget: Budget | None
     surfaces: Mapping[str, int]
     flags: Mapping[str, float] = field(default_factory=dict)
+    found: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +216,6 @@ def _recalls(rows: Sequence[Row]) -> Recalls:
     stages = _stages(row.get("timings_ms") for row in rows)
     inside = [row for row in rows if _flag(row, "in_conversation")]
     flags = dict.fromkeys(name for row in rows for name in _mapping(row.get("flags")))
-    candidates: Counter[str] = Counter()
-    for row in rows:
-        candidates.update({name: _number(n) for name, n in _mapping(row.get("counts")).items()})
     used = [
         _number(row.get("used_tokens")) / budget
         for row in rows
@@ -229,11 +228,19 @@ def _recalls(rows: Sequence[Row]) -> Recalls:
         top_score=mean(_number(row["top_scores"][0]) for row in rows if row.get("top_scores")),
         latency_ms=stages.pop("total", Spread(0.0, 0.0, 0.0)),
         stages_ms=stages,
-        candidates={name: count / len(rows) for name, count in candidates.items()},
+        candidates=_means(rows, "counts"),
         budget=Budget(len(used), mean(used) or 0.0, sum(n > 1.0 for n in used)) if used else None,
         surfaces=tally(row.get("surface") for row in rows),
         flags={name: share(_flag(row, name) for row in rows) or 0.0 for name in flags},
+        found=_means(rows, "found"),
     )
+
+
+def _means(rows: Sequence[Row], key: str) -> Mapping[str, float]:
+    """The mean of each figure below ``key`` over the rows that have it."""
+    given = [_mapping(row[key]) for row in rows if key in row]
+    names = dict.fromkeys(name for one in given for name in one)
+    return {name: mean(_number(one.get(name)) for one in given) or 0.0 for name in names}
 
 
 def _windows(windows: Sequence[Row], summaries: Sequence[Row]) -> Windows | None:
@@ -465,6 +472,9 @@ def _of_recalls(recalls: Recalls) -> Iterator[MetricsTable]:
         counts = {name: f"{count:.1f}" for name, count in recalls.candidates.items()}
         heads = ("source", "candidates")
         yield _figures("candidates", "Candidates by source, a recall", counts, heads)
+    if recalls.found:
+        places = {name: f"{count:.1f}" for name, count in recalls.found.items()}
+        yield _figures("found", "Found by place, a recall", places, ("place", "found"))
     stages = {"all but embedding": recalls.latency_ms, **recalls.stages_ms}
     yield _times("recall-latency", "Time of a recall by step (ms)", stages)
 

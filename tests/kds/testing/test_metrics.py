@@ -111,10 +111,15 @@ def test_measurements_hold_no_text(tmp_path: Path) -> None:
         session = store.create_session()
         store.append(session.id, "user", "Staging uses port 8443.")
         found = recall(store, "staging port")
-        kept = log_recall(store, found, surface="test", budget_tokens=100, used_tokens=40)
+        kept = log_recall(
+            store, found, surface="test", budget_tokens=100, used_tokens=40, profile=2
+        )
         [metric] = store.metrics.since(datetime(2020, 1, 1, tzinfo=UTC), name=RECALL)
     assert kept == found
     assert "staging" not in str(metric.data).lower()
+    assert metric.data["found"] == {
+        "conversation": 0, "elsewhere": 1, "summaries": 0, "profile": 2,
+    }  # fmt: skip
     assert (metric.data["budget_tokens"], metric.data["surface"]) == (100, "test")
 
 
@@ -171,6 +176,7 @@ def test_tables_and_json_say_what_was_measured(kds_call: Run, measured: Path) ->
     }  # fmt: skip
     assert set(found["turns"]["references"]) == {"resolved", "left_alone"}
     assert found["recalls"]["hit_rate"] == 0.5
+    assert found["recalls"]["found"]["elsewhere"] == 0.5
     assert set(found["recalls"]["latency_ms"]) == {"p50", "p95", "p99"}
     assert len(found["buckets"]) == 25
     assert found["memory"]["messages"] == 1

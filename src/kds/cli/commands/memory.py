@@ -147,10 +147,12 @@ def search(
             )  # fmt: skip
         context = assemble(query, found.hits, budget_tokens=budget) if budget else None
         used = context.tokens if context else None
-        found = log_recall(store, found, surface="cli", budget_tokens=budget, used_tokens=used)
+        known = store.profile.matching(found.question, SEARCHING, vector=found.vector)
+        found = log_recall(
+            store, found, surface="cli", budget_tokens=budget, used_tokens=used, profile=len(known)
+        )
         ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
         titles = {one: kept.title for one in ids if (kept := store.find_session(one)) is not None}
-        known = store.profile.matching(found.question, SEARCHING, vector=found.vector)
     report = {
         "query": query,
         "hits": [_hit_dict(hit, titles) for hit in found.hits],
