@@ -45,7 +45,7 @@ BODY_LIMIT: Final = 1_000_000
 """Bytes. A message at MESSAGE_LIMIT takes 600 kB when every character is escaped (`\\uXXXX`)."""
 
 DRAIN_LIMIT: Final = 16 * BODY_LIMIT
-"""Bytes of a body too large that are read and thrown away, so that a client that writes first
+"""Bytes beyond the limit that are read and thrown away, so that a client that writes first
 and reads afterwards sees the 413 instead of a broken connection."""
 
 SHOWN: Final = 5
@@ -105,7 +105,7 @@ class BodyLimit:
             size += len(event.get("body", b""))
             if size <= self._limit:
                 return event
-            while event.get("more_body") and size <= DRAIN_LIMIT:
+            while event.get("more_body") and size <= self._limit + DRAIN_LIMIT:
                 event = await receive()
                 size += len(event.get("body", b""))
             raise HTTPException(413, f"the body is larger than {self._limit:,} bytes")

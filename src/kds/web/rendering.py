@@ -103,6 +103,11 @@ class Renderer:
         return self._environment.get_template(template).render(values)
 
 
+TOO_LARGE: Final = "What was sent is too large for the page."
+BY_COMMAND: Final = (
+    "send at most 64 MB at once, or use `kds docs add FILE` and `kds memory import FILE`"
+)
+
 HTMX: Final = "hx-request"
 """The header by which htmx says that it asks for a part of a page."""
 
@@ -139,8 +144,10 @@ class Trouble:
         return self._told(request, status_of(error), error)
 
     def missing(self, request: Request, error: Exception) -> Response:
-        """There is no such page, or not for this method."""
+        """There is no such page, not for this method, or not for so much."""
         status = getattr(error, "status_code", 404)
+        if status == 413:
+            return self._told(request, status, KdsError(TOO_LARGE, hint=BY_COMMAND))
         known = KdsError("There is no such page.", where=request.url.path, hint="go to /chat")
         return self._told(request, status, known)
 

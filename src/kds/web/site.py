@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from kds.brain.errors import KdsError
-from kds.service.requests import DRAIN_LIMIT, BodyLimit
+from kds.service.requests import BODY_LIMIT, BodyLimit
 from kds.web import (
     analytics_page,
     chat_page,
@@ -28,6 +28,9 @@ from kds.web.rendering import Assets, Renderer, Trouble
 from kds.web.request_context import THEME, THEMES, RequestContext, get, path_of, post
 from kds.web.session_changes import Bin
 from kds.web.talks import Talks
+
+UPLOAD_LIMIT: Final = 64 * BODY_LIMIT
+"""Bytes of the files that a form sends: an export of 100,000 messages has 60 MB."""
 
 SQUEEZED: Final = 600
 """Bytes from which an answer is compressed: below, it fits a packet anyhow."""
@@ -79,7 +82,7 @@ def open_site(state: State, port: int) -> WebSite:
     app = Starlette(
         routes=[*_common(), *(route for page in PAGES for route in page.routes)],
         middleware=[
-            Middleware(BodyLimit, limit=DRAIN_LIMIT),
+            Middleware(BodyLimit, limit=UPLOAD_LIMIT),
             Middleware(GZipMiddleware, minimum_size=SQUEEZED, compresslevel=4),
         ],
         exception_handlers={

@@ -1,5 +1,6 @@
 """The chat without JavaScript: links and forms alone, and what they refuse."""
 
+import json
 from typing import Any
 
 import httpx
@@ -164,3 +165,16 @@ def test_an_erased_session_does_not_begin_anew_from_another_tab(
         answer = visitor.send_form(path, session=session, message="Make it purple", intent="PLAN")
         assert answer.status_code == 404
     assert sorted((site.workspace.brain / "conversations").iterdir()) == before
+
+
+def test_a_large_export_is_imported_and_one_too_large_refused_in_words(visitor: Visitor) -> None:
+    message = {"role": "user", "content": "The tide gauge is G-77.", "at": "2026-11-03T09:00:00Z"}
+    times = dict.fromkeys(("created_at", "updated_at"), "2026-11-03T09:00:00Z")
+    session = {"id": "tide", "title": "Tide", **times, "messages": [message]}
+    text = json.dumps({"kds_memory": 1, "sessions": [session]}).encode()
+    page = visitor.send_form("/chat/import", files={"file": ("a.json", text + b" " * 30_000_000)})
+    assert "1 session imported." in page.text
+    page = visitor.send_form("/chat/import", files={"file": ("b.json", b" " * 70_000_000)})
+    assert page.status_code == 413
+    assert "too large" in page.text
+    assert "kds memory import FILE" in page.text
