@@ -182,8 +182,10 @@ def one_pos(s: Sentence, i: int) -> str:
     plain = after is not None and after.text[:1].isalnum() and not closed_pos(after.lower)
     plain = plain and after is not None and after.lower not in cc.PARTICLES
     before = s.lower(i - 1)
-    anaphoric = before in cc.DETERMINERS | cc.ORDINALS | {"the"} or (
-        i > 0 and s.pos(i - 1) == "ADJ"
+    anaphoric = (
+        before in cc.DETERMINERS | cc.ORDINALS | {"the"}
+        or (i > 0 and s.pos(i - 1) == "ADJ")
+        or (i > 1 and s.lower(i - 2) == "the" and bool(s.drafts[i - 1].reading.adjective))
     )
     if anaphoric and before not in {"a", "an"} and not (plain and after and after.reading.noun):
         return "PRON"

@@ -149,6 +149,51 @@ def force_inverted_verbs(s: Sentence) -> None:
             _force_after(s, i)
 
 
+def force_asked_verb(s: Sentence) -> None:
+    """Mark the verb of "which of the two comes first": the numeral before it is no modifier."""
+    i = _end_of_asked(s)
+    token = None if i is None else s.at(i)
+    if i is None or token is None or token.pos or not (token.third or token.base):
+        return
+    ends = not s.lower(i + 1).isalnum()  # "which of the two tests?"
+    if not (ends and token.reading.noun) and not _is_asked_noun(s, i):
+        token.forced = "VERB"
+
+
+def _end_of_asked(s: Sentence) -> int | None:
+    """Where "which of the two", "which two" or "which of them" ends, if the sentence asks so."""
+    i = 0
+    while s.pos(i) in {"CCONJ", "INTJ", "PUNCT"} or s.lower(i) in {"so", "then"}:
+        i += 1
+    if s.lower(i) not in {"which", "who"}:
+        return None
+    i += 2 if s.lower(i + 1) == "one" else 1
+    begins = i
+    if s.lower(i) == "of" and s.lower(i + 1) in _CHOSEN_FROM:
+        i += 2
+    counted = s.pos(i) == "NUM" and s.lower(i).isalpha()
+    pronoun = s.lower(i - 1) in _CHOSEN_FROM - {"the"}
+    return i + counted if counted or (i > begins and pronoun) else None
+
+
+_CHOSEN_FROM: Final = frozenset("the these those them".split())
+
+
+def _is_asked_noun(s: Sentence, i: int) -> bool:
+    """ "tests" of "which of the two tests fails": a verb, or who it is for, comes behind it."""
+    if s.lower(i + 1) in cc.SUBJECTS or _is_base_predicate(s, i + 1):
+        return True
+    rest = s.drafts[i + 1 : _clause_end(s, i)]
+    return any(d.pos == "AUX" or (not d.pos and (d.third or d.past)) for d in rest)
+
+
+def _is_base_predicate(s: Sentence, i: int) -> bool:
+    token = s.at(i)
+    if token is None or token.pos or not token.base:
+        return False
+    return _rather_verb(token) or not s.lower(i + 1).isalnum()
+
+
 def _wh_before(s: Sentence, i: int) -> bool:
     return any(d.lower in cc.WH for d in s.drafts[max(0, i - 4) : i])
 

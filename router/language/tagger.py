@@ -17,6 +17,7 @@ from kds.router.language.open_class import (
     after_object,
     at_clause_start,
     bare,
+    force_asked_verb,
     force_inverted_verbs,
     in_phrase,
     is_name,
@@ -50,6 +51,7 @@ def _tag_sentence(sentence: Sentence) -> None:
     for i in range(len(sentence.drafts)):
         _close(sentence, i)
     force_inverted_verbs(sentence)
+    force_asked_verb(sentence)
     verb_seen = False
     for i, token in enumerate(sentence.drafts):
         if token.pos in {"PUNCT", "SCONJ"} or (token.pos == "CCONJ" and verb_seen):

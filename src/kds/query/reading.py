@@ -16,6 +16,7 @@ from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.conversation import DiscourseOf, sent_along
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.language import closed_class as cc
+from kds.router.language.lexicon import readings
 from kds.router.language.other_languages import is_foreign
 from kds.router.pipeline import Pipeline
 from kds.router.references.resolver import naming
@@ -134,12 +135,22 @@ class Reader:
 
     def terms(self, turn: Turn) -> list[str]:
         """What a question is about: what it referred to, and what it names itself; no secret."""
-        discourse = self.parts.resolver.replay((Utterance(turn.expanded),))
-        named = [one.text for one in discourse.last.mentions if _names_something(one)]
-        targets = [reference.target for reference in turn.references]
+        targets = [one.target for one in turn.references if one.target]
+        members = [one for target in targets for one in self._members(target)]
+        named = [one.text for one in self._mentions(turn.expanded) if _names_something(one)]
         hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
-        found = [one for one in dict.fromkeys([*targets, *named]) if not reveals(one, hidden)]
+        found = [one for one in dict.fromkeys([*members, *named]) if not reveals(one, hidden)]
         return found[:TERMS]
+
+    def _members(self, target: str) -> list[str]:
+        """The things that a target names: two of "the fee or the fine", none of "a weekend"."""
+        mentions = self._mentions(naming(target))
+        parts = [part.text for one in mentions for part in one.parts]
+        empty = mentions and all(is_time(one) or _is_said_of_it(one) for one in mentions)
+        return parts or ([] if empty else [target])
+
+    def _mentions(self, text: str) -> tuple[Mention, ...]:
+        return self.parts.resolver.replay((Utterance(text),)).last.mentions
 
     def _steps(self, discourse_of: DiscourseOf | None = None) -> tuple[Step, ...]:
         parts = self.parts
@@ -170,12 +181,21 @@ def _names_something(mention: Mention) -> bool:
     """
     if mention.parts or mention.negated or mention.person or is_time(mention):
         return False
+    if _is_said_of_it(mention):
+        return False
     if mention.determiner in cc.WH | {"many", "much"}:
         return False
     named = bool(mention.kind or mention.name or mention.modifiers)
     capital = mention.head_text[:1].isupper() and not _is_calendar(mention)
     known = mention.determiner == "the" and mention.role in {"subj", "obj"}
     return named or capital or known or mention.topic
+
+
+def _is_said_of_it(mention: Mention) -> bool:
+    """ "resigning" of "the Trustee resigning", "afterwards": the lexicon has it, and as no noun."""
+    word = readings(mention.head)
+    verb_alone = bool(word.verb and mention.modifiers)
+    return mention.head_text.islower() and not word.noun and (verb_alone or bool(word.adverb))
 
 
 def _is_calendar(mention: Mention) -> bool:

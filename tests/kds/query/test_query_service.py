@@ -86,6 +86,39 @@ def test_a_session_remembers_what_it_is_about_and_not_what_was_said_in_passing(
     assert {"weekend", "writing", "Sunday"}.isdisjoint(reply.session.memory)
 
 
+@pytest.mark.parametrize(
+    ("asked", "terms"),
+    [
+        pytest.param(
+            (ASKED, "What about the Closing Date?", "Which of the two comes first?"),
+            {"Determination Date", "Closing Date"},
+            id="two-dates",
+        ),
+        pytest.param(
+            ("Compare the dry run and the full run.", "Which of them costs more?"),
+            {"dry run", "full run"},
+            id="two-runs",
+        ),
+        pytest.param(
+            ("Who approves the travel budget?", "And meals or hotels?", "Which two apply abroad?"),
+            {"travel budget", "meals", "hotels"},
+            id="a-list",
+        ),
+        pytest.param(
+            ("How is the API key replaced?", "Does the old one keep up for a weekend?"),
+            {"API key", "old API key"},
+            id="a-time",
+        ),
+    ],
+)
+def test_terms_that_were_named_together_are_remembered_apart_and_without_their_verb(
+    service: QueryService, asked: tuple[str, ...], terms: set[str]
+) -> None:
+    reply = talk(service, *asked)[-1]
+    assert reply.session is not None
+    assert set(reply.session.memory) == terms
+
+
 def test_a_change_of_topic_forgets_the_document_of_the_turns_before(service: QueryService) -> None:
     talk(service, ASKED)
     (reply,) = talk(service, "Actually, let's work on dark mode first")

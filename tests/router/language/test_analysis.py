@@ -101,6 +101,30 @@ def test_a_name_is_one_word(language: Language, text: str, token: str, kind: str
 
 
 @pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("Which of the two comes first?", []),
+        ("Which two apply abroad?", []),
+        ("Which of them costs more to replace?", []),
+        ("So which of these takes longest?", []),
+        ("Which of the two applies after the weekend?", ["the weekend"]),
+        ("How long does the old one keep up?", []),
+        ("Which of the two dates comes first?", ["the two dates"]),
+        ("Which of the two tests fails?", ["the two tests"]),
+        ("Which two tests fail?", ["two tests"]),
+        ("Which of the two tests?", ["the two tests"]),
+        ("Which of these options you like", ["these options"]),
+        ("Which of the two costs is higher?", ["the two costs"]),
+    ],
+)
+def test_what_chosen_things_do_is_no_part_of_their_name(
+    language: Language, text: str, phrases: list[str]
+) -> None:
+    analysis = language.analyse(text)
+    assert [analysis.span(one.start, one.end) for one in analysis.phrases] == phrases
+
+
+@pytest.mark.parametrize(
     ("text", "label"),
     [
         ("Move the date picker", "UI"),
