@@ -27,7 +27,7 @@ from kds.brain.memory.records import (
 from kds.brain.passages.chunking import Piece, cut
 from kds.brain.passages.embedding_queue import count_vector_deletion, queue
 from kds.brain.passages.schema import CHUNK_BITS, in_order, marks, range_of, session_number, unknown
-from kds.brain.passages.values import Message, Passage, Role
+from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
@@ -339,8 +339,7 @@ class MessageTable:
             content=text,
             at=to_micros(at or self.database.clock()),
             tokens=self.count_tokens(text),
-            # What the system says is for the model alone: it is not searched, nor quoted.
-            pieces=() if role == "system" else cut(text, count=self.count_tokens),
+            pieces=cut(text, count=self.count_tokens) if is_told(role, speaker) else (),
             details=details,
         )
 

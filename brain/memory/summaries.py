@@ -18,7 +18,7 @@ from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
 from kds.brain.passages.passage_file import any_of, words_of
 from kds.brain.passages.schema import session_number
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Message, Summary, SummaryKind
+from kds.brain.passages.values import Message, Summary, SummaryKind, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.health import healing
@@ -301,9 +301,10 @@ class Condensation:
         if count < max(replies, 1):
             return None
         messages = self._store.messages(session_id, last=count, before_seq=last_seq + 1)
-        if sum(message.role == "assistant" for message in messages) < replies:
+        told = _spoken(messages)
+        if sum(message.role == "assistant" for message in told) < replies:
             return None
-        made = self._by(model).make(_spoken(messages))
+        made = self._by(model).make(told)
         if not made.text or self.stored(session_id, "periodic").last_seq > known.last_seq:
             return None
         self._on_made("periodic", made)
@@ -377,8 +378,8 @@ class Later:
 
 
 def _spoken(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """What people and agents said: what the system says is for one model at one time."""
-    return tuple(one for one in messages if one.role != "system")
+    """What people and agents said."""
+    return tuple(one for one in messages if is_told(one.role, one.speaker))
 
 
 def _is_due(messages: tuple[Message, ...]) -> bool:

@@ -36,7 +36,7 @@ from kds.brain.passages.rerank import (
     window,
 )
 from kds.brain.passages.store import Embedder, MessageSearch, PassageStore
-from kds.brain.passages.values import EVERYWHERE, Passage, Scope, Scored, Summary
+from kds.brain.passages.values import EVERYWHERE, Passage, Scope, Scored, Summary, is_told
 from kds.brain.settings import RecallOptions
 
 FEW: Final = 3
@@ -371,9 +371,9 @@ class _Search:
                 if one in messages]  # fmt: skip
 
     def _passages(self, ids: Sequence[int]) -> dict[int, Passage]:
-        """Passages by their number, without system messages, which an earlier KDS indexed."""
+        """Passages by their number, without those that only an earlier KDS indexed."""
         found = self.store.passages(ids) if ids else ()
-        return {one.chunk_id: one for one in found if one.role != "system"}
+        return {one.chunk_id: one for one in found if is_told(one.role, one.speaker)}
 
     def _bias(self, passage: Passage) -> float:
         about = set((passage.document or "").splitlines())

@@ -9,6 +9,18 @@ from typing import Final, Literal
 
 Role = Literal["user", "assistant", "system", "tool"]
 
+KDS: Final = "kds"
+"""Speaker of what KDS itself says: its questions, and that something was dropped."""
+
+
+def is_told(role: Role, speaker: str | None) -> bool:
+    """Whether a message tells anything that can be found, quoted and summarised.
+
+    What the system says is for the model alone, and what KDS asks the user is no fact.
+    """
+    return role != "system" and not (role == "assistant" and speaker == KDS)
+
+
 ChunkKind = Literal["prose", "code"]
 
 SummaryKind = Literal["rolling", "periodic"]

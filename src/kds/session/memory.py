@@ -17,15 +17,12 @@ from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import new_id
 from kds.brain.memory.summarizer import Summarizer
 from kds.brain.passages.details import AnswerDetails, Details, Quote, decode, encode
-from kds.brain.passages.values import Message, Role
+from kds.brain.passages.values import KDS, Message, Role
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
 
 Found = TypeVar("Found")
-
-KDS: Final = "kds"
-"""Speaker of what no agent says: questions, and that something was dropped."""
 
 _CONTEXT_REACH: Final = 60
 """Messages among which the ten of the context are, with the replies to each."""

@@ -36,6 +36,21 @@ def test_what_another_session_said_stands_in_the_prompt(chat: Chat, message: str
     assert "session 'Setting up staging', user]" in prompt
 
 
+def test_what_kds_asks_the_user_is_neither_found_nor_quoted_nor_summarised(
+    chat: Chat, kds_call: Run
+) -> None:
+    session = chat.open(name="Setting up staging")
+    asked = session.ask("login page").question or ""
+    assert "plan something new" in asked
+    session.ask(STAGING)
+    assert asked in [text for _, text in chat.replies()], "the conversation has it"
+
+    assert data(kds_call("memory", "search", "plan something new", "--json"))["hits"] == []
+    chat.open(name="another").ask("Plan something new for the login page")
+    assert "Did you mean" not in _prompt(chat)
+    assert "Did you mean" not in kds_call("memory", "summarize", "Setting up staging").out
+
+
 def test_what_the_prompt_has_already_is_not_quoted_again(chat: Chat) -> None:
     session = chat.open(name="one")
     session.ask(STAGING)
