@@ -18,8 +18,10 @@ from kds.router.english import table
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
 
-MOST_DOUBTS: Final = 6
-"""A message with as many unknown words, or as much that they may mean, is left as it is."""
+MOST_UNKNOWN: Final = 6
+MOST_MEANT: Final = 12
+"""A message with as many unknown words, or as much that they may mean, is left as it is. One slip
+may mean eight words ("purle"), and each costs a reading of the message."""
 
 READ_CHARS: Final = 2_000
 """As far as a message is analysed."""
@@ -31,6 +33,9 @@ SHORT: Final = 4
 """A shorter word has neighbours by chance: "lab" and "sms" are slips of a function word or none."""
 
 _PLAIN: Final = re.compile(r"(?<![\w./@'’:`<-])(?:^[A-Z])?[a-z]{3,}(?![\w/@'’:`<>=(-]|\.\w)")
+_TWICE: Final = re.compile(r"(?<![\w-])(the|an?|of|to|and|or)[ \t]{1,3}(?i:\1)(?![\w-])", re.I)
+"""Words that never follow themselves; "log in in May" and "that that" may be meant."""
+
 _TABLES: Final = (
     "closed_class function_words auxiliaries qualities verbs nouns people particles jargon"
 )
@@ -85,14 +90,15 @@ class Reading:
 
 
 def spelt(message: str, said: Collection[str] = ()) -> Reading:
-    """The message with the slips mended of which the form tells what was meant.
+    """The message with the slips mended of which the form tells what was meant, a word typed twice
+    among them.
 
     ``said`` are the words of the conversation: they are right as they are.
 
-    >>> spelt("waht about Windows?").text, spelt("make it nullbale").text
-    ('what about Windows?', 'make it nullable')
+    >>> spelt("waht about Windows?").text, spelt("make it nullbale for the the API").text
+    ('what about Windows?', 'make it nullable for the API')
     """
-    slips = []
+    slips = [Slip(*one.span(), one[1]) for one in _TWICE.finditer(message[:READ_CHARS])]
     for word, start, end in _unknown(message, said):
         near = meant(word, said) if _first(word) or _are_names(word, said) else ()
         if is_sure(word, near):
@@ -111,7 +117,7 @@ def doubts(message: str, said: Collection[str] = ()) -> tuple[Slip, ...] | None:
         near = meant(word, said)
         if not is_sure(word, near):
             found += [Slip(start, end, _as(message[start:end], one)) for one in near]
-        if max(len(found), number) >= MOST_DOUBTS:
+        if number >= MOST_UNKNOWN or len(found) >= MOST_MEANT:
             return None
     return tuple(found)
 

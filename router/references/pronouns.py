@@ -11,7 +11,7 @@ from kds.router.discourse.mention import Mention, acts, is_individual, is_somebo
 from kds.router.discourse.salience import Candidate, Need
 from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import is_plural
+from kds.router.language.lexicon import is_plural, readings
 from kds.router.language.word_forms import AGREEING, agreeing, third_person
 from kds.router.language.words import Word
 from kds.router.references.caution import reservation
@@ -332,7 +332,7 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
         if _is_covered(scene, rule, mention.start, mention.end):
             continue  # "if it's not too much work"
         asked_about = mention.prep == "about" and not mention.verb
-        if mention.determiner in cc.WH or asked_about:
+        if mention.determiner in cc.WH or asked_about or _is_deed(mention):
             continue
         where = analysis.clause_of(mention.start)
         if where == clause:
@@ -349,6 +349,13 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
         w.lower in same and _is_pronoun(w) and not _is_covered(scene, rule, w.i, w.i + 1)
         for w in scene.words[:i]
     )
+
+
+def _is_deed(mention: Mention) -> bool:
+    """ "before merging", "after renaming": when it is to be done, and not what with."""
+    verb = readings(mention.head).verb
+    gerund = mention.head.endswith("ing") and verb not in {"", mention.head}
+    return gerund and not mention.determiner and mention.prep in {"before", "after", "while"}
 
 
 def _is_covered(scene: Scene, rule: Rule, start: int, end: int) -> bool:

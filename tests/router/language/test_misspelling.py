@@ -17,6 +17,8 @@ from kds.router.language.misspelling import doubts, spelt
         ("make it nullbale", "make it nullable"),
         ("Restart the datbaase", "Restart the database"),
         ("make itt darkker", "make it darker"),
+        ("same for the the menu", "same for the menu"),
+        ("log in in May, that that is", "log in in May, that that is"),
     ],
 )
 def test_a_slip_is_mended_where_the_letters_tell_what_was_meant(message: str, meant: str) -> None:
