@@ -16,7 +16,7 @@ KDS: Final = "kds"
 def is_told(role: Role, speaker: str | None) -> bool:
     """Whether a message tells anything that can be found, quoted and summarised.
 
-    What the system says is for the model alone, and what KDS asks the user is no fact.
+    What the system says is for the model alone, and what KDS asks the user tells nothing.
     """
     return role != "system" and not (role == "assistant" and speaker == KDS)
 

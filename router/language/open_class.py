@@ -150,7 +150,7 @@ def force_inverted_verbs(s: Sentence) -> None:
 
 
 def force_asked_verb(s: Sentence) -> None:
-    """Mark the verb of "which of the two comes first": the numeral before it is no modifier."""
+    """Mark the verb of "which of the two comes first": the numeral before it does not modify it."""
     i = _end_of_asked(s)
     token = None if i is None else s.at(i)
     if i is None or token is None or token.pos or not (token.third or token.base):

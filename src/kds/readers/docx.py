@@ -28,6 +28,9 @@ MAX_PART: Final = 128 * 2**20
 
 _PARAGRAPH: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}p"
 
+_PROPERTIES: Final = "/metadata/core-properties"
+"""The end of the kind of relation that leads to them."""
+
 _OLE: Final = b"\xd0\xcf\x11\xe0"
 """The beginning of an encrypted DOCX, and of the old DOC."""
 
@@ -39,7 +42,7 @@ def read_docx(data: bytes, name: str, path: Path) -> Content:
     with document_errors(path, "DOCX that cannot be read"):
         document = library.Document(io.BytesIO(data))
         found = list(_walk(document))
-        given = " ".join((document.core_properties.title or "").split())
+        given = _given_title(document)
     parts = tuple(with_drawn_headings(in_sections(found)))
     first = first_heading(parts)
     has_title = bool(parts) and parts[0].heading is not None and parts[0].heading.level == 0
@@ -60,6 +63,13 @@ def _check(data: bytes, path: Path) -> None:
     if sum(sizes.values()) > MAX_UNPACKED or largest > MAX_PART:
         size = max(sum(sizes.values()), largest) // 2**20
         raise DocumentError(path, f"unpacks to {size:,} MB", "do not trust it, or split it")
+
+
+def _given_title(document: Any) -> str:
+    """Return the title that a document gives itself; the library makes one up where it has none."""
+    if not any(rel.reltype.endswith(_PROPERTIES) for rel in document.part.package.rels.values()):
+        return ""
+    return " ".join((document.core_properties.title or "").split())
 
 
 class _Styles:

@@ -14,13 +14,12 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import Session
 from kds.brain.passages.details import decode
 from kds.brain.passages.passage_file import words_of
-from kds.brain.passages.values import Message
+from kds.brain.passages.values import KDS, Message
 from kds.brain.turn import Reference, Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
 from kds.service.workspaces import ServedWorkspace
 from kds.session.answer_record import UNANSWERED, Outcome, Reason, outcome_kept, outcome_of, reasons
-from kds.session.memory import KDS
 from kds.web.request_context import RequestContext
 from kds.web.talks import Talk, Telling
 

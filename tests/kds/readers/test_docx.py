@@ -1,5 +1,6 @@
 """DOCX: heading styles, lists, tables; bad files are reported."""
 
+import re
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -41,6 +42,28 @@ def agreement() -> bytes:
     document.add_heading("Section 1.02 Other", 2)
     document.add_paragraph("The end.")
     return docx_bytes(document)
+
+
+@pytest.mark.parametrize(("heading", "title"), [("Term sheet", "Term sheet"), ("", "file")])
+def test_a_file_without_properties_is_named_by_its_first_heading_or_its_name(
+    heading: str, title: str
+) -> None:
+    document = docx.Document()
+    if heading:
+        document.add_heading(heading, 1)
+    document.add_paragraph("The rent is due on the first.")
+    packed = BytesIO()
+    with (
+        zipfile.ZipFile(BytesIO(docx_bytes(document))) as whole,
+        zipfile.ZipFile(packed, "w") as bare,
+    ):
+        for part in whole.namelist():
+            text = whole.read(part)
+            if part == "_rels/.rels":
+                text = re.sub(rb"<Relationship [^>]*core-properties[^>]*/>", b"", text)
+            if part != "docProps/core.xml":
+                bare.writestr(part, text)
+    assert read_docx(packed.getvalue(), "file", FILE).title == title
 
 
 def test_styles_lists_tables_and_bold_words_are_read(agreement: bytes) -> None:

@@ -117,7 +117,7 @@ def test_a_name_is_one_word(language: Language, text: str, token: str, kind: str
         ("Which of the two costs is higher?", ["the two costs"]),
     ],
 )
-def test_what_chosen_things_do_is_no_part_of_their_name(
+def test_what_chosen_things_do_does_not_belong_to_their_name(
     language: Language, text: str, phrases: list[str]
 ) -> None:
     analysis = language.analyse(text)

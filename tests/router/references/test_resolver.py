@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kds.brain.turn import ContextEntry, Edit
 from kds.router.discourse.history import Discourse, Moment
+from kds.router.language.misspelling import spelt
 from kds.router.references.resolver import Resolution, Resolver, apply_edits
 
 from ...effort import bounded, steps
@@ -108,7 +109,7 @@ def check_replay(resolver: Resolver, messages: Sequence[str]) -> None:
         before = resolver.replay(messages[:i])
         after = fresh.replay(messages[: i + 1])
         written = apply_edits(message, resolver.resolve(message, before).edits)
-        assert after.last.expanded == resolver.analyse(written).text
+        assert after.last.expanded == resolver.analyse(spelt(written, before.words).text).text
         earlier = () if resolver.switch(message, before) else before.moments
         assert shown(after.moments[:-1]) == shown(earlier)
         assert shown(resolver.replay(messages[: i + 1]).moments) == shown(after.moments)
