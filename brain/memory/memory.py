@@ -111,7 +111,10 @@ def passages_about(found: Recall, total: int, *, said: Iterable[str] = ()) -> tu
         for word, count in found.frequencies.items()
     }
     known = tuple(said)
-    new = (hit for hit in found.hits if not any(hit.passage.body.strip() in one for one in known))
+    best: dict[str, Hit] = {}  # of those that say the same
+    for hit in found.hits:
+        best.setdefault(hit.passage.body.strip(), hit)
+    new = (hit for body, hit in best.items() if not any(body in one for one in known))
     looked = islice(new, PROMPT_PASSAGES)
     return tuple(hit for hit in looked if _is_about(found.question, hit, weights))
 

@@ -66,6 +66,15 @@ def test_a_long_conversation_does_not_hide_what_another_one_said(chat: Chat) -> 
         assert "copper-17" in _prompt(chat), what
 
 
+def test_what_was_asked_again_and_again_is_quoted_once_and_hides_nothing(chat: Chat) -> None:
+    chat.open(name="ops").ask("The billing export job runs on host copper-17 at 04:40")
+    for again in range(6):
+        chat.open(name=f"again {again}").ask("Add logging to the billing export job")
+    chat.open(name="last").ask("Plan logging for the billing export job")
+    assert _prompt(chat).count("> Add logging to the billing export job") == 1
+    assert "copper-17" in _prompt(chat)
+
+
 def test_passages_stay_within_the_budget(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     chat.open(name="a").ask(f"{STAGING}. " + "The staging port of the proxy is another one. " * 20)
     chat.open(name="b").ask("The staging port is open to the office only")
