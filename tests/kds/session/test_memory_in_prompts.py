@@ -70,7 +70,7 @@ def test_what_was_asked_again_and_again_is_quoted_once_and_hides_nothing(chat: C
     chat.open(name="ops").ask("The billing export job runs on host copper-17 at 04:40")
     for again in range(6):
         chat.open(name=f"again {again}").ask("Add logging to the billing export job")
-    chat.open(name="last").ask("Plan logging for the billing export job")
+    chat.open(name="one more").ask("Plan logging for the billing export job")
     assert _prompt(chat).count("> Add logging to the billing export job") == 1
     assert "copper-17" in _prompt(chat)
 
