@@ -16,9 +16,9 @@ from typing import Final
 
 from kds.brain.turn import Turn, Utterance
 from kds.router.english import words
+from kds.router.pipeline import Step
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.decision import is_answered
-from kds.router.step import Step
 
 MAX_WORDS: Final = 6
 """An answer is short; anything longer is a message of its own."""

@@ -14,15 +14,14 @@ from kds.brain.turn import UNKNOWN, IntentScore, Turn
 from kds.router.discourse.consent import agrees, reaction
 from kds.router.discourse.reply import closing_question, proposed, proposes
 from kds.router.discourse.symptoms import reports_success, reports_symptom
-from kds.router.intents.evidence import RuleBook, Situation, without_courtesy
+from kds.router.intents.evidence import IntentVerdict, RuleBook, Situation, without_courtesy
 from kds.router.intents.features import Place, stems
 from kds.router.intents.message_parts import split_message
 from kds.router.intents.model import MAX_ALTERNATIVES, IntentModel
 from kds.router.intents.policy import IN_SCOPE_MIN
 from kds.router.intents.turn_model import TurnModel
-from kds.router.intents.verdict import IntentVerdict
 from kds.router.language.words import Analysis
-from kds.router.step import Step
+from kds.router.pipeline import Step
 
 PART_MIN: Final = 0.6
 """Confidence from which a part of a message counts as a request of its own."""

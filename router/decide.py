@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Proposal, Reference, Turn
+from kds.router.pipeline import Step
 from kds.router.references.decision import (
     PRECISION,
     Decider,
@@ -20,7 +21,6 @@ from kds.router.references.decision import (
     floor,
 )
 from kds.router.references.taught import is_taught
-from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits", "unresolved"})
 WRITES: Final = frozenset({"references", "edits", "unresolved", "proposals"})

@@ -15,10 +15,10 @@ from kds.brain.errors import DispatchError
 from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import UNKNOWN, Turn
 from kds.router.intents.policy import Decision, decide
+from kds.router.pipeline import Step
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.values import prompt_values
-from kds.router.step import Step
 
 FeatureOf = Callable[[str], str | None]
 """The feature that a message is about ("FAB button"), or None. Supplied by the language side."""

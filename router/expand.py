@@ -10,8 +10,8 @@ from typing import Final
 
 from kds.brain.turn import Turn
 from kds.router.conversation import DiscourseOf, remembered
+from kds.router.pipeline import Step
 from kds.router.references.resolver import Resolver, apply_edits
-from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits"})
 WRITES: Final = frozenset({"expanded", "context_ref", "context_switch"})

@@ -12,7 +12,7 @@ from typing import Final
 from kds.brain.turn import NOT_ENGLISH, UNKNOWN, Turn
 from kds.router.intents.policy import decide
 from kds.router.language.other_languages import is_foreign
-from kds.router.step import Step
+from kds.router.pipeline import Step
 
 READS: Final = frozenset(
     {"message", "references", "expanded", "intent", "confidence", "in_scope", "alternatives"}

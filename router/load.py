@@ -9,7 +9,7 @@ from typing import Final
 
 from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import UNKNOWN, WARNING, ContextEntry, Turn
-from kds.router.step import Step
+from kds.router.pipeline import Step
 
 OPENING: Final = 40
 """Characters that tell one message from another."""

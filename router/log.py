@@ -9,7 +9,7 @@ from dataclasses import replace
 from kds.brain.context.journal import Journal, LoadedContext
 from kds.brain.errors import ExposedError
 from kds.brain.turn import UNKNOWN, WARNING, ContextEntry, Turn
-from kds.router.step import Step
+from kds.router.pipeline import Step
 
 _READS = frozenset(
     {"message", "at", "intent", "session_id", "context_ref", "context_switch", "action"}

@@ -1,13 +1,26 @@
-"""The loop that carries a Turn from step to step, and the check that the list makes sense."""
+"""Steps: functions from Turn to Turn, the loop through them, and the check of their list."""
 
-from collections.abc import Iterable
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from time import process_time
 
 from kds.brain.errors import PipelineError
 from kds.brain.turn import StepRecord, Turn
 from kds.router.pattern import one_turn
-from kds.router.step import Step
+
+RunStep = Callable[[Turn], Turn]
+"""Returns a new Turn. What it wants to explain it leaves in ``Turn.notes``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A named step. ``reads`` and ``writes`` are names of Turn fields."""
+
+    name: str
+    reads: frozenset[str]
+    writes: frozenset[str]
+    run: RunStep
+
 
 GIVEN = frozenset({"message", "at", "history", "rewrite"})
 """What a fresh Turn carries before the first step; the last two where the caller gave them."""

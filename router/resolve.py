@@ -10,9 +10,9 @@ from typing import Final
 
 from kds.brain.turn import Turn
 from kds.router.conversation import DiscourseOf, remembered
+from kds.router.pipeline import Step
 from kds.router.references.decision import is_answered
 from kds.router.references.resolver import Resolver
-from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context"})
 WRITES: Final = frozenset({"references", "edits", "unresolved"})

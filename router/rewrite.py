@@ -15,9 +15,9 @@ from kds.brain.errors import KdsError
 from kds.brain.message import one_line
 from kds.brain.turn import Rewriting, Turn
 from kds.router.conversation import DiscourseOf, remembered
+from kds.router.pipeline import Step
 from kds.router.references.resolver import Resolver
 from kds.router.rewriting.writer import CheckedRewriter, could_lean, rewrite_turn
-from kds.router.step import Step
 
 READS: Final = frozenset(
     {

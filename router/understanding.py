@@ -13,12 +13,12 @@ from kds.router.expand import make_expand
 from kds.router.foreign import make_foreign
 from kds.router.intents.model import IntentModel
 from kds.router.intents.turn_model import TurnModel
+from kds.router.pipeline import Step
 from kds.router.references.decision import Decider
 from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
 from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
 from kds.router.rewriting.need import make_need
-from kds.router.step import Step
 
 
 def understanding(

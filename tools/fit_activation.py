@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from kds.activation.decision import SIGNS, Linear, bent, is_vetoed, probability, rank, ranking_rows
-from kds.activation.entries import entries_from
+from kds.activation.discovery import entries_from
 from kds.activation.features import FEATURES, Library, Prompt
 from kds.activation.vectors import MEANING, StoredVectors, meaning
 from kds.brain.encoder import Encoder

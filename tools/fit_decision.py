@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kds.api.parts import Parts
-from kds.api.rehearsal import MinuteClock
+from kds.api.rehearsal import MinuteClock, matches
 from kds.api.routing import rehearsed
-from kds.api.same_text import matches
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.references.decision import PRECISION, Signs, bar, digest, edit_signs

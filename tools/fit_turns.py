@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from turn_lessons import OWN, SEED, TYPED, Lesson, read_lessons
 
 from kds.api.measures import calibration_error, share
+from kds.router.intents.evidence import IntentVerdict
 from kds.router.intents.features import TURN_PLACES, turn_vector
 from kds.router.intents.linear import Linear, Matrix, sigmoid
 from kds.router.intents.policy import decide
@@ -32,7 +33,6 @@ from kds.router.intents.turn_model import (
     meaning_row,
     revised,
 )
-from kds.router.intents.verdict import IntentVerdict
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -30,7 +30,7 @@ from kds.activation.decision import (
     used_rows,
     used_signs,
 )
-from kds.activation.entries import entries_from
+from kds.activation.discovery import entries_from
 from kds.activation.features import Library, Prompt
 from kds.activation.uses import Evidence, Use
 from kds.activation.vectors import StoredVectors

@@ -19,12 +19,12 @@ from kds.api.routing import rehearsed
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.classify import first_reading, place_of
+from kds.router.intents.evidence import IntentVerdict
 from kds.router.intents.examples import examples_of
 from kds.router.intents.features import WIDTH, Place
 from kds.router.intents.linear import Linear
 from kds.router.intents.model import IntentModel
 from kds.router.intents.model_cache import shipped_rows
-from kds.router.intents.verdict import IntentVerdict
 from kds.testing.chats import play_with, read_chats
 from kds.testing.dialogues import read_dialogues
 

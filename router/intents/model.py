@@ -18,11 +18,14 @@ from kds.router.intents.evidence import (
     NO_SITUATION,
     Finding,
     IntentRules,
+    IntentVerdict,
     RuleBook,
     Situation,
     bare_request,
     context_shifts,
     order_rules,
+    phrase_verdict,
+    verdict_notes,
 )
 from kds.router.intents.examples import (
     examples_key,
@@ -46,7 +49,6 @@ from kds.router.intents.training import (
     scope_signs,
     train,
 )
-from kds.router.intents.verdict import IntentVerdict, phrase_verdict, verdict_notes
 from kds.router.prompts.promptfile import PromptFile
 
 NEAR_TIE: Final = 0.35

@@ -24,10 +24,10 @@ import numpy as np
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import KdsError
 from kds.brain.turn import UNKNOWN, IntentScore
+from kds.router.intents.evidence import IntentVerdict
 from kds.router.intents.features import Place, meanings, turn_vector
 from kds.router.intents.linear import Floats, Linear, Matrix, sigmoid
 from kds.router.intents.model import MAX_ALTERNATIVES
-from kds.router.intents.verdict import IntentVerdict
 
 SHIPPED_TURNS: Final = Path(__file__).parent.parent / "fitted" / "turns.npz"
 

@@ -21,7 +21,7 @@ from kds.router.classify import place_of
 from kds.router.intents.features import turn_vector
 from kds.router.intents.linear import Floats, Matrix, sigmoid
 from kds.router.intents.turn_model import meaning_row
-from kds.router.step import Step
+from kds.router.pipeline import Step
 
 SHIPPED_NEEDS: Final = Path(__file__).parent.parent / "fitted" / "needs.npz"
 

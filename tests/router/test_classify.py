@@ -6,7 +6,7 @@ import pytest
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn
 from kds.router.classify import make_classify
 from kds.router.intents.model import IntentModel
-from kds.router.step import Step
+from kds.router.pipeline import Step
 
 AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
 MULTI = Path(__file__).parent / "multi_intent_messages.tsv"

@@ -7,8 +7,8 @@ import pytest
 from kds.brain.errors import DispatchError
 from kds.brain.turn import UNKNOWN, ContextEntry, IntentScore, Reference, Turn
 from kds.router.dispatch import make_dispatch
+from kds.router.pipeline import Step
 from kds.router.prompts.library import PromptLibrary
-from kds.router.step import Step
 
 NOW = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
 

@@ -18,8 +18,7 @@ from kds.activation.decision import (
     rank,
     rank_by_use,
 )
-from kds.activation.discovery import Found, discover, reads, stamp_of
-from kds.activation.entries import Entry, entries_from
+from kds.activation.discovery import Entry, Found, discover, entries_from, reads, stamp_of
 from kds.activation.features import Library, Prompt
 from kds.activation.uses import Evidence, Uses
 from kds.activation.vectors import StoredVectors

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from kds.activation.activator import Activator
-from kds.activation.entries import Entry
+from kds.activation.discovery import Entry
 from kds.activation.features import sentences_of, spoken, terms_of, words
 from kds.brain.encoder import shared_encoder
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from kds.activation.entries import Entry
+from kds.activation.discovery import Entry
 from kds.activation.vectors import Pieces, StoredVectors, meaning
 from kds.brain.turn import Utterance
 from kds.brain.words.stems import stem

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import kds.agents
 from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver
-from kds.api.rehearsal import RehearsalJournal
-from kds.api.rule_tests import RuleOutcome, run_rule_tests
+from kds.api.rehearsal import RehearsalJournal, RuleOutcome, run_rule_tests
 from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.context.conversations import Contexts
@@ -25,7 +24,7 @@ from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
 from kds.router.load import make_load
 from kds.router.log import make_log
-from kds.router.pipeline import GIVEN, Pipeline
+from kds.router.pipeline import GIVEN, Pipeline, Step
 from kds.router.prompts.invocation import parse_invocation
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
@@ -34,7 +33,6 @@ from kds.router.references.resolver import Known, Resolver, nothing_known
 from kds.router.references.rule import Rule
 from kds.router.resolve import make_resolve
 from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
-from kds.router.step import Step
 from kds.router.understanding import understanding
 
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")

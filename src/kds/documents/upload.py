@@ -1,20 +1,74 @@
-"""Files that were sent, not named by a path: kept in `kds-brain/uploads/` and read from there."""
+"""Files that were sent: kept in `kds-brain/uploads/`, and read from there in the background."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
+from threading import Event, Thread
 from typing import Final
 
 from kds.api.embeddings import Teller
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import UPLOADS
-from kds.brain.errors import MessageError
+from kds.brain.errors import KdsError, MessageError
 from kds.brain.files import locked, make_private_folder, replace_private
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, add_documents
 from kds.readers.reading import readable_kind
 from kds.readers.sections import DocumentError
+
+NOTHING: Final = Report(())
+
+
+class StoppedError(KdsError):
+    """The user has stopped it; what was read until then is kept."""
+
+
+class ReadingJob:
+    """Reads in a thread of its own, and may be looked at and stopped from any other."""
+
+    def __init__(
+        self, read: Callable[[Teller], Report], ended: "Callable[[ReadingJob], None]"
+    ) -> None:
+        """Begin to ``read``; ``ended`` is called behind the end, in the same thread."""
+        self.done = self.total = 0
+        """Files that were read, of how many; 0: it is not known yet."""
+        self.report = NOTHING
+        self.error: KdsError | None = None
+        """Why it did not come to its end."""
+        self._read, self._ended = read, ended
+        self._stopped, self._over = Event(), Event()
+        Thread(target=self._run, name="kds-reading", daemon=True).start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return not self._over.is_set()
+
+    def wait(self, limit_s: float) -> None:
+        """Wait until it has ended, or ``limit_s`` have passed."""
+        self._over.wait(limit_s)
+
+    def stop(self) -> None:
+        """Read no further file."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        try:
+            self.report = self._read(self._tell)
+        except KdsError as error:
+            self.error = error
+        except Exception as error:  # noqa: BLE001  # the page says it; the service goes on
+            self.error = KdsError(f"internal error: {type(error).__name__}")
+        finally:
+            self._ended(self)
+            self._over.set()
+
+    def _tell(self, _: str, done: int, total: int) -> None:
+        self.done, self.total = done, total
+        if self._stopped.is_set() and done < total:
+            raise StoppedError(f"stopped after {done} of {total} files; what was read is kept")
+
 
 MOST_CHARS: Final = 120
 """Of a file's name: far below what file systems take, in any script."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kds.activation.entries import Entry
+from kds.activation.discovery import Entry
 from kds.brain.errors import KdsError
 from kds.brain.message import one_line, well_formed
 from kds.brain.settings import HookMode

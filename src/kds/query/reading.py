@@ -18,11 +18,10 @@ from kds.router.discourse.mention import Mention, is_time
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
 from kds.router.language.other_languages import is_foreign
-from kds.router.pipeline import Pipeline
+from kds.router.pipeline import Pipeline, Step
 from kds.router.references.resolver import naming
 from kds.router.rewrite import FindRewriter
 from kds.router.rewriting.writer import CheckedRewriter
-from kds.router.step import Step
 from kds.router.understanding import named, understanding
 from kds.transit.history import TURNS, Message, transit
 

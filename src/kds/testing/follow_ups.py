@@ -15,7 +15,7 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, Field, RootModel, model_validator
 
 from kds.api.measures import mean, percentile, rounded, share, timed
-from kds.api.same_text import matches
+from kds.api.rehearsal import matches
 from kds.brain.yaml_files import parse_yaml
 from kds.query.service import QueryService
 from kds.query.session import FROM_TURN

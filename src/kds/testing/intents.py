@@ -20,11 +20,10 @@ from pydantic import AfterValidator, Field
 from kds.api.measures import mean, percentile, rounded, share, timed
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import UNKNOWN
-from kds.router.intents.evidence import Situation
+from kds.router.intents.evidence import IntentVerdict, Situation
 from kds.router.intents.linear import expected_calibration_error
 from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
-from kds.router.intents.verdict import IntentVerdict
 from kds.testing.example_files import AnyOf, Loose, Row, Said, read_rows
 
 INTENT_FORM: Final = '{"text": "Make it purple", "intent": "EXECUTE"}'

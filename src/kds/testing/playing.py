@@ -11,8 +11,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from kds.api.measures import Figures, percentile, share, timed
-from kds.api.rehearsal import MinuteClock
-from kds.api.same_text import bare, matches
+from kds.api.rehearsal import MinuteClock, bare, matches
 from kds.brain.clock import Clock
 from kds.brain.turn import UNKNOWN, Turn, Utterance
 from kds.testing.dialogues import Dialogue, ExpectedTurn

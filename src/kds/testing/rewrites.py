@@ -16,7 +16,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from kds.api.measures import mean, percentile, rounded, share
-from kds.api.same_text import bare, matches
+from kds.api.rehearsal import bare, matches
 from kds.brain.clock import utc_now
 from kds.brain.installation import load_extra
 from kds.brain.turn import Rewriting, Turn, Utterance, rewriting_to_wire

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import Field, RootModel
 
 from kds.activation import Activator, Suggestion
-from kds.activation.entries import entries_from
+from kds.activation.discovery import entries_from
 from kds.api.measures import calibration_error, rounded, share
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.turn import Utterance

@@ -2,8 +2,10 @@
 
 import csv
 import io
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -23,7 +25,6 @@ from kds.testing.metrics import (
     metrics_tables,
     read_report,
 )
-from kds.web.charts import Series, bars, columns
 from kds.web.request_context import RequestContext, download, get
 
 PUT_RIGHT: Final = {
@@ -140,3 +141,129 @@ def _days(context: RequestContext) -> int:
 
 
 routes = (get("/analytics", show), get("/analytics.csv", table))
+
+
+WIDE: Final = 960
+TALL: Final = 220
+NARROW: Final = 440
+"""Width of charts that stand two beside each other."""
+LEFT: Final = 44
+"""Room for the figures of the axis; the unit of all of these is that of the SVG."""
+BELOW: Final = 22
+ABOVE: Final = 8
+MOST_LABELS: Final = 8
+"""Labels along the axis of a chart over time; the others would overlap."""
+LABEL: Final = 72
+"""Width of such a label, that the last one ends within the picture."""
+ROW: Final = 24
+"""Height of a bar with its label."""
+NAMED: Final = 140
+"""Room for the labels of bars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One kind of figure over time."""
+
+    name: str
+    values: Sequence[float]
+
+
+def columns(title: str, labels: Sequence[str], series: Sequence[Series]) -> Markup:
+    """Columns over time, those of the same time beside each other; ``labels`` name the times."""
+    top = _round_up(max((value for one in series for value in one.values), default=0.0))
+    parts = [_grid(top)]
+    step = (WIDE - LEFT) / max(len(labels), 1)
+    width = max(step * 0.8 / max(len(series), 1), 1.0)
+    for kind, one in enumerate(series):
+        for at, value in enumerate(one.values):
+            if value <= 0:
+                continue
+            height = _height(value, top)
+            x = LEFT + at * step + step * 0.1 + kind * width
+            said = f"{labels[at]}: {_figure(value)} {one.name}"
+            parts.append(_rect(f"c{kind + 1}", x, TALL - BELOW - height, width, height, said))
+    every = max(math.ceil(len(labels) / MOST_LABELS), 1)
+    for at, label in enumerate(labels):
+        if at % every == 0:
+            x = min(LEFT + (at + 0.5) * step, WIDE - LABEL / 2)
+            parts.append(_text(x, TALL - 6, label, "middle"))
+    return _svg(title, WIDE, TALL, parts) + _legend([one.name for one in series])
+
+
+def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str]) -> Markup:
+    """A bar for each row, its values one after the other; ``names`` say what they are."""
+    most = max((sum(values) for _, values in rows), default=0.0) or 1.0
+    parts: list[Markup] = []
+    for at, (label, values) in enumerate(rows):
+        y, x = at * ROW, float(NAMED)
+        parts.append(_text(NAMED - 8, y + 16, label, "end"))
+        for kind, value in enumerate(values):
+            width = value / most * (NARROW - NAMED - 50)
+            if width > 0:
+                said = f"{label}: {_figure(value)} {names[kind]}"
+                parts.append(_rect(f"c{kind + 1}", x, y + 4, width, ROW - 8, said))
+            x += width
+        parts.append(_text(x + 6, y + 16, _figure(sum(values)), "start"))
+    return _svg(title, NARROW, max(len(rows), 1) * ROW, parts) + _legend(names)
+
+
+def _legend(names: Sequence[str]) -> Markup:
+    """What the colours mean, where there are several."""
+    if len(names) < 2:
+        return Markup()
+    items = (
+        Markup('<li class="c{}">{}</li>').format(kind + 1, name) for kind, name in enumerate(names)
+    )
+    return Markup('<ul class="legend">{}</ul>').format(Markup().join(items))
+
+
+def _svg(title: str, width: int, height: int, parts: Sequence[Markup]) -> Markup:
+    return Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(
+        title, width, height, Markup().join(parts)
+    )
+
+
+def _grid(top: float) -> Markup:
+    lines = []
+    for share in (0.0, 0.5, 1.0):
+        y = TALL - BELOW - _height(share * top, top)
+        lines += [_line(LEFT, y, WIDE, y), _text(LEFT - 6, y + 4, _figure(share * top), "end")]
+    return Markup().join(lines)
+
+
+def _rect(kind: str, x: float, y: float, width: float, height: float, said: str) -> Markup:
+    return Markup(
+        '<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
+        "<title>{}</title></rect>"
+    ).format(kind, x, y, width, height, said)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return Markup('<line class="axis" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
+        x1, y1, x2, y2
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> Markup:
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+        x, y, anchor, text
+    )
+
+
+def _height(value: float, top: float) -> float:
+    return value / top * (TALL - BELOW - ABOVE)
+
+
+def _round_up(value: float) -> float:
+    """The next figure that reads well on an axis of counts; so does the half of it.
+
+    >>> [_round_up(value) for value in (0, 1, 3, 7, 41, 1200)]
+    [2.0, 2.0, 4.0, 10.0, 100.0, 2000.0]
+    """
+    unit = 10.0 ** math.floor(math.log10(max(value, 1)))
+    return max(float(next(step * unit for step in (1, 2, 4, 10) if step * unit >= value)), 2.0)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"

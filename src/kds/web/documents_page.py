@@ -13,8 +13,13 @@ from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document, Section
 from kds.brain.errors import KdsError, MessageError, UnknownNameError
 from kds.documents.indexing import Report, State
-from kds.documents.reading_job import ReadingJob
-from kds.documents.upload import add_uploads, drop_upload, first_version, take_as_version
+from kds.documents.upload import (
+    ReadingJob,
+    add_uploads,
+    drop_upload,
+    first_version,
+    take_as_version,
+)
 from kds.query.values import Query
 from kds.service.routes.query import answered
 from kds.transit.history import Message

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kds.activation import Activator
-from kds.activation.entries import EntryError
+from kds.activation.discovery import EntryError
 from kds.brain.turn import Utterance
 
 LIBRARY = [

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from kds.api.rule_tests import describe_outcome, run_rule_tests
+from kds.api.rehearsal import describe_outcome, run_rule_tests
 from kds.brain.turn import Reference, Turn
+from kds.router.pipeline import Step
 from kds.router.references.rule import Rule, RuleTest, Signal
-from kds.router.step import Step
 
 PASSED = RuleTest(("Add a button",), "Make it red", ("Make the button red",), False, "a.yaml:3")
 FAILED = RuleTest(("Add a button",), "Hello", (), True, "a.yaml:4")

@@ -10,8 +10,8 @@ from kds.brain.files import LockedText
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach_reference
-from kds.learning.antecedents import MOST, corrections_of
 from kds.router.references.taught import TAUGHT
+from kds.web.taught_turns import MOST, corrections_of
 
 BUTTONS = ("Add a save button to the toolbar", "Add a cancel button to the footer")
 RED = "Make the button red"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kds.api.same_text import matches
+from kds.api.rehearsal import matches
 from kds.brain.clock import Clock
 from kds.brain.errors import ConfigError
 from kds.brain.passages.recall import Hit

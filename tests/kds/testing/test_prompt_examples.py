@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kds.router.prompts import library
-from kds.router.prompts.library import PromptLibrary, packaged_root
+from kds.router.prompts.library import packaged_root
 
 from ..conftest import Run
 
@@ -65,23 +65,6 @@ def test_an_example_that_an_exact_pattern_takes_away_is_a_warning(
     assert "the example 'Run the tests' reaches DEPLOY" in result.err
     assert "fix: leave it to one of TEST and DEPLOY" in result.err
     assert "  test-generator: " in result.out
-
-
-def test_a_copy_that_starts_no_sessions_any_more_is_a_warning(
-    kds_call: Run, workspace: Path
-) -> None:
-    planner = PromptLibrary.load().agent_of("PLAN")
-    path = workspace / "prompts" / "internal" / planner.path.name
-    path.parent.mkdir(parents=True)
-    text = planner.path.read_text(encoding="utf-8")
-    path.write_text(text.replace("starts_session: true\n", ""), encoding="utf-8")
-    result = kds_call("prompts", "check")
-    assert result.code == 0
-    lost = "has no 'starts_session', which the packaged work-planner.md has: it starts no sessions"
-    assert lost in result.err
-    assert "'starts_session: false' if that is meant" in result.err
-    [told] = json.loads(kds_call("prompts", "check", "--json").out)["lost"]
-    assert (told["message"], Path(told["where"].rpartition(":")[0])) == (lost, path)
 
 
 PROMPT = """---

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.web.charts import Series, bars, columns
+from kds.web.analytics_page import Series, bars, columns
 
 from .conftest import Site, Visitor
 

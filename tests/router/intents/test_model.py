@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import UNKNOWN
-from kds.router.intents.evidence import IntentRules, Situation
+from kds.router.intents.evidence import IntentRules, IntentVerdict, Situation
 from kds.router.intents.linear import expected_calibration_error
 from kds.router.intents.model import IntentModel
-from kds.router.intents.verdict import IntentVerdict
 from kds.router.pattern import Pattern
 from kds.router.prompts.promptfile import IntentPattern
 

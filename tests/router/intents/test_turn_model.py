@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import UNKNOWN
+from kds.router.intents.evidence import IntentVerdict
 from kds.router.intents.features import Place
 from kds.router.intents.turn_model import (
     TurnModel,
@@ -19,7 +20,6 @@ from kds.router.intents.turn_model import (
     shipped_turn_model,
     turn_model_for,
 )
-from kds.router.intents.verdict import IntentVerdict
 
 PLACE = Place(3, "EXECUTE", answered=True)
 

@@ -11,7 +11,7 @@ import click
 
 from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt, begin_rule
-from kds.api.rule_tests import describe_outcome
+from kds.api.rehearsal import describe_outcome
 from kds.brain.errors import DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, flag, group

@@ -57,7 +57,7 @@ from kds.transcripts.arriving import (
     prompt_line,
     session_start,
 )
-from kds.transcripts.following import Followed
+from kds.transcripts.importing import Followed
 
 HOOK_INPUT: Final[dict[str, Any]] = {
     "requestBody": {
