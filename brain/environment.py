@@ -36,7 +36,6 @@ VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_MODEL_RETRIES": ("model", "max_retries"),
     "KDS_MODEL_TEMPERATURE": ("model", "temperature"),
     "KDS_MODEL_MAX_TOKENS": ("model", "max_tokens"),
-    "KDS_HOOK_MODE": ("hook", "mode"),
     "KDS_REFERENCES_PRECISION": ("references", "precision"),
     "KDS_REWRITING": ("rewriting", "mode"),
     "KDS_REWRITING_TIMEOUT_S": ("rewriting", "timeout_s"),

@@ -40,7 +40,6 @@ RewritingMode = Literal["rules-only", "rules-first", "model-first"]
 
 SummaryMode = Literal["auto", "extractive", "off"]
 
-HookMode = Literal["line", "agent"]
 
 SecretsMode = Literal["off", "warn", "block"]
 
@@ -172,10 +171,8 @@ class RewritingSettings(_Section):
 
 
 class HookSettings(_Section):
-    """What the prompt hook adds to a prompt."""
+    """What the prompt hook looks for."""
 
-    mode: HookMode = "line"
-    """``line``: a hint at most, and only when KDS is sure; ``agent``: the agent's prompt too."""
     secrets: SecretsMode = "off"
     """What to do about a prompt that holds a secret, and about reading files such as `.env`. What
     your own file asks for, a workspace's can make stricter, and not weaker."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from kds.brain.errors import StoreError
+from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.records import Consent, ConsentAction, ConsentEvent, Profile
 from kds.brain.memory.summaries import alike
 from kds.brain.passages.details import PROFILE_MARK, without_profile
@@ -62,13 +62,10 @@ class ProfileTable:
             return _consent(connection)
 
     def grant(self, purpose: str) -> Consent:
-        """Note the user's consent. Raises StoreError without a purpose: consent is to something."""
+        """Note the user's consent, which is to something. Raises MessageError without a purpose."""
         if not purpose.strip():
-            raise StoreError(
-                "consent needs a purpose",
-                where=self.database.place,
-                hint="say what the profile is for, for example: answers that suit me",
-            )
+            hint = "say what the profile is for, for example: answers that suit me"
+            raise MessageError("consent needs a purpose", where="purpose", hint=hint)
         with self.database.write() as connection:
             self._log(connection, "granted", purpose)
             return _consent(connection)

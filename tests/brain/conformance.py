@@ -393,7 +393,7 @@ class ProfileConformance:
         assert store.profile.events() == ()
 
     def test_consent_is_to_a_purpose(self, store: MemoryStore, clock: HandClock) -> None:
-        with pytest.raises(StoreError, match="purpose"):
+        with pytest.raises(MessageError, match="purpose"):
             store.profile.grant(" ")
         consent = store.profile.grant("answers that suit me")
         assert (consent.given, consent.since) == (True, clock.now)

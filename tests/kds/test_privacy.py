@@ -145,7 +145,7 @@ def test_every_file_is_the_users_alone_and_git_leaves_the_folder_out(
 ) -> None:
     (workspace / "kds-brain").rmdir()
     kds_call("ask", TEXT)
-    kds_call("config", "set", "hook.mode", "line")
+    kds_call("config", "set", "hook.secrets", "warn")
     brain = workspace / "kds-brain"
     assert stat.S_IMODE(brain.stat().st_mode) == 0o700
     kept = [path for path in brain.rglob("*") if path.is_file() and path.name != ".gitignore"]

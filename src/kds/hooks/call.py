@@ -21,21 +21,8 @@ LOCK_NAME = "service.lock"
 TOKEN_NAME = "service.token"
 """In the user's own folder of KDS: the bearer token of the HTTP side."""
 
-HUNG_NAME = "service.hung"
-"""In the runtime folder: the service let a hook wait in vain. It removes the mark when it answers
-one, or starts."""
-
-END_EVENTS = frozenset("stop agentstop afteragent sessionend precompact precompress".split())
-"""The clients' names for the ends of turns and sessions, and for compactions, in lower case."""
-
-END_KEYS = ("stopReason", "reason", "trigger")
-"""What Copilot CLI writes at these without naming the event (tried with 1.0.102)."""
-
 WORKSPACE_HEADER = "Kds-Workspace"
 """Names the root of the workspace that a request is about."""
-
-REPLACED = "installation"
-"""``where`` of the refusal of a service whose installation was replaced: it ends."""
 
 _GUARDS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _STATE_LIMIT = 2**16
@@ -77,22 +64,12 @@ def exchange(call: Call, what: str, root: str, content: bytes, *, limit: int) ->
 
     Raises Trouble without a whole answer of at most ``limit`` bytes, TimeoutError when it is late.
     """
-    send(call, what, root, content)
-    return receive(call, limit=limit)
-
-
-def send(call: Call, what: str, root: str, content: bytes) -> None:
-    """Send a request, the first half of `exchange`."""
     head = (
         f"{what} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
         f"{WORKSPACE_HEADER}: {in_header(root)}\r\n{call.header}\r\n"
     )
     call.connection.sendall(head.encode() + content)
-
-
-def receive(call: Call, *, limit: int) -> tuple[int, bytes]:
-    """Return status and body of the answer, the second half of `exchange`."""
     received = b""
     while chunk := call.connection.recv(65_536):
         received += chunk

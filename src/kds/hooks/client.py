@@ -12,27 +12,13 @@ import os
 import sys
 
 from kds.brain.discovery import find_workspace, own_folder, runtime_folder
-from kds.hooks.call import (
-    END_EVENTS,
-    END_KEYS,
-    HUNG_NAME,
-    REPLACED,
-    TOKEN_NAME,
-    NoService,
-    Trouble,
-    connect,
-    receive,
-    send,
-)
+from kds.hooks.call import TOKEN_NAME, NoService, Trouble, connect, exchange
 from kds.hooks.log import note
 from kds.hooks.start import start_service
 
 TIMEOUT_VARIABLE = "KDS_HOOK_TIMEOUT_MS"
 TIMEOUT_MS = 1500
 """A warm service answers in some ms, one that is reloading its rules within a second."""
-
-HUNG_TIMEOUT_MS = 200
-"""For a service that let a prompt wait in vain and has answered none since."""
 
 TIMEOUT_LIMIT_MS = 25_000
 """What the environment may ask for: below the 30 s after which the clients kill the hook."""
@@ -84,7 +70,7 @@ def _guarded(*, start: bool) -> None:
         named = data.get("cwd")
         folder = named if isinstance(named, str) and named else folder
         if found := find_workspace(folder):
-            _run(content, found[0], timeout_s, start=start, waits=not _is_end(data))
+            _run(content, found[0], timeout_s, start=start)
     except TimeoutError:
         reason = f"no answer within {timeout_s * 1000:.0f} ms"
     except Trouble as error:
@@ -100,39 +86,10 @@ def _guarded(*, start: bool) -> None:
         note(found[1], reason)
 
 
-def _is_end(data: "dict[str, object]") -> bool:
-    """Whether a turn or a session ends: there is nothing to say to the client."""
-    name = data.get("hook_event_name") or data.get("hookEventName")
-    if isinstance(name, str):
-        return name.lower() in END_EVENTS
-    return "prompt" not in data and any(key in data for key in END_KEYS)
-
-
-def _left_to_a_child(timeout_s: float) -> bool:
-    """Have a process of its own wait for the answer, and not the client; true where nobody waits.
-
-    A service that is loading or hangs would cost the client the whole time limit else. Without
-    anybody at the other end it would not read the request.
-    """
-    if not hasattr(os, "fork"):
-        return False
-    child = os.fork()
-    try:  # noqa: SIM105  # `contextlib` costs a millisecond
-        os.setpgid(child, child)  # some clients end the group of a command that is done
-    except OSError:  # it has done that itself by now
-        pass
-    if child:
-        return True
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
-    _set_alarm(timeout_s)  # a child does not inherit it
-    return False
-
-
-def _run(content: bytes, root: str, timeout_s: float, *, start: bool, waits: bool) -> None:
+def _run(content: bytes, root: str, timeout_s: float, *, start: bool) -> None:
+    """Print what the service has to say; start one where none is running."""
     try:
-        answer = _asked(content, root, timeout_s, waits=waits)
+        answer = _asked(content, root, timeout_s)
     except NoService:
         if start:
             start_service(root)
@@ -141,28 +98,14 @@ def _run(content: bytes, root: str, timeout_s: float, *, start: bool, waits: boo
         answer = answer[os.write(1, answer) :]
 
 
-def _asked(content: bytes, root: str, timeout_s: float, *, waits: bool) -> bytes:
-    """What the service has to say; b"" for nothing, or when nobody ``waits`` for it."""
-    folder = runtime_folder()
-    mark = os.path.join(folder, HUNG_NAME)
-    hung = os.path.lexists(mark)
-    if hung:
-        timeout_s = min(timeout_s, HUNG_TIMEOUT_MS / 1000)
-    call = connect(folder, os.path.join(own_folder(), TOKEN_NAME), timeout_s)
+def _asked(content: bytes, root: str, timeout_s: float) -> bytes:
+    call = connect(runtime_folder(), os.path.join(own_folder(), TOKEN_NAME), timeout_s)
     try:
-        send(call, "POST /hook", root, content)
-        if not waits and _left_to_a_child(timeout_s):
-            return b""
-        status, body = receive(call, limit=ANSWER_LIMIT)
-    except TimeoutError:
-        if hung:
-            raise Trouble(f"no answer within {HUNG_TIMEOUT_MS} ms, as before") from None
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
-        raise
+        status, body = exchange(call, "POST /hook", root, content, limit=ANSWER_LIMIT)
     finally:
         call.connection.close()
-    if status == 503 and b'"where":"%s"' % REPLACED.encode() in body:
-        raise NoService("the service ends: its installation was replaced")
+    if status == 503:
+        raise NoService("the service is busy, or ends")
     if status not in (200, 204):
         raise Trouble(f"the service answered {status}")
     return body

@@ -1,8 +1,7 @@
 """What a client's hook sends, and what KDS answers: nothing as a rule, a hint when it is sure.
 
 What a hook adds stays in the conversation for good, beside the client's own rules. So it is worth
-a line only where the model lacks something, and never an order. To inject the agents' prompts,
-set `hook: {mode: agent}`.
+a line only where the model lacks something, and never an order.
 """
 
 import json
@@ -14,23 +13,20 @@ from typing import Any, Final
 from kds.activation.discovery import Entry
 from kds.brain.errors import KdsError
 from kds.brain.message import one_line, well_formed
-from kds.brain.settings import HookMode
 from kds.brain.turn import Turn
-from kds.hooks.call import END_EVENTS, END_KEYS
 
 EVENTS: Final = {
-    "userpromptsubmit": "prompt",
-    "userpromptsubmitted": "prompt",
-    "beforeagent": "prompt",
-    "beforesubmitprompt": "prompt",
-    "sessionstart": "start",
-    **dict.fromkeys(END_EVENTS, "end"),
-    "pretooluse": "tool",
-    "beforetool": "tool",
-    "beforereadfile": "tool",
-    "beforeshellexecution": "tool",
+    name: event
+    for event, names in (
+        ("prompt", "userpromptsubmit userpromptsubmitted beforeagent beforesubmitprompt"),
+        ("start", "sessionstart"),
+        ("end", "stop agentstop afteragent sessionend precompact precompress"),
+        ("tool", "pretooluse beforetool beforereadfile beforeshellexecution"),
+    )
+    for name in names.split()
 }
-"""The clients' names for the events that KDS knows, in lower case."""
+"""The clients' names for the events that KDS knows, in lower case. An end is that of a turn or a
+session, or a compaction."""
 
 OWN_LINE: Final = 'KDS: "'
 OWN_LINES: Final = (OWN_LINE, "KDS: the ", "KDS: in an earlier session")
@@ -58,16 +54,16 @@ _LEFT_ALONE: Final = {
 }
 """How prompts begin that are not routed, and what they are."""
 
-_ENTRANCES: Final = (
-    "kds.md",
-    "intent-router.md",
-    "conversation-context-manager.md",
-    "clear-conversation.md",
+_OWN_PROMPT: Final = re.compile(
+    r"""(?:\#file:|@)[@\ "']*(?:(?:(?!\.md)[^\n])*/)?(?:prompts/(?:user|internal)/[^/\n]*?
+    |kds|intent-router|conversation-context-manager|clear-conversation)\.md""",
+    re.IGNORECASE | re.VERBOSE,
 )
-"""Prompts of KDS that an IDE may name without their folder."""
+"""A prompt of KDS, also without its folder: the assistant calls `kds route` itself then."""
 
 PROBE: Final = "kds_probe"
-"""A key that no client writes: see `HookCall.probe`."""
+"""A key that no client writes: `kds doctor` asks. The prompt is routed and not remembered."""
+PROBED: Final = "KDS: a prompt comes through."
 
 _GOES_ON: Final = re.compile(
     r"""\b(?:
@@ -94,19 +90,8 @@ _CLIENT_OF: Final = {
 }
 """Events that one client has alone."""
 
-_NAMES: Final = ("hook_event_name", "hookEventName")
-_TOOLS: Final = ("tool_name", "toolName")
-_ARGUMENTS: Final = ("tool_input", "toolArgs")
-_SESSIONS: Final = ("session_id", "sessionId", "conversation_id")
 _TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
-_CODEX_FILE: Final = "rollout-"
-"""How the name of a transcript of Codex begins."""
-_MODE: Final = "permission_mode"
 _INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; kds help docs/hook.md"
-
-TEXT_LIMIT: Final = 9_500
-"""UTF-16 code units of what is added to a prompt. Claude Code puts a text of more than 10,000
-characters (JavaScript's, which are code units) in a file and shows the model a preview of it."""
 
 PROMPT_LIMIT: Final = 1_000
 """Characters of a prompt that is hinted about: a longer one says by itself what it is about."""
@@ -121,9 +106,6 @@ TRACE: Final = re.compile(
     r"|^(?:\w+\.)*\w*(?:Error|Exception|Panic)\b.*:",
     re.MULTILINE,
 )
-_TAGS: Final = {"<message>": "</message>", "<expanded>": "</expanded>"}
-_LEFT_TO_THE_CLIENT: Final = ("## The message", "## What to hand back", "## Always")
-"""Sections of a prompt that the client has already: the message above all, and its own rules."""
 
 
 class HookInputError(KdsError):
@@ -132,28 +114,24 @@ class HookInputError(KdsError):
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """A hook's input, whichever client wrote it."""
+    """A hook's input, whichever client wrote it.
+
+    ``event`` is "prompt", "start" or "end" (of a session or a turn), "tool" (``tool`` is about to
+    be called with ``arguments``) or "other". ``transcript`` is the file in which the client keeps
+    what was said, ``session`` its name for the conversation; ``planning``: it is in its plan mode,
+    which has rules of its own; ``probe``: `kds doctor` asks.
+    """
 
     prompt: str
-    """What the user wrote; empty if the event is not a prompt."""
     cwd: str | None
-    """The folder the client works in."""
     session: str | None
-    """The client's name for this conversation."""
     event: str
-    """``prompt``, ``start`` or ``end`` (of a session or a turn), ``tool``, or ``other``."""
     transcript: str | None = field(default=None, repr=False)
-    """The file in which the client keeps what was said."""
     probe: bool = field(default=False, repr=False)
-    """Whether `kds doctor` asks: the prompt is routed and not remembered."""
     planning: bool = field(default=False, repr=False)
-    """Whether the client is in its plan mode, which has rules of its own."""
     client: str = field(default="claude", repr=False, compare=False)
-    """The client, as far as its spelling tells."""
     tool: str = field(default="", repr=False)
-    """The tool that is about to be called."""
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What it is called with."""
 
 
 def read_hook(raw: bytes) -> HookCall:
@@ -176,12 +154,18 @@ def read_hook(raw: bytes) -> HookCall:
     prompt = _text(data, "prompt")
     if event == "prompt" and prompt is None:
         raise HookInputError("the hook input has no prompt", hint=_INPUT_HINT)
-    session, probe = _text(data, *_SESSIONS), data.get(PROBE) is True
-    transcript, planning = _text(data, *_TRANSCRIPTS), data.get(_MODE) == "plan"
-    folder = _text(data, "cwd")
-    client, (tool, arguments) = _client(data), _tool(data) if event == "tool" else ("", {})
+    tool, arguments = _tool(data) if event == "tool" else ("", {})
     return HookCall(
-        prompt or "", folder, session, event, transcript, probe, planning, client, tool, arguments
+        prompt=prompt or "",
+        cwd=_text(data, "cwd"),
+        session=_text(data, "session_id", "sessionId", "conversation_id"),
+        event=event,
+        transcript=_text(data, *_TRANSCRIPTS),
+        probe=data.get(PROBE) is True,
+        planning=data.get("permission_mode") == "plan",
+        client=_client(data),
+        tool=tool,
+        arguments=arguments,
     )
 
 
@@ -201,10 +185,10 @@ def left_alone(prompt: str) -> str | None:
     for beginning, why in _LEFT_ALONE.items():
         if text.startswith(beginning):
             return why
-    if text[0] == "/":
-        return None if _is_path(text.split(None, 1)[0]) else "a command of the client"
-    names = (text[0] == "@" or text[:6].lower() == "#file:") and _names_own_prompt(text)
-    return "it names a prompt of KDS" if names else None
+    if text[0] == "/":  # `/etc/hosts` and `/setup.py` are not commands: those are one plain word
+        word = text.split(None, 1)[0]
+        return None if "/" in word[1:] or "." in word else "a command of the client"
+    return "it names a prompt of KDS" if _OWN_PROMPT.match(text.replace("\\", "/")) else None
 
 
 def goes_on(message: str) -> bool:
@@ -231,19 +215,6 @@ def as_output(text: str, client: str, *, event: str = "UserPromptSubmit") -> dic
     return {**outer, "hookSpecificOutput": inner}
 
 
-def hook_text(turn: Turn, *, mode: HookMode = "line", planning: bool = False) -> str | None:
-    """Return what the assistant reads beside the prompt: the hint, and in mode ``agent`` the
-    prompt of the agent, whole or not at all.
-
-    A client that is planning has rules that an agent's prompt would contradict.
-    """
-    hint = hook_hint(turn)
-    if mode == "line" or planning or turn.action != "route":
-        return hint
-    text = "\n\n".join(part for part in (hint, agent_prompt(turn.prompt)) if part)
-    return text if _units(text) <= TEXT_LIMIT else hint
-
-
 def hook_hint(turn: Turn) -> str | None:
     """Return one line on what words of the prompt stand for; None where there is no such thing.
 
@@ -256,7 +227,7 @@ def hook_hint(turn: Turn) -> str | None:
     ...                edits=(Edit(5, 7, "the FAB button"),)))
     'KDS: "it" probably means "the FAB button".'
     """
-    if _says_enough(turn.message):
+    if says_enough(turn.message):
         return None
     hints = [f'{said}" probably means "{meant}"' for said, meant in _meanings(turn)]
     together = ', "'.join(hints[:MOST_HINTS])
@@ -265,7 +236,7 @@ def hook_hint(turn: Turn) -> str | None:
 
 def why_no_hint(turn: Turn) -> str:
     """Say why there is no hint beside a prompt, without a word of it."""
-    if why := _says_enough(turn.message):
+    if why := says_enough(turn.message):
         return why
     if not turn.english:
         return "it is not in English"
@@ -276,8 +247,8 @@ def why_no_hint(turn: Turn) -> str:
     return "nothing in it refers to what was said before"
 
 
-def _says_enough(prompt: str) -> str | None:
-    """Why a prompt is not hinted about, whatever it refers to."""
+def says_enough(prompt: str) -> str | None:
+    """Why nothing is said beside a prompt, whatever it refers to; None where there is room."""
     if len(prompt) > PROMPT_LIMIT:
         return f"it is longer than {PROMPT_LIMIT:,} characters"
     return "a trace is pasted into it" if TRACE.search(prompt) else None
@@ -300,62 +271,41 @@ def activation_line(entry: Entry, client: str) -> str:
     return f'KDS: the {entry.kind} "{entry.name}" fits this{how}.'
 
 
-def is_for_activation(prompt: str) -> bool:
-    """Whether an entry may be named beside a prompt: not beside a long one, or a pasted trace."""
-    return _says_enough(prompt) is None
-
-
-def agent_prompt(prompt: str) -> str:
-    """``prompt`` without what the client has: the user's message, and rules of its own."""
-    kept: list[str] = []
-    left_out, closing = False, ""
-    for line in prompt.splitlines():
-        if closing:  # the user's words: a heading among them is not ours
-            closing = "" if line == closing else closing
-        elif line in _TAGS:
-            closing = _TAGS[line]
-        elif line.startswith(("# ", "## ")):
-            left_out = line in _LEFT_TO_THE_CLIENT
-        if not left_out:
-            kept.append(line)
-    return "\n".join(kept).strip()
-
-
 def _client(data: dict[str, Any]) -> str:
     """Who wrote the input: each client spells it in its own way (docs/hook.md)."""
     event = str(data.get("hook_event_name") or "").lower()
     if event in _CLIENT_OF:
         return _CLIENT_OF[event]
-    transcript = _text(data, *_TRANSCRIPTS) or ""
-    if "turn_id" in data or transcript.rpartition("/")[2].startswith(_CODEX_FILE):
-        return "codex"  # at the start of a session there is no turn yet
+    name = (_text(data, *_TRANSCRIPTS) or "").rpartition("/")[2]
+    if "turn_id" in data or name.startswith("rollout-"):  # at a start there is no turn yet
+        return "codex"
     if data.get("client") == "opencode":
         return "opencode"
     return "copilot" if "sessionId" in data else "claude"
 
 
 def _event(data: dict[str, Any]) -> str:
-    name = _text(data, *_NAMES)
+    name = _text(data, "hook_event_name", "hookEventName")
     if name is not None:
         return EVENTS.get(name.lower(), "other")
     if "prompt" in data:
         return "prompt"
     if "toolName" in data:
         return "tool"
-    ends = any(key in data for key in END_KEYS)
+    ends = any(key in data for key in ("stopReason", "reason", "trigger"))
     return "start" if "source" in data else "end" if ends else "prompt"
 
 
 def _tool(data: dict[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Name and arguments of a call. Cursor has events in the place of tools, and no folder of
     arguments; Copilot CLI may write them as JSON."""
-    given = next((data[name] for name in _ARGUMENTS if name in data), data)
+    given = next((data[name] for name in ("tool_input", "toolArgs") if name in data), data)
     if isinstance(given, str):
         try:
             given = json.loads(given)
         except (ValueError, RecursionError):
             given = {}
-    tool = _text(data, *_TOOLS) or ("read" if "file_path" in data else "")
+    tool = _text(data, "tool_name", "toolName") or ("read" if "file_path" in data else "")
     return tool, given if isinstance(given, dict) else {}
 
 
@@ -375,21 +325,3 @@ def _meanings(turn: Turn) -> Iterator[tuple[str, str]]:
             continue
         if len(said) <= QUOTE_LIMIT and len(meant) <= QUOTE_LIMIT:
             yield said.replace('"', "'"), meant.replace('"', "'")
-
-
-def _units(text: str) -> int:
-    """The length of ``text`` as JavaScript counts it."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _is_path(word: str) -> bool:
-    """`/etc/hosts` and `/setup.py` are not commands: these consist of one plain word."""
-    return "/" in word[1:] or "." in word
-
-
-def _names_own_prompt(text: str) -> bool:
-    line = text.split("\n", 1)[0].lower().replace("\\", "/")
-    path, suffix, _ = line.removeprefix("#file:").lstrip("@ \"'").partition(".md")
-    folder, _, name = path.rpartition("/")
-    in_prompts = f"/{folder}".endswith(("/prompts/user", "/prompts/internal"))
-    return bool(suffix) and (in_prompts or name + suffix in _ENTRANCES)

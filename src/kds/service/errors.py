@@ -1,9 +1,9 @@
 """Errors of the service, each with its HTTP status."""
 
+import traceback
 from typing import ClassVar
 
 from kds.brain.errors import KdsError
-from kds.hooks.call import REPLACED
 
 
 class ServiceError(KdsError):
@@ -58,7 +58,7 @@ class ReplacedError(BusyError):
     def __init__(self) -> None:
         super().__init__(
             "this service was started from an installation that was replaced",
-            where=REPLACED,
+            where="installation",
             hint="ask again: the next command starts the new one",
         )
 
@@ -69,11 +69,6 @@ def describe_fault(error: BaseException) -> str:
     >>> describe_fault(ValueError("what the user said"))
     'ValueError'
     """
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    name = type(error).__name__
-    if trace is None:
-        return name
-    code = trace.tb_frame.f_code
-    return f"{name} at {code.co_filename}:{trace.tb_lineno} in {code.co_name}"
+    frames = traceback.extract_tb(error.__traceback__)
+    at = [f" at {one.filename}:{one.lineno} in {one.name}" for one in frames[-1:]]
+    return "".join([type(error).__name__, *at])

@@ -1,11 +1,6 @@
-"""Whether what was loaded is still on the disk: KDS itself, a workspace's prompts and rules.
+"""Whether what was loaded is still on the disk: KDS itself, a workspace's prompts and rules."""
 
-pip takes an installation away and puts another in its place while services, chats and MCP servers
-run. What they have loaded goes on working; what they would still read is of another version.
-"""
-
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -16,32 +11,23 @@ Mark = tuple[tuple[str, int, int, int], ...]
 """Name, time, size and number of every file. One that is gone is a state like any other."""
 
 _ROOT: Final = Path(brain.__file__).parent.parent
-_CODE: Final = (".py", ".yaml", ".md", ".npz", ".json", ".html", ".sql")
-_SENTINELS: Final = ("__init__.py", "brain/turn.py", "router/english/concepts.yaml")
+_FILES: Final = ("__init__.py", "brain/turn.py", "router/english/concepts.yaml")
+"""Files of KDS: pip replaces all of an installation, or none."""
 
 
 class Installation:
-    """Knows whether the files that this process was started from are still there."""
+    """Knows whether the installation that this process was started from was replaced.
 
-    def __init__(self, root: Path = _ROOT, *, every_file: bool = True) -> None:
-        """``every_file``: for `is_changed`, which takes some milliseconds."""
-        self._root = root
-        self._few = tuple(root / name for name in _SENTINELS)
-        self._quick = _mark(self._few)
-        self._whole = _mark(self._files()) if every_file else ()
+    What a process has loaded goes on working then; what it would still read is of another version.
+    """
+
+    def __init__(self, root: Path = _ROOT) -> None:
+        self._paths = tuple(root / name for name in _FILES)
+        self._seen = _mark(self._paths)
 
     def is_replaced(self) -> bool:
-        """Look at three files: pip replaces all of them, or none. Takes some ten microseconds."""
-        return _mark(self._few) != self._quick
-
-    def is_changed(self) -> bool:
-        """Look at all files, which finds single ones that were edited. Takes some milliseconds."""
-        return _mark(self._files()) != self._whole
-
-    def _files(self) -> Iterator[Path]:
-        for folder, inner, names in os.walk(self._root, followlinks=True):
-            inner[:] = [name for name in inner if name != "__pycache__"]
-            yield from (Path(folder, name) for name in names if name.endswith(_CODE))
+        """Look at the files, which takes some ten microseconds."""
+        return _mark(self._paths) != self._seen
 
 
 def fingerprint(workspace: Workspace) -> Mark:

@@ -1,12 +1,7 @@
 """What the service does beside its requests: reload changed files, embed, expire, catch up.
 
-Files are looked at twice a second, which takes 0.2 ms and works on network file systems too, which
-send no events. A change is decided by a fingerprint, so KDS's own writes beside them and an
-editor's temporary files cause no reload. In a service that people share it is taken at each
-message, too: an edit in a shared folder reaches all services at once.
-
-Embedding happens unless `recall.embeddings` is off: in small batches, after a pause, since a model
-of this process keeps the interpreter busy and a hook must not wait for it.
+Files are looked at twice a second, which works on network file systems too. Embedding happens in
+small batches, after a pause: it keeps the interpreter busy, and a hook must not wait for it.
 """
 
 import asyncio
@@ -30,8 +25,7 @@ from kds.service.freshness import fingerprint
 from kds.service.workspaces import Log, ServedWorkspace, Workspaces
 
 RELOAD_LOOK_S: Final = 0.5
-"""Seconds between two looks. A change counts when the next one finds the files as they are: an
-editor has written them by then."""
+"""A change counts when the next look finds the files as they are: they are written by then."""
 
 EMBED_LOOK_S: Final = 5.0
 """Seconds between two looks for chunks that wait: words find a chunk at once."""
@@ -42,16 +36,14 @@ PAUSE_S: Final = 1.0
 BATCH: Final = 8
 """Chunks embedded at once: 0.1-0.3 s for a MiniLM-class model on one core."""
 
-BACK_OFF_S: Final = 30.0
-BACK_OFF_MOST_S: Final = 3600.0
-"""Rest after the first failure of a model, which doubles with each further one, up to an hour."""
+BACK_OFF_S: Final = 60.0
+"""Rest after a failure of a model."""
 
 CATCH_UP_S: Final = 2.0
 """Between two looks, which cost nothing while nothing waits."""
 
 TIDY_S: Final = 600.0
-"""How often what has expired leaves the disk: lines of the context, and conversations that nobody
-speaks in any more. Both expire after two hours."""
+"""How often lines of contexts that have expired leave the disk."""
 
 _TIDY_LATER: Final = """\
 until=$1; shift
@@ -64,30 +56,22 @@ done
 
 
 async def reload_on_change(served: ServedWorkspace) -> None:
-    """Swap in what loads of changed prompts, rules and settings. Runs until it is cancelled."""
-    before, told = served.seen, None
+    """Swap in what loads of changed prompts and rules. Runs until it is cancelled."""
+    before = served.seen
     while True:
         await asyncio.sleep(RELOAD_LOOK_S)
         found = await asyncio.to_thread(fingerprint, served.workspace)
         if found == before != served.seen:
             with suppress(BusyError):
                 await served.archivist.run(served.look)
-        before, wrong = found, served.settings_error
-        if wrong != told:
-            served.log(
-                f"settings not read, those before stay in use: {wrong}"
-                if wrong
-                else f"read the settings of {served.root} again"
-            )
-        told = wrong
+        before = found
 
 
 async def embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float]) -> None:
     """Give what waits for a vector one, while there is no request. Runs until it is cancelled."""
-    failures = 0
+    record = served.embedding
     while True:
-        rest_s = min(BACK_OFF_S * 2 ** (failures - 1), BACK_OFF_MOST_S) if failures else 0.0
-        await asyncio.sleep(max(rest_s, EMBED_LOOK_S))
+        await asyncio.sleep(BACK_OFF_S if record.last_error else EMBED_LOOK_S)
         if idle_s() < PAUSE_S:
             continue
         try:
@@ -97,27 +81,26 @@ async def embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float]) 
         except Exception as error:  # noqa: BLE001  # the service goes on without vectors
             known = isinstance(error, KdsError)
             reason = str(error) if known else f"internal error: {describe_fault(error)}"
-            if not failures:
+            if record.last_error is None:
                 line = " ".join(reason.split())
                 served.log(f"cannot embed in {served.root}, trying again later: {line}")
-            failures += 1
-            served.embedding.failures += 1
-            served.embedding.last_error = reason
-            continue
-        if done and failures:
-            served.log(f"embedding works again in {served.root}")
-        if done:
-            failures, served.embedding.last_error = 0, None
+            record.failures += 1
+            record.last_error = reason
+        else:
+            if done and record.last_error:
+                served.log(f"embedding works again in {served.root}")
+                record.last_error = None
 
 
 def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
     """Embed what waits until a request comes; returns how many chunks got a vector."""
-    embedder = served.queries.embedder.load()
+    memory = served.memory_if_any()
+    stores = [one for one in (memory, served.queries.library.store) if one is not None]
+    embedder = served.queries.embedder.load() if stores else None
     if embedder is None:
         return 0
     done = 0
-    memory = served.memory_if_any()
-    for store in filter(None, (memory, served.queries.library.store)):
+    for store in stores:
         summaries = isinstance(store, MemoryStore) and store.summaries_without(embedder.name)
         if summaries or store.awaits(embedder.name):
             done += embed_waiting(
@@ -131,8 +114,7 @@ def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
 async def catch_up(workspaces: Workspaces, reachable: Callable[[], Awaitable[bool]]) -> None:
     """Store what a shared service heard during an outage once the database is back.
 
-    The next message of a conversation may come to another service, which should know. Runs until
-    it is cancelled.
+    The next message of a conversation may come to another service. Runs until it is cancelled.
     """
     while True:
         await asyncio.sleep(CATCH_UP_S)
@@ -171,14 +153,11 @@ def expire_later(workspace: Workspace, *, age_s: float = MAX_AGE.total_seconds()
     with suppress(KdsError):
         if shell is None or not Contexts(workspace).journal().load().entries:
             return
-        context, until = workspace.context_path, time.time() + age_s + 1
-        tidy = (sys.executable, "-P", "-m", "kds", "context", "load", "--workspace", workspace.root)
-        process = subprocess.Popen(
-            [shell, "-c", _TIDY_LATER, context, f"{until:.0f}", *tidy],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        until = f"{time.time() + age_s + 1:.0f}"
+        load = (sys.executable, "-P", "-m", "kds", "context", "load", "--workspace", workspace.root)
+        process = subprocess.Popen(  # a shell takes a megabyte, Python ten
+            [shell, "-c", _TIDY_LATER, workspace.context_path, until, *load],
+            cwd="/", start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
         process.returncode = 0  # nobody waits for it, and Python need not warn of that

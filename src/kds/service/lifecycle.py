@@ -112,10 +112,9 @@ class Instance:
         remove_private(self.address.socket_path)
 
     def withdraw(self) -> None:
-        """Remove socket, state file and the mark of a hang. Raises StoreError."""
+        """Remove socket and state file. Raises StoreError."""
         self.hide()
         remove_private(self.address.state_path)
-        remove_private(self.address.hung_path)
 
     def release(self) -> None:
         """Let another process serve."""
@@ -212,8 +211,10 @@ def start(
         settle(workspace, timeout_s=timeout_s)
     if (client := reach(workspace, timeout_s=timeout_s)) is None:
         path = ServiceAddress().log_path
+        lines = path.read_text(errors="replace").split("\n") if path.exists() else []
+        said = [line.strip() for line in lines if line.strip() and not line.startswith("  ")]
         raise KdsError(
-            f"the service did not start: {_last_line(path)}",
+            f"the service did not start: {said[-1] if said else 'it left no log'}",
             where=str(path),
             hint="run `kds serve` in a terminal to see why",
         )
@@ -236,14 +237,8 @@ def stop(*, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
     if not is_running():
         return "not running"
     address = ServiceAddress()
-    pid = 0
-
-    def names_itself() -> bool:
-        nonlocal pid
-        pid = noted(address).get("pid", 0)
-        return bool(pid > 1)
-
-    if not Deadline(timeout_s).until(names_itself, pause_s=POLL_S):
+    Deadline(timeout_s).until(lambda: noted(address).get("pid", 0) > 1, pause_s=POLL_S)
+    if (pid := noted(address).get("pid", 0)) <= 1:
         raise KdsError(
             "a service is running, but its state file does not name its process",
             where=str(address.state_path),
@@ -277,9 +272,3 @@ def _open_log(path: Path) -> IO[bytes]:
         raise WorkspaceError(
             f"cannot write the log: {error.strerror}", where=str(path), hint="check its mode"
         ) from error
-
-
-def _last_line(path: Path) -> str:
-    lines = path.read_text(errors="replace").split("\n") if path.exists() else []
-    said = [line.strip() for line in lines if line.strip() and not line.startswith("  ")]
-    return said[-1] if said else "it left no log"

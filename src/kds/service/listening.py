@@ -11,7 +11,7 @@ import uvicorn
 from starlette.datastructures import State
 from starlette.types import ASGIApp
 
-from kds.service.errors import ConflictError, ServiceError, describe_fault
+from kds.service.errors import ServiceError, describe_fault
 from kds.service.lifecycle import BACKLOG
 from kds.service.security import is_loopback
 from kds.service.service_client import LOOPBACK
@@ -23,9 +23,7 @@ KEEP_ALIVE_S: Final = 30
 """Seconds a silent connection stays open after an answer."""
 
 PAGE_PORT: Final = 5370
-"""Where the web page is, so that bookmarks last; one of the next PAGE_PORTS where it is taken."""
-
-PAGE_PORTS: Final = 10
+"""Where the web page is, so that bookmarks last; any free port where it is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +85,12 @@ class _Server(uvicorn.Server):
     def __init__(self, app: ASGIApp, closing: asyncio.Event) -> None:
         super().__init__(
             uvicorn.Config(
-                app,
-                http="h11",
-                ws="none",
-                lifespan="off",
-                interface="asgi3",
-                log_config=None,
+                app, http="h11", ws="none", lifespan="off", interface="asgi3", log_config=None,
                 log_level="critical",  # its lines may quote what a client sent
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                date_header=False,
-                timeout_keep_alive=KEEP_ALIVE_S,
-                timeout_graceful_shutdown=GRACE_S,
+                access_log=False, proxy_headers=False, server_header=False, date_header=False,
+                timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=GRACE_S,
             )
-        )
+        )  # fmt: skip
         self._closing = closing
 
     async def main_loop(self) -> None:
@@ -171,28 +160,21 @@ class SiteHost:
         self._site: Site | None = None
         self._address = HttpAddress()
 
-    async def open(self, root: str, port: int | None) -> tuple[str, str]:
+    async def open(self, root: str) -> tuple[str, str]:
         """Open the page unless it is open; returns its address, and a link that lets one in.
 
-        Raises ConflictError when it is open at another port, ServiceError when it cannot listen.
+        Raises ServiceError when it cannot listen.
         """
         async with self._opening:
             if self._site is None:
-                listener, self._address = _bind_page(port)
+                listener, self._address = _bind_page()
+                make, at = self._make, self._address.port
                 try:
-                    self._site = await asyncio.to_thread(
-                        self._make, self._state, self._address.port
-                    )
+                    self._site = await asyncio.to_thread(make, self._state, at)
                 except BaseException:
                     listener.close()
                     raise
                 self._listeners.add(listener, self._site.app)
-        if port and port != self._address.port:
-            raise ConflictError(
-                f"the page is open at {self._address.url} already",
-                where="port",
-                hint="use that one, or end it: kds service stop",
-            )
         return self._address.url, f"{self._address.url}{self._site.admit(root)}"
 
     def stop(self) -> None:
@@ -201,10 +183,8 @@ class SiteHost:
             self._site.stop()
 
 
-def _bind_page(port: int | None) -> tuple[socket.socket, HttpAddress]:
-    """Bind where the page is to be, or at its own port, or near it. Raises ServiceError."""
-    if port is None:
-        for near in range(PAGE_PORT, PAGE_PORT + PAGE_PORTS):
-            with contextlib.suppress(ServiceError):
-                return bind_http(HttpAddress(port=near))
-    return bind_http(HttpAddress(port=port or 0))
+def _bind_page() -> tuple[socket.socket, HttpAddress]:
+    """Bind at the page's own port, or at any. Raises ServiceError."""
+    with contextlib.suppress(ServiceError):
+        return bind_http(HttpAddress(port=PAGE_PORT))
+    return bind_http(HttpAddress())

@@ -1,10 +1,8 @@
 """Bodies of requests and replies that several routes share; /openapi.json describes them.
 
-Requests are strict: an unknown field, or one of another type, is a 422. A reply is a view of a
-value: its fields are read off the attributes of the same name.
+Requests are strict: an unknown field, or one of another type, is a 422.
 """
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
@@ -34,7 +32,7 @@ ConversationQuery = Annotated[str | None, Query(min_length=1, max_length=NAME_LI
 
 
 class RequestBody(BaseModel):
-    """The body of a request: strict and frozen, with half a surrogate pair as U+FFFD."""
+    """The body of a request: strict and frozen."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
@@ -90,18 +88,7 @@ class RouteRequest(RequestBody):
         return tuple(Utterance(one.content, one.role) for one in self.history)
 
 
-class Reply(BaseModel):
-    """A view of a value for the wire."""
-
-    model_config = ConfigDict(
-        from_attributes=True,
-        populate_by_name=True,
-        use_attribute_docstrings=True,
-        json_schema_serialization_defaults_required=True,
-    )
-
-
-class ErrorDetail(Reply):
+class ErrorDetail(BaseModel):
     """What is wrong, where, and how to fix it."""
 
     message: str
@@ -109,24 +96,22 @@ class ErrorDetail(Reply):
     hint: str | None
 
 
-class ErrorReply(Reply):
+class ErrorReply(BaseModel):
     """Every reply but those of the 2xx kind."""
 
     error: ErrorDetail
 
 
-_ERRORS: Final[Mapping[int, str]] = {
-    400: "The message, name or body cannot be used, or no workspace is named.",
-    401: "No valid token (TCP only).",
-    403: "`Host` or `Origin` is not this machine (loopback TCP only).",
-    404: "Unknown workspace, prompt or session.",
-    409: "Conflict: an id in use, a memory that is off, other settings.",
-    413: "The body or the message is too large.",
-    422: "The body or a parameter does not match the schema.",
-    500: "A fault of the service: a full disk, a defect in KDS.",
-    503: "Too many requests are waiting, or the service is stopping.",
-}
+JSON: Final = dict[str, Any]
+"""A reply whose fields are those of a value; the descriptions say which."""
+
 ERRORS: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"model": ErrorReply, "description": text} for status, text in _ERRORS.items()
-}
+    kind: {"model": ErrorReply, "description": text}
+    for kind, text in (
+        ("4XX", "401: no valid token (TCP only). 403: `Host` or `Origin` is not this machine. "
+                "404: unknown workspace, prompt or session. 409: an id in use, a memory that is "
+                "off, other settings. 413, 422: too large, or not of the schema."),
+        ("5XX", "500: a full disk, a defect in KDS. 503: too many requests, or it is stopping."),
+    )
+}  # fmt: skip
 """The documentation of the errors that any operation may have."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import wraps
-from typing import Annotated, Any, Final, ParamSpec, TypeVar, cast
+from typing import Annotated, Final, ParamSpec, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, FastAPI, Request
@@ -54,23 +54,15 @@ SHOWN: Final = 5
 _HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 """A full queue drains in about a second."""
 
-_TEXT: Final = "send one JSON object with the header `Content-Type: application/json`"
-_FAULTS: Final[Mapping[str, tuple[str, str]]] = {
-    "json_invalid": ("invalid JSON", "send one JSON object"),
+_HINTS: Final[Mapping[str, str]] = {
+    "extra_forbidden": "leave out what is not permitted",
     **dict.fromkeys(
         # a body that is text to pydantic: without the header, FastAPI reads no JSON
         ("model_attributes_type", "model_type", "dict_type"),
-        ("is not a JSON object", _TEXT),
-    ),
-    "missing": ("is missing", "send it"),
-    "extra_forbidden": ("is not known here", "leave it out"),
-    "string_too_short": ("must not be empty", "write something, or leave it out"),
-    "string_too_long": (
-        "is longer than {max_length:,} characters",
-        "shorten it: send a request without the files it is about",
+        "send one JSON object with the header `Content-Type: application/json`",
     ),
 }
-"""Names of pydantic's faults: what to say, and how to fix it."""
+"""How to mend a fault, by the name that pydantic gives it."""
 
 _STATUS: Final[Mapping[type[KdsError], int]] = {
     OutageError: 503,
@@ -87,8 +79,7 @@ _STATUS: Final[Mapping[type[KdsError], int]] = {
 class BodyLimit:
     """Reading a body beyond the limit is a 413.
 
-    Bytes are counted: a chunked body has no header that says its size. Starlette's limit closes
-    the connection on a client that still writes, and answers in a form of its own.
+    Bytes are counted: a chunked body has no header that says its size.
     """
 
     def __init__(self, app: ASGIApp, *, limit: int = BODY_LIMIT) -> None:
@@ -116,7 +107,6 @@ class BodyLimit:
 async def current(request: Request) -> None:
     """Refuse requests once the installation was replaced; the service ends.
 
-    What a service has loaded goes on working; what it would still read is of another version.
     Clients do the work themselves then, or start the new version.
     """
     if request.app.state.is_replaced():
@@ -199,6 +189,14 @@ def error_response(
     return JSONResponse({"error": body}, status, headers or _HEADERS.get(status))
 
 
+def internal_error(error: Exception) -> KdsError:
+    """What a client is told of a fault in KDS itself."""
+    return KdsError(
+        f"internal error: {type(error).__name__}",
+        hint="report it with the line in `kds service logs`",
+    )
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Give every error the one form.
 
@@ -225,25 +223,10 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _(_: Request, error: RequestValidationError) -> JSONResponse:
-        first, *others = error.errors()
-        hint = _FAULTS.get(first["type"], ("", "correct it"))[1]
-        texts = (_fault(first), *(f"{_place(one)} {_fault(one)}" for one in others[: SHOWN - 1]))
-        told = KdsError("; ".join(texts), where=_place(first), hint=f"{hint}; see /openapi.json")
-        return error_response(told, status=400 if first["type"] == "json_invalid" else 422)
-
-
-def internal_error(error: Exception) -> KdsError:
-    """What a client is told of a fault in KDS itself."""
-    return KdsError(
-        f"internal error: {type(error).__name__}",
-        hint="report it with the line in `kds service logs`",
-    )
-
-
-def _fault(fault: Mapping[str, Any]) -> str:
-    known = _FAULTS.get(fault["type"])
-    return known[0].format(**fault.get("ctx", {})) if known else str(fault["msg"]).lower()
-
-
-def _place(fault: Mapping[str, Any]) -> str:
-    return ".".join(map(str, fault["loc"]))
+        faults = error.errors()[:SHOWN]
+        places = [".".join(map(str, one["loc"])) for one in faults]
+        texts = [f"{at}: {one['msg']}" for at, one in zip(places, faults, strict=True)]
+        kind = faults[0]["type"]
+        hint = f"{_HINTS.get(kind, 'correct it')}; see /openapi.json"
+        told = KdsError("; ".join(texts), where=places[0], hint=hint)
+        return error_response(told, status=400 if kind == "json_invalid" else 422)

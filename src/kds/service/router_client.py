@@ -16,7 +16,6 @@ from kds.service.service_client import (
     How,
     ServiceClient,
     ServiceDeclinedError,
-    ServiceEndsError,
     ServiceUnavailableError,
     reach,
 )
@@ -25,7 +24,7 @@ if TYPE_CHECKING:  # the router and the memory: a client of a service needs neit
     from kds.api.conversations import Conversations
     from kds.api.turn_log import TurnRecord
 
-INSTALLATION: Final = Installation(every_file=False)
+INSTALLATION: Final = Installation()
 """What this process was started from."""
 
 LOADING: Final = "loading rules, prompts and the intent model"
@@ -65,16 +64,15 @@ class RouterClient:
 
         What cannot be remembered is refused before anything is loaded.
         """
-
         if (client := self.find()) is not None:
             turns, conversation = self._turns, how.get("conversation")
             known = None if turns is None else list(turns.known(conversation)())
             try:
                 with self._watch("waiting for the service"):
                     return client.route(message, known=known, tell=self._tell, **how)
-            except ServiceEndsError:
+            except ServiceUnavailableError:
                 self.alone = True  # the next command finds a new one
-            except (ServiceUnavailableError, ServiceDeclinedError) as error:
+            except ServiceDeclinedError as error:
                 if error.where != SWITCHED_OFF:  # the user did that
                     self._tell(f"{error.message}; routing without it")
         if how.get("log", True):
@@ -96,7 +94,8 @@ class RouterClient:
                 )
             from kds.api.conversations import Conversations  # 1.2 s of CPU
 
-            if _has_settings(self._workspace):
+            files = (self._workspace.settings_path, own_settings_path())
+            if variables_set(os.environ) or any(path.exists() for path in files):
                 from kds.brain.settings import load_settings  # 0.3 s of CPU
 
                 load_settings(self._workspace)
@@ -112,9 +111,3 @@ class RouterClient:
         client = reach(self._workspace)
         self.alone = client is None
         return client
-
-
-def _has_settings(workspace: Workspace) -> bool:
-    """Whether anything is set at all; reading settings costs 110 ms of imports."""
-    files = (workspace.settings_path, own_settings_path())
-    return bool(variables_set(os.environ)) or any(path.exists() for path in files)

@@ -1,9 +1,9 @@
 """Who may ask: the checks in front of every listener.
 
-A unix socket is guarded by its file mode and that of its folder.
-Loopback TCP is open to every user and web page of the machine, so there a bearer token is
-asked for, and `Host` and `Origin` are checked: a page that rebinds its DNS name to 127.0.0.1
-sends its own name in `Host` (DNS rebinding), and one that posts across origins sends `Origin`.
+A unix socket is guarded by its file mode and that of its folder. Loopback TCP is open to every
+user and web page of the machine, so there a bearer token is asked for, and `Host` and `Origin` are
+checked: a page that rebinds its DNS name to 127.0.0.1 sends its own name in `Host`, and one that
+posts across origins sends `Origin`.
 """
 
 import hmac
@@ -100,14 +100,19 @@ class TokenAuth:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._token = token
+        self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass the request on."""
+        headers = Headers(scope=scope)
         try:
-            headers = Headers(scope=scope)
             check_origin(headers)
-            check_token(headers, self._token)
+            if not hmac.compare_digest(bearer(headers).encode("utf-8", "replace"), self._token):
+                raise UnauthorizedError(
+                    "no valid token",
+                    where="Authorization",
+                    hint="send `Authorization: Bearer TOKEN`: it is in ~/.config/kds/service.token",
+                )
         except KdsError as error:
             await error_response(error)(scope, receive, send)
         else:
@@ -118,16 +123,6 @@ def bearer(headers: Headers) -> str:
     """Return the token of a request; "" when it has none."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def check_token(headers: Headers, token: str) -> None:
-    """Raise UnauthorizedError when a request does not have the token."""
-    if not hmac.compare_digest(bearer(headers).encode("utf-8", "replace"), token.encode()):
-        raise UnauthorizedError(
-            "no valid token",
-            where="Authorization",
-            hint="send `Authorization: Bearer TOKEN`: it is in ~/.config/kds/service.token",
-        )
 
 
 def check_origin(headers: Headers) -> None:

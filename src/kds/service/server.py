@@ -38,8 +38,7 @@ from kds.service.team_auth import TeamAuth, Tell
 from kds.service.workspaces import Log, ServedWorkspace, Workspaces, give_memory_back
 
 LOOK_S: Final = 5.0
-"""How often all files of the installation are looked at, which takes 5 ms of CPU, and what nobody
-uses. Each request looks at some of the files."""
+"""How often it is looked whether the service is to end, and what nobody uses."""
 
 TRIM_LOOKS: Final = 6
 """Memory is given back at each so many looks, when it was used meanwhile."""
@@ -150,6 +149,35 @@ class Service:
             stack.callback(self._instance.withdraw)
             self._announce(None, None)
 
+    async def _serve(self, stack: ExitStack) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._heed_signals(self._loop)
+        for workspace in self._kept:
+            await self._workspaces.open(str(workspace.root), keep=True)
+        app = make_app(self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log)
+        listeners = Listeners(self._log)
+        self._listen(stack, listeners, app)
+        if self._make_site is not None:
+            app.state.site = SiteHost(self._make_site, app.state, listeners)
+        if self._reason is not None:  # told to stop while it was loading
+            self._stopping.set()
+        chores = [tidy(self._workspaces, self._log), self._look_around()]
+        if self._team is not None:
+            chores.append(catch_up(self._workspaces, self._team.passes.reachable))
+        tasks = [asyncio.create_task(chore) for chore in chores]
+        who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
+        self._log(f"started: {who}; at {', '.join(self.places)}")
+        self.ready.set()
+        await self._stopping.wait()
+        self._hide()
+        for one in self._workspaces:
+            one.stop()
+        if app.state.site is not None:
+            app.state.site.stop()
+        for task in tasks:
+            task.cancel()
+        await listeners.close()
+
     def _listen(self, stack: ExitStack, listeners: Listeners, app: FastAPI) -> None:
         """Bind the sockets that are wanted, and write down where they are."""
 
@@ -161,8 +189,7 @@ class Service:
 
         http = unix = None
         if self._options.http is not None:
-            token = open_token(self._address.token_path)
-            http = bind(self._options.http, TokenAuth(app, token))
+            http = bind(self._options.http, TokenAuth(app, open_token(self._address.token_path)))
         if self._options.team is not None:
             self._team = self._team_auth(stack, app)
             bind(self._options.team, self._team)
@@ -190,38 +217,7 @@ class Service:
             require(server)
         except OutageError as error:  # people are told, and the balancer, until it is back
             self._log(f"not ready yet: {' '.join(str(error).split())}")
-        root, uptime_s = str(workspace.root), self._vitals.uptime_s
-        return TeamAuth(app, server, root, uptime_s, self._options.tell)
-
-    async def _serve(self, stack: ExitStack) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._heed_signals(self._loop)
-        for workspace in self._kept:
-            await self._workspaces.open(str(workspace.root), keep=True)
-        app = make_app(self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log)
-        listeners = Listeners(self._log)
-        self._listen(stack, listeners, app)
-        if self._make_site is not None:
-            app.state.site = SiteHost(self._make_site, app.state, listeners)
-        if self._reason is not None:  # told to stop while it was loading
-            self._stopping.set()
-        chores = [tidy(self._workspaces, self._log), self._look_around()]
-        if self._team is not None:
-            chores.append(catch_up(self._workspaces, self._team.passes.reachable))
-        tasks = [asyncio.create_task(chore) for chore in chores]
-        who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
-        self._log(f"started: {who}; at {', '.join(self.places)}")
-        self.ready.set()
-        await self._stopping.wait()
-        self._hide()
-        for one in self._workspaces:
-            one.queries.stop()
-            one.end_jobs()
-        if app.state.site is not None:
-            app.state.site.stop()
-        for task in tasks:
-            task.cancel()
-        await listeners.close()
+        return TeamAuth(app, server, str(workspace.root), self._options.tell)
 
     def _heed_signals(self, loop: asyncio.AbstractEventLoop) -> None:
         for name in ENDING if self._owns_process else ():
@@ -237,26 +233,23 @@ class Service:
             await asyncio.sleep(min(LOOK_S, limit_s))
             if idle_s() >= limit_s:
                 self.stop(f"no request for {limit_s:g} s")
-            if await asyncio.to_thread(self._installation.is_changed):
-                self._end_replaced()
+            self._is_replaced()
             await self._workspaces.let_go()
             if look % TRIM_LOOKS == 0 and idle_s() < TRIM_LOOKS * LOOK_S:  # memory was needed
                 await asyncio.to_thread(give_memory_back)
 
     def _is_replaced(self) -> bool:
         """Whether the installation was replaced; if so, the service ends."""
-        if self._installation.is_replaced():
-            self._end_replaced()
+        if self._installation.is_replaced() and not self.replaced:
+            self.replaced = True
+            if self._reason is None:  # once: the mark of the next start must stay
+                with suppress(OSError):  # clients may start the next service at once
+                    self._address.starting_path.unlink()
+            self.stop("the installation was replaced")
         return self.replaced
 
-    def _end_replaced(self) -> None:
-        self.replaced = True
-        if self._reason is None:  # once: the mark of the next start must stay
-            with suppress(OSError):  # clients may start the next service at once
-                self._address.starting_path.unlink()
-        self.stop("the installation was replaced")
-
     def _hide(self) -> None:
+        """Take no new requests, and see to it that contexts expire all the same."""
         if self._instance is None:
             return
         try:

@@ -12,9 +12,7 @@ from kds.brain.files import failure, make_private_folder
 from kds.brain.turn import Turn, Utterance, from_wire
 from kds.brain.workspace import Workspace
 from kds.hooks.call import (
-    HUNG_NAME,
     LOCK_NAME,
-    REPLACED,
     SOCKET_NAME,
     STATE_NAME,
     TOKEN_NAME,
@@ -68,8 +66,6 @@ class ServiceAddress:
         """What the service says of itself: pid, version, address of its HTTP side."""
         self.starting_path = self.folder / STARTING_NAME
         """When a hook or a command last started a service in the background."""
-        self.hung_path = self.folder / HUNG_NAME
-        """The service let a hook wait in vain, and has answered none since."""
         self.log_path = self.folder / "service.log"
         self.token_path = Path(own_folder(), TOKEN_NAME) if folder is None else folder / TOKEN_NAME
         """The bearer token of the HTTP side, mode 0600. It outlives the service."""
@@ -88,11 +84,6 @@ class ServiceAddress:
             raise failure("protect", self.folder, error) from error
 
 
-def log_path(workspace: Workspace) -> Path:
-    """The service's log about a workspace."""
-    return workspace.brain / "service.log"
-
-
 def host_and_port(text: str) -> tuple[str, int]:
     """Read `[HOST:]PORT`, this machine where no host is named. Raises KdsError without a port.
 
@@ -106,11 +97,7 @@ def host_and_port(text: str) -> tuple[str, int]:
 
 
 class ServiceUnavailableError(KdsError):
-    """There is no service, or it went away while it was asked."""
-
-
-class ServiceEndsError(ServiceUnavailableError):
-    """The service ends because its installation was replaced, or has just ended."""
+    """There is no service, it is busy, or it ended while it was asked."""
 
 
 class ServiceDeclinedError(KdsError):
@@ -141,7 +128,11 @@ def _short(said: Utterance) -> str:
 
 
 class ServiceClient:
-    """Asks one service. Every call is a connection of its own, so threads may share it."""
+    """Asks one service. Every call is a connection of its own, so threads may share it.
+
+    Calls raise ServiceUnavailableError when nobody answers, ServiceDeclinedError when the service
+    cannot do it as it would be done here, KdsError as the service reports it.
+    """
 
     def __init__(
         self,
@@ -164,9 +155,7 @@ class ServiceClient:
     ) -> Turn:
         """Have ``message`` routed; see `kds.api.conversations.Conversations.route`.
 
-        The settings of this process's environment count. ``tell`` hears the warnings of the
-        service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when
-        the service cannot do it as it would be done here, KdsError as the service reports it.
+        The settings of this process's environment count. ``tell`` hears the service's warnings.
         """
         sent = {**route_request(message, known, how), "variables": routing_variables()}
         answer = self._ask("POST /route", sent)
@@ -174,19 +163,13 @@ class ServiceClient:
             tell(str(warning))
         return from_wire(answer)
 
-    def web(self, port: int | None) -> tuple[str, str]:
-        """Have the web page opened; its address, and a link that lets one browser in.
-
-        Raises what `route` raises.
-        """
-        answer = self._ask("POST /web", {"port": port})
+    def web(self) -> tuple[str, str]:
+        """Have the web page opened; its address, and a link that lets one browser in."""
+        answer = self._ask("POST /web")
         return str(answer["url"]), str(answer["login"])
 
     def open(self) -> Mapping[str, Any]:
-        """Have the workspace opened; what the service then says of itself.
-
-        Raises what `route` raises, and KdsError when the workspace does not load.
-        """
+        """Have the workspace opened; what the service then says of itself."""
         return self._ask("POST /open")
 
     def health(self) -> Mapping[str, Any]:
@@ -210,9 +193,8 @@ class ServiceClient:
                 hint=f"{hint}; the message may have been remembered",
             ) from error
         except (OSError, Trouble) as error:
-            kind = ServiceUnavailableError if answers(self._address) else ServiceEndsError
             text = f"the service does not answer: {str(error) or type(error).__name__}"
-            raise kind(text, where=where, hint=hint) from error
+            raise ServiceUnavailableError(text, where=where, hint=hint) from error
         return _answer(status, answer)
 
 
@@ -249,9 +231,8 @@ def _answer(status: int, content: bytes) -> Mapping[str, Any]:
     message = str(problem.get("message") or f"the service answered with status {status}")
     where, hint = problem.get("where"), problem.get("hint")
     if status == BUSY:
-        kind = ServiceEndsError if where == REPLACED else ServiceUnavailableError
-        raise kind("the service is busy or stopping", hint="try again")
-    if status == UNREADABLE and "is not known here" in message:
+        raise ServiceUnavailableError("the service is busy or stopping", hint="try again")
+    if status == UNREADABLE and "not permitted" in message:
         hint = "kds service stop: the next command starts one that is"
         raise ServiceDeclinedError("the running service is not of this version", hint=hint)
     refusal = ServiceDeclinedError if status == CONFLICT else KdsError

@@ -8,7 +8,6 @@ ask for no token and tell nothing but yes or no; ``/metrics`` is for admins.
 import asyncio
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -29,11 +28,8 @@ BELIEVED_S: Final = 10.0
 """Seconds for which a token that was looked up is believed: revoking one takes as long. While the
 database is away, those known before are believed on."""
 
-KNOWN: Final = 10_000
-"""Tokens whose person is kept; a stranger's guesses do not evict those in use."""
-
 LONGEST: Final = 128
-"""Characters of a token; ours have 47. Longer guesses are neither looked up nor remembered."""
+"""Characters of a token; ours have 47. Longer guesses are not looked up."""
 
 OPEN: Final = re.compile(
     r"/(?:route|context|query|prompts(?:/.*)?|sessions(?:/.*)?|api/memory/(?:consent|metrics)"
@@ -52,25 +48,26 @@ class Passes:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._known: OrderedDict[str, tuple[Person | None, float]] = OrderedDict()
+        self._known: dict[str, tuple[Person, float]] = {}
+        """Of people alone: what somebody guesses takes no place."""
 
     async def find(self, token: str) -> Person | None:
         """Return whose token it is; None: nobody's. Raises OutageError when nobody can tell."""
         if not 0 < len(token) <= LONGEST:
             return None
-        person, until = self._known.get(token, (None, 0.0))
+        known, until = self._known.get(token, (None, 0.0))
         if time.monotonic() < until:
-            return person
+            return known
         try:
             person = await asyncio.to_thread(person_of, self._server, token)
         except OutageError:
-            if person is None:
+            if known is None:
                 raise
-            return person
-        self._known[token] = person, time.monotonic() + BELIEVED_S
-        self._known.move_to_end(token)
-        if len(self._known) > KNOWN:
-            self._known.popitem(last=False)
+            return known
+        if person is None:
+            self._known.pop(token, None)
+        else:
+            self._known[token] = person, time.monotonic() + BELIEVED_S
         return person
 
     async def reachable(self) -> bool:
@@ -85,9 +82,7 @@ class Passes:
 class TeamAuth:
     """ASGI layer of a shared listener: a person's token, then what there is for others."""
 
-    def __init__(
-        self, app: ASGIApp, server: Server, root: str, uptime_s: Callable[[], float], tell: Tell
-    ) -> None:
+    def __init__(self, app: ASGIApp, server: Server, root: str, tell: Tell) -> None:
         """``root`` is the workspace whose rules and prompts everybody uses.
 
         ``tell`` is told of every request: its kind, how it ended, whose it was. Never a text.
@@ -107,9 +102,6 @@ class TeamAuth:
             "kds_request_seconds", "Time from a request to the end of its answer.",
             ("operation", "status"), buckets=BUCKETS, registry=self._registry,
         )  # fmt: skip
-        self._prometheus.Gauge(
-            "kds_uptime_seconds", "Since the service began.", registry=self._registry
-        ).set_function(uptime_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or note the person and pass the request on."""

@@ -1,11 +1,8 @@
 """The one thread that routes: turns of a conversation stay in order, the event loop stays free.
 
-One thread, not several: routing is CPU-bound under the interpreter's lock, so more of them
-would be no faster, and two turns of one conversation could overtake each other.
-
-There are two queues. A hook holds a person's prompt up, and goes first; a query waits for what
-is urgent, so that two hundred of them cost a hook no more than the one that is running. One that
-has waited long goes between two urgent calls: where these never end, it would never be its turn.
+Routing is CPU-bound under the interpreter's lock, so more threads would be no faster. There are
+two queues: a hook holds a person's prompt up, and goes first; a query waits for what is urgent.
+One that has waited long goes between two urgent calls.
 """
 
 import asyncio
@@ -18,12 +15,11 @@ from typing import Final, TypeVar
 from kds.service.errors import BusyError
 
 QUEUE_LIMIT: Final = 256
-"""Calls that may wait in either queue. A turn takes 5-15 ms, so the last one waits 2-4 s: longer
-than a hook waits, shorter than a command line does."""
+"""Calls that may wait in either queue: the last one waits 2-4 s, longer than a hook does."""
 
 LONG_S: Final = 1.0
-"""Seconds that a query waits for what is urgent. With 200 clients who never pause, half of all
-answers came after .6 s and one in a hundred after 43 s, before there was such a limit."""
+"""Seconds that a query waits for what is urgent. Without such a limit, 200 clients who never pause
+had one in a hundred wait for 43 s."""
 
 _Result = TypeVar("_Result")
 _Turn = tuple[asyncio.Future[None], float]

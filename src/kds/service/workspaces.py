@@ -1,6 +1,6 @@
 """The workspaces of a service: opened when they are first named, let go when nobody uses them.
 
-Each has a router, threads and a log of its own, so that one that loads for ever, or is busy, does
+Each has a router and threads of its own, so that one that loads for ever, or is busy, does
 not hold up the others.
 """
 
@@ -11,17 +11,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
-from kds.brain.clock import moment, utc_now
+from kds.brain.clock import utc_now
 from kds.brain.discovery import HOME_VARIABLE
-from kds.brain.errors import KdsError, MessageError, RemovedError
-from kds.brain.files import append_private
+from kds.brain.errors import KdsError, RemovedError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.store.team import Person
@@ -30,7 +29,6 @@ from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
 from kds.service.errors import ConflictError, NotServedError, describe_fault
 from kds.service.freshness import fingerprint
-from kds.service.service_client import log_path
 from kds.service.worker import Attendance, Worker
 
 LET_GO_S: Final = 600.0
@@ -39,6 +37,9 @@ is opened again within a second."""
 
 MOST_OPEN: Final = 32
 """Workspaces open at once; the one unused for longest is let go for the next."""
+
+MOST_PEOPLE: Final = 500
+"""People of a shared service who are kept ready."""
 
 Log = Callable[[str], None]
 
@@ -54,16 +55,19 @@ class Reload:
 
 @dataclass(slots=True)
 class EmbeddingRecord:
-    """What the background embedding has done since the service began."""
+    """What the background embedding has done; ``last_error`` is None when it works."""
 
     embedded: int = 0
     failures: int = 0
     last_error: str | None = None
-    """None when it works."""
 
 
 class ServedWorkspace:
-    """One workspace: its conversations, which a reload replaces in one assignment."""
+    """One workspace: its conversations, which a reload replaces in one assignment.
+
+    Others who have tokens of their own have one each (``people``), with the threads, rules and
+    prompts of the ``base``.
+    """
 
     def __init__(
         self,
@@ -74,8 +78,6 @@ class ServedWorkspace:
         base: "ServedWorkspace | None" = None,
         log: Log = lambda line: None,
     ) -> None:
-        """``person``: whose messages these are, when not those of the service's user; ``base`` has
-        the threads, and the rules and prompts that they share."""
         self.conversations = conversations
         self.environ = environ
         self.person = person
@@ -89,16 +91,13 @@ class ServedWorkspace:
         self.queries = QueryService(
             conversations.parts, rewriter=conversations.rewriter, environ=environ
         )
-        """Answers questions about documents and remembered conversations."""
         self.people = People(self)
-        """The same for others, who have tokens of their own."""
         self.embedding = EmbeddingRecord()
         self.reload = Reload()
         self.turns = 0
         self.seen = fingerprint(self.workspace)
         """The state of the files that were read last."""
         self.jobs: list[asyncio.Task[None]] = []
-        """What is done beside it as long as it is open."""
         self.kept = False
         """Whether it stays open when nobody uses it."""
         self.closing = False
@@ -108,6 +107,11 @@ class ServedWorkspace:
     def workspace(self) -> Workspace:
         """The workspace itself."""
         return self.conversations.workspace
+
+    @property
+    def root(self) -> str:
+        """What a client calls it."""
+        return str(self.workspace.root)
 
     @property
     def memory(self) -> ConversationMemory:
@@ -140,40 +144,10 @@ class ServedWorkspace:
             )
         return store
 
-    def consent(self, purpose: str) -> None:
-        """Note that a profile may be kept for a purpose. Raises as `memory_for_writing`, and
-        MessageError without a purpose."""
-        if not purpose.strip():
-            hint = "say what the profile is for"
-            raise MessageError("consent needs a purpose", where="purpose", hint=hint)
-        self.memory_for_writing().profile.grant(purpose)
-
-    def revoke_consent(self) -> None:
-        """Withdraw that, and erase the profile with its bytes in every file."""
-        if (store := self.memory_if_any()) is not None:
-            store.profile.revoke()
-
-    def end_jobs(self) -> None:
-        """End what is done beside it; from the event loop."""
-        for job in self.jobs:
-            job.cancel()
-
-    def close(self) -> None:
-        """Let go of threads and stores."""
-        self.closing = True
-        self.queries.stop()
-        if self._base is None:
-            self.worker.close()
-            self.archivist.close()
-        self.people.close()
-        self.queries.close()
-        self.conversations.contexts.close()
-        self.conversations.turns.close()
-
     @property
-    def root(self) -> str:
-        """What a client calls it."""
-        return str(self.workspace.root)
+    def settings_error(self) -> str | None:
+        """What is wrong with the settings as they are now; those before stay in use."""
+        return self.queries.settings_fault
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -185,21 +159,8 @@ class ServedWorkspace:
             notes.append(f"{EARLIER_SETTINGS}: {wrong}")
         return (*self.conversations.warnings, *notes)
 
-    @property
-    def settings_error(self) -> str | None:
-        """What is wrong with the settings as they are now; those before stay in use."""
-        return self.queries.settings_fault
-
-    @property
-    def degraded(self) -> bool:
-        """Whether something that was changed is wrong, and what was before it stays in use."""
-        return self.reload.error is not None or self.settings_error is not None
-
     def route(self, message: str, **how: Any) -> Turn:
-        """Route a message, and count it.
-
-        ``how`` is what `Conversations.route` takes.
-        """
+        """Route a message as `Conversations.route` does, and count it."""
         turn = self.conversations.route(message, **how)
         self.turns += 1
         return turn
@@ -225,7 +186,7 @@ class ServedWorkspace:
                 told = "; ".join(line.strip() for line in str(error).splitlines())
             except Exception as error:  # noqa: BLE001  # the service goes on with what it has
                 told = f"internal error: {describe_fault(error)}"
-            self.reload = replace(self.reload, at=utc_now(), error=told)
+            self.reload = Reload(self.reload.count, utc_now(), told)
             self.log(f"reload failed, the last good set stays: {told}")
 
     def look_at_all(self) -> None:
@@ -239,18 +200,40 @@ class ServedWorkspace:
         self.conversations = conversations
         self.queries.use(conversations.parts, rewriter=conversations.rewriter)
         self.reload = Reload(self.reload.count + 1, utc_now())
-        self.people.reloaded()
+        for one in self.people:
+            old = one.conversations
+            one.reloaded(conversations.under(one.environ, turns=old.turns, contexts=old.contexts))
+
+    def stop(self) -> None:
+        """Let everybody go who waits, and end what is done beside it; from the event loop."""
+        self.queries.stop()
+        for job in self.jobs:
+            job.cancel()
+
+    def close(self) -> None:
+        """Let go of threads and stores."""
+        self.closing = True
+        self.queries.stop()
+        if self._base is None:
+            self.worker.close()
+            self.archivist.close()
+        for one in self.people:
+            one.close()
+        self.queries.close()
+        self.conversations.contexts.close()
+        self.conversations.turns.close()
 
 
 class People:
     """The people of a shared service, each with conversations, memory and settings of their own."""
 
-    KEPT: Final = 500
-    """Kept ready; a new one evicts the one that was not used for longest."""
-
     def __init__(self, base: ServedWorkspace) -> None:
         self._base = base
         self._kept: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
+
+    def __iter__(self) -> Iterator[ServedWorkspace]:
+        """Those that are kept ready."""
+        return iter(tuple(self._kept.values()))
 
     def find(self, person: Person) -> ServedWorkspace:
         """Return what serves a person: the base's rules and prompts, and nothing else of it.
@@ -267,28 +250,10 @@ class People:
             if found is not None:
                 found.close()
             found = self._kept[key] = self._made(person)
-            if len(self._kept) > self.KEPT:
+            if len(self._kept) > MOST_PEOPLE:
                 self._kept.popitem(last=False)[1].close()
         self._kept.move_to_end(key)
         return found
-
-    def __iter__(self) -> Iterator[ServedWorkspace]:
-        """Those that are kept ready."""
-        return iter(tuple(self._kept.values()))
-
-    def reloaded(self) -> None:
-        """Have everybody use the rules and prompts that the base uses now."""
-        for one in self:
-            old = one.conversations
-            one.reloaded(
-                self._base.conversations.under(one.environ, turns=old.turns, contexts=old.contexts)
-            )
-
-    def close(self) -> None:
-        """Let go of everybody's stores."""
-        for one in self:
-            one.close()
-        self._kept.clear()
 
     def _made(self, person: Person) -> ServedWorkspace:
         """Somebody's rows of the server are found by the environment."""
@@ -325,6 +290,11 @@ class Workspaces:
         """In the order in which they were opened."""
         return iter(tuple(self._open.values()))
 
+    @property
+    def remembering(self) -> tuple[Workspace, ...]:
+        """All whose contexts may hold what is to expire."""
+        return (*(one.workspace for one in self), *self.left)
+
     async def open(self, root: str, *, keep: bool = False) -> ServedWorkspace:
         """Return the workspace ``root``, opened if it is not; ``keep``: it is not let go of.
 
@@ -346,7 +316,7 @@ class Workspaces:
             if not served.kept and served.attendance.idle_s() >= idle_s:
                 del self._open[key]
                 self.left.add(served.workspace)
-                served.end_jobs()
+                served.stop()
                 await asyncio.to_thread(served.close)
 
     def close(self) -> None:
@@ -355,19 +325,13 @@ class Workspaces:
             served.close()
         self._open.clear()
 
-    @property
-    def remembering(self) -> tuple[Workspace, ...]:
-        """All whose contexts may hold what is to expire."""
-        return (*(one.workspace for one in self), *self.left)
-
     async def _opened(self, root: str, *, keep: bool) -> ServedWorkspace:
         if len(self._open) >= MOST_OPEN:
             await self.let_go(min(one.attendance.idle_s() or LET_GO_S for one in self))
         workspace = _found(root)
-        log = self._log if keep else self._log_of(workspace)
         worker = Worker(name="kds-opening")  # the loop's pool may be busy with other workspaces
         try:
-            served = await worker.run(lambda: _load(workspace, log))
+            served = await worker.run(lambda: _load(workspace, self._log))
         finally:
             worker.close(wait=False)
         if keep:
@@ -377,19 +341,6 @@ class Workspaces:
         warming = served.worker.run(lambda: _warm(served), patient=True)
         served.jobs = [asyncio.create_task(job) for job in (warming, *self._make_jobs(served))]
         return served
-
-    def _log_of(self, workspace: Workspace) -> Log:
-        """Writes to the log of the workspace if it has a folder, else to that of the service."""
-
-        def log(line: str) -> None:
-            if not workspace.brain.is_dir():
-                self._log(line)
-                return
-            text = f"{moment(utc_now())} {line}\n"
-            with suppress(KdsError):  # such as a full disk
-                append_private(log_path(workspace), text.encode("utf-8", "replace"))
-
-        return log
 
 
 def _load(workspace: Workspace, log: Log) -> ServedWorkspace:

@@ -128,13 +128,15 @@ async def summarise(context: RequestContext) -> Response:
 async def grant(context: RequestContext) -> Response:
     """Note the consent to a profile."""
     purpose = context.text("purpose").strip()
-    await context.archive(lambda: context.served.consent(purpose))
+    served = context.served
+    await context.archive(lambda: served.memory_for_writing().profile.grant(purpose))
     return context.go("/memory#profile", "You consented. You can take that back at any time.")
 
 
 async def revoke(context: RequestContext) -> Response:
     """Withdraw consent, and erase the profile with its bytes."""
-    await context.archive(context.served.revoke_consent)
+    if (store := await context.archive(context.served.memory_if_any)) is not None:
+        await context.archive(store.profile.revoke)
     return context.go("/memory#profile", "The profile is erased, and its bytes with it.")
 
 

@@ -9,6 +9,7 @@ import yaml
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.main import app
+from kds.service.service_client import ServiceAddress
 
 from ..conftest import BAD_INPUT, Run, begin_session, data
 
@@ -42,17 +43,17 @@ def test_config_says_where_each_value_comes_from(
 ) -> None:
     monkeypatch.setenv("KDS_REFERENCES_PRECISION", "0.8")
     kds_call("config", "set", "service.idle_minutes", "5", "--own")
-    kds_call("config", "set", "hook.mode", "agent", "--own")
-    kds_call("config", "set", "hook.mode", "line")
+    kds_call("config", "set", "rewriting.mode", "model-first", "--own")
+    kds_call("config", "set", "rewriting.mode", "rules-first")
     settings = data(kds_call("config", "--json"))
     assert settings["references.precision"] == {"value": 0.8, "from": "$KDS_REFERENCES_PRECISION"}
     assert settings["service.idle_minutes"] == {"value": 5.0, "from": f"{own}:2"}
     project = workspace / "kds-brain" / "settings.yaml"
-    assert settings["hook.mode"] == {"value": "line", "from": f"{project}:2"}
+    assert settings["rewriting.mode"] == {"value": "rules-first", "from": f"{project}:2"}
     assert settings["learning.enabled"]["from"] == "default"
     assert own.stat().st_mode & 0o777 == project.stat().st_mode & 0o777 == 0o600
     assert kds_call("config", "get", "service.idle_minutes").out == "5\n"
-    assert "hook.mode" in kds_call("config").out
+    assert "rewriting.mode" in kds_call("config").out
 
 
 def test_setting_a_value_keeps_comments_and_other_values(
@@ -95,14 +96,15 @@ def test_status_says_what_there_is_and_makes_nothing(
 
 def test_logs_show_the_newest_lines_of_hook_and_service(workspace: Path, kds_call: Run) -> None:
     assert kds_call("service", "logs").out == "nothing was written down\n"
-    brain = workspace / "kds-brain"
-    (brain / "hook.log").write_text("2025-11-03T09:00:00Z no service\n2025-11-03T09:02:00Z late\n")
-    (brain / "service.log").write_text("2025-11-03T09:01:00Z started\n  and a trace\n")
-    (brain / "hook.log").chmod(0o600)
-    (brain / "service.log").chmod(0o600)
+    ServiceAddress().ensure()
+    hook, own = workspace / "kds-brain" / "hook.log", ServiceAddress().log_path
+    hook.write_text("2025-11-03T09:00:00Z no service\n2025-11-03T09:02:00Z late\n")
+    own.write_text("2025-11-03T09:01:00Z started\n  and a trace\n")
+    hook.chmod(0o600)
+    own.chmod(0o600)
     shown = data(kds_call("service", "logs", "-n", "1", "--json"))
     late, trace = ["2025-11-03T09:02:00Z late"], ["  and a trace"]
-    assert shown == {"hook": late, "workspace": trace, "service": []}
+    assert shown == {"hook": late, "service": trace}
     assert "started" in kds_call("service", "logs").out
 
 

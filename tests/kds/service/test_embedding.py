@@ -75,7 +75,7 @@ def test_a_service_embeds_by_itself_and_gets_over_a_model_that_fails(
 ) -> None:
     monkeypatch.setenv("RAG_EMBEDDINGS", MODEL)
     monkeypatch.setenv("KDS_TEST_EMBEDDING_FAILS", "1")
-    for name in ("EMBED_LOOK_S", "BACK_OFF_MOST_S"):
+    for name in ("EMBED_LOOK_S", "BACK_OFF_S"):
         monkeypatch.setattr(f"kds.service.jobs.{name}", 0.02)
     monkeypatch.setattr("kds.service.jobs.PAUSE_S", 0.0)  # what is polled here is never idle
     with running(folder) as service, service.client() as client:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kds.hooks.log import LOG_LIMIT, LOG_NAME
-from kds.service.routes.hook import HookState
+from kds.service.routes import hook
 from kds.service.service_client import ServiceAddress
 
 from ..conftest import Run, data, refused
@@ -109,7 +109,7 @@ def test_a_word_that_could_mean_several_things_is_named_as_such(root: Path, kds_
 def test_a_prompt_that_comes_twice_is_silent_the_second_time(
     root: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HookState, "WITHIN_S", 3600.0)  # a machine may be busy
+    monkeypatch.setattr(hook, "WITHIN_S", 3600.0)  # a machine may be busy
     for _ in range(2):
         run_hook(root, prompt="Add a map", **CLAUDE)
     assert noted(kds_call)[1] == "silent: the same prompt came twice within a second"

@@ -97,7 +97,7 @@ def test_every_error_of_the_schema_has_the_one_form(client: httpx.Client) -> Non
         for method, operation in operations.items():
             assert operation["description"], (path, method)
             for status, reply in operation["responses"].items():
-                if int(status) >= 400:
+                if status[0] in "45":
                     ref = reply["content"]["application/json"]["schema"]["$ref"]
                     assert ref.endswith("/ErrorReply"), (path, method, status)
 
@@ -152,24 +152,6 @@ def test_no_message_is_written_to_the_log(service: Any, client: httpx.Client) ->
     route(client, " ")
     client.post("/hook", content=b"zebra")
     assert not [line for line in service.lines if "zebra" in line]
-
-
-def test_the_hook_knows_the_assistants_reply_from_the_transcript_and_keeps_nothing_of_it(
-    client: httpx.Client, service: Any, tmp_path: Path
-) -> None:
-    settings = service.workspaces[0].settings_path
-    settings.write_text("hook: {mode: agent}\n")
-    said = [
-        {"type": "user", "message": {"content": "Add a chart to the page"}},
-        {"type": "assistant", "message": {"content": "Shall I use bars or lines?"}},
-    ]
-    path = tmp_path / "transcript.jsonl"
-    path.write_text("".join(json.dumps(entry) + "\n" for entry in said))
-    call = {"session_id": "told", "prompt": "still not working", "transcript_path": str(path)}
-    text = client.post("/hook", json=call).json()["additionalContext"]
-    settings.unlink()
-    assert text.startswith(("# Debugger", "# Error corrector"))
-    assert remembered(client, conversation="told") == ["still not working"]
 
 
 @pytest.mark.parametrize(

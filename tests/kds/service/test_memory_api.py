@@ -65,7 +65,7 @@ def test_a_retrieval_shows_each_step_and_leaves_nothing_behind(client: httpx.Cli
     assert "$300" in hit["text"]
     assert set(hit["signals"]) == {"dense", "lexical", "code"}
     assert hit["why"]
-    assert found["weights"]["lexical"] > 0
+    assert found["weights"]["beta"] > 0
     assert {"session", "rewriting", "retrieval", "memory.total"} <= set(found["timings_ms"])
     assert client.get("/sessions/look").json() == before
 

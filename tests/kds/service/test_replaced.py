@@ -143,7 +143,7 @@ def test_a_program_that_outlives_an_update_asks_the_new_service_or_says_what_to_
     for name in ("__init__.py", "brain/turn.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
-    monkeypatch.setattr(router_client, "INSTALLATION", Installation(root, every_file=False))
+    monkeypatch.setattr(router_client, "INSTALLATION", Installation(root))
     workplace = Workplace(served_place)
     shutil.rmtree(root)
     with pytest.raises(KdsError, match="KDS was updated while this program was running") as caught:
@@ -153,16 +153,3 @@ def test_a_program_that_outlives_an_update_asks_the_new_service_or_says_what_to_
     assert workplace.route("I want to add a FAB button", conversation="c", log=True).session_id
     with kds.Session.open(served_place, context="c") as session:
         assert session.ask("Make it purple").turn.expanded == "Make the FAB button purple"
-
-
-def test_an_edited_file_is_a_change_and_a_missing_one_a_replacement(tmp_path: Path) -> None:
-    root = tmp_path / "kds"
-    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns("__pycache__"))
-    found = Installation(root)
-    assert not found.is_replaced()
-    assert not found.is_changed()
-    (root / "router" / "log.py").write_text("edited")
-    assert found.is_changed()
-    assert not found.is_replaced()
-    shutil.rmtree(root)
-    assert found.is_replaced()

@@ -15,7 +15,7 @@ from kds.brain.turn import Turn
 from kds.hooks.call import WORKSPACE_HEADER
 
 from ...effort import PATIENCE_S
-from .conftest import NO_SOCKETS, Running, problem, running_for_user, socket_client, wait_until
+from .conftest import NO_SOCKETS, Running, problem, running_for_user, socket_client
 
 pytestmark = pytest.mark.skipif(NO_SOCKETS, reason="no unix sockets here")
 
@@ -126,15 +126,3 @@ def test_one_that_nobody_uses_is_let_go_and_comes_back_as_it_was(
         let_go(shared)
         assert roots(client) == []
         assert client.post("/route", json=PURPLE).json()["expanded"] == "Make the FAB button purple"
-
-
-def test_its_log_is_in_its_own_folder(shared: Running, folder: Path) -> None:
-    rules = folder / "kds-brain" / "rules"
-    with socket_client(folder) as client:
-        client.post("/route", json=FAB).raise_for_status()
-        rules.mkdir()
-        (rules / "own.yaml").write_text("rules: [{id: x}]\n")
-        wait_until(lambda: client.get("/healthz").json()["status"] == "degraded")
-    wait_until((folder / "kds-brain" / "service.log").exists)
-    assert "reload failed" in (folder / "kds-brain" / "service.log").read_text()
-    assert not [line for line in shared.lines if "reload" in line]

@@ -49,11 +49,11 @@ class Site(Running):
 
     def link(self) -> str:
         """A link that lets one browser in."""
-        return ServiceClient(self.workspace, address=self.address).web(None)[1]
+        return ServiceClient(self.workspace, address=self.address).web()[1]
 
     @property
     def url(self) -> str:
-        return ServiceClient(self.workspace, address=self.address).web(None)[0]
+        return ServiceClient(self.workspace, address=self.address).web()[0]
 
     @contextmanager
     def visitor(self) -> "Iterator[Visitor]":

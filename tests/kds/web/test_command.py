@@ -44,13 +44,6 @@ def test_the_browser_is_opened_where_it_can_show_itself(
     assert len(opened) == 1
 
 
-def test_another_port_than_the_one_in_use_is_refused(site: Site, kds_call: Call) -> None:
-    assert site.url  # the page is open
-    done = kds_call("web", "--port", "1", "-w", str(site.root))
-    assert done.code == 2
-    assert "kds service stop" in done.err
-
-
 def test_the_page_is_at_one_address_and_beside_it_where_that_is_taken(
     fitted_brain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,11 +21,13 @@ def unset(site: Site) -> Iterator[None]:
 def test_a_change_is_written_beside_what_stands_in_the_file(site: Site, visitor: Visitor) -> None:
     path: Path = site.workspace.settings_path
     path.write_text("recall:\n  hybrid: true  # mine\n", encoding="utf-8")
-    page = visitor.send_form("/settings", key="hook.mode", value="agent", file="workspace").text
-    assert "hook.mode is agent, from " in page
+    page = visitor.send_form(
+        "/settings", key="rewriting.mode", value="model-first", file="workspace"
+    ).text
+    assert "rewriting.mode is model-first, from " in page
     assert path.read_text(encoding="utf-8").startswith("recall:\n  hybrid: true  # mine\n")
-    page = visitor.send_form("/settings/reset", key="hook.mode", file="workspace").text
-    assert "hook.mode is line, from default" in page
+    page = visitor.send_form("/settings/reset", key="rewriting.mode", file="workspace").text
+    assert "rewriting.mode is rules-first, from default" in page
 
 
 def test_a_change_counts_from_the_next_message_on(site: Site, visitor: Visitor) -> None:
@@ -39,8 +41,8 @@ def test_a_change_counts_from_the_next_message_on(site: Site, visitor: Visitor) 
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("hook.mode", "loud", "hook.mode: input should be"),
-        ("hook.mood", "line", "did you mean hook.mode?"),
+        ("rewriting.mode", "loud", "rewriting.mode: input should be"),
+        ("rewriting.mood", "x", "did you mean rewriting.mode?"),
         ("model.name", "openai:x", "a workspace cannot set &#39;model&#39;"),
         ("references.precision", "much", "valid number"),
     ],

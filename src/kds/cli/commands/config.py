@@ -56,7 +56,7 @@ def get(*, key: str, workspace: Workspace) -> None:
 
 
 @command(
-    "kds config set hook.mode agent",
+    "kds config set hook.secrets warn",
     "kds config set service.idle_minutes 0 --own",
     of=config,
     name="set",
@@ -75,7 +75,7 @@ def set_(*, key: str, value: str, own: bool, workspace: Workspace) -> None:
     _tell(workspace, key)
 
 
-@command("kds config unset hook.mode", of=config)
+@command("kds config unset hook.secrets", of=config)
 @key_argument
 @own_option
 @workspace_option

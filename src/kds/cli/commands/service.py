@@ -38,7 +38,6 @@ from kds.service.lifecycle import standing_of
 from kds.service.service_client import (
     ServiceAddress,
     host_and_port,
-    log_path,
     reach,
 )
 
@@ -164,13 +163,12 @@ def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
               help="How many of the newest lines of each.")  # fmt: skip
 @common_options
 def logs(*, count: int, workspace: Workspace) -> None:
-    """Show the newest lines of the logs of the hook, the workspace and the service.
+    """Show the newest lines of the logs of the hook in this workspace, and of the service.
 
     They never hold what you wrote. Times are UTC.
     """
     files = {
         "hook": workspace.brain / LOG_NAME,
-        "workspace": log_path(workspace),
         "service": ServiceAddress().log_path,
     }
     texts = {
@@ -181,15 +179,10 @@ def logs(*, count: int, workspace: Workspace) -> None:
     say(lines, rows or "nothing was written down")
 
 
-@command("kds web", "kds web --port 8765 --no-open")
-@option(
-    "--port N",
-    "Where to listen.  [default: 5370, or the next free port]",
-    type=click.IntRange(1, 65_535),
-)
+@command("kds web", "kds web --no-open")
 @flag("--no-open", "Print the link; open no browser.")
 @common_options
-def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
+def web(*, no_open: bool, workspace: Workspace) -> None:
     """Open the web page of this workspace: chat, and everything that KDS knows.
 
     Starts the service if it is not running. The link works once, within a few minutes, on this
@@ -200,7 +193,7 @@ def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
     client = reach(workspace)
     if client is None:
         raise KdsError("the service went away", hint="try again, or see `kds service status`")
-    url, login = client.web(port)
+    url, login = client.web()
     has_display = sys.platform in ("win32", "darwin") or any(map(os.environ.get, _DISPLAYS))
     opened = not no_open and has_display and webbrowser.open(login)
     say(

@@ -4,45 +4,18 @@ import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final
 
 from fastapi import APIRouter, Request
 
 from kds.brain.clock import utc_now
 from kds.brain.installation import kds_version
-from kds.service.models import Reply
 from kds.service.requests import Served, named_root
-from kds.service.workspaces import Reload, ServedWorkspace, Workspaces, is_same
+from kds.service.workspaces import ServedWorkspace, is_same
 
-_MEMORY: Final = Path("/proc/self/statm")
-
-
-class WorkspaceReply(Reply):
-    """One served workspace."""
-
-    root: str
-    turns: int
-    reload: Reload
-    settings_error: str | None
-    """Set while changed settings are wrong: those before stay in use."""
-    warnings: list[str]
-
-
-class HealthReply(Reply):
-    """The service itself."""
-
-    status: Literal["ok", "degraded"]
-    """degraded: a changed file is wrong, and its earlier content stays in use."""
-    version: str
-    pid: int
-    started_at: datetime
-    uptime_s: float
-    rss_bytes: int | None
-    """Resident memory; null where the system does not tell."""
-    turns: int
-    workspaces: list[WorkspaceReply]
+_TOLD: Final = ("root", "turns", "reload", "settings_error", "warnings")
+"""Of each open workspace."""
 
 
 class Vitals:
@@ -54,50 +27,45 @@ class Vitals:
         self.started_at = utc_now()
         self._started = time.monotonic()
 
-    def uptime_s(self) -> float:
-        """Seconds since the service began."""
-        return round(time.monotonic() - self._started, 3)
-
-    @property
-    def rss_bytes(self) -> int | None:
-        """Memory that the process occupies now; None where the system does not say it simply."""
-        with suppress(OSError, ValueError, IndexError, AttributeError):
-            return int(_MEMORY.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        return None
-
     def report(
         self, workspaces: Iterable[ServedWorkspace], *, named: str | None = None
-    ) -> HealthReply:
-        """The reply of /healthz; the status is that of the ``named`` workspace, if any."""
-        each = list(workspaces)
-        asked = [one for one in each if named is None or is_same(one.root, named)]
-        return HealthReply(
-            status="degraded" if any(one.degraded for one in asked) else "ok",
-            version=self.version,
-            pid=self.pid,
-            started_at=self.started_at,
-            uptime_s=self.uptime_s(),
-            rss_bytes=self.rss_bytes,
-            turns=sum(one.turns for one in each),
-            workspaces=[WorkspaceReply.model_validate(one) for one in each],
-        )
+    ) -> dict[str, Any]:
+        """The reply of /healthz; the status is that of the ``named`` workspace, if any.
+
+        degraded: a changed file is wrong, and its earlier content stays in use.
+        """
+        each = [{name: getattr(one, name) for name in _TOLD} for one in workspaces]
+        asked = [one for one in each if named is None or is_same(one["root"], named)]
+        wrong = any(one["reload"].error or one["settings_error"] for one in asked)
+        pages = None
+        with suppress(OSError, ValueError, IndexError):  # a system that does not tell
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return {
+            "status": "degraded" if wrong else "ok",
+            "version": self.version,
+            "pid": self.pid,
+            "started_at": self.started_at,
+            "uptime_s": round(time.monotonic() - self._started, 3),
+            "rss_bytes": pages and pages * os.sysconf("SC_PAGE_SIZE"),
+            "turns": sum(one["turns"] for one in each),
+            "workspaces": each,
+        }
 
 
 router = APIRouter()
 
 
 @router.get("/healthz")
-async def healthz(request: Request) -> HealthReply:
+async def healthz(request: Request) -> dict[str, Any]:
     """Tell how the service is: its process, the open workspaces, and whether a reload failed.
 
     Opens none. `status` is that of the named workspace, of all where none is named.
     """
     vitals: Vitals = request.app.state.vitals
-    workspaces: Workspaces = request.app.state.workspaces
-    return vitals.report(workspaces, named=named_root(request))
+    return vitals.report(request.app.state.workspaces, named=named_root(request))
 
 
 @router.post("/open")
-async def open_workspace(request: Request, served: Served) -> HealthReply:
+async def open_workspace(request: Request, served: Served) -> dict[str, Any]:
     """Open the named workspace, which takes a second, and tell how the service is."""
     return await healthz(request)

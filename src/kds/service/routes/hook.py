@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,20 +19,20 @@ from kds.activation.uses import Uses
 from kds.brain.config import LiveConfig
 from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.settings import ActivationSettings, HookMode, SecretsMode, Settings, load_layers
+from kds.brain.settings import ActivationSettings, SecretsMode, Settings, load_layers
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.hooks.log import note_answer
 from kds.hooks.reply import (
+    PROBED,
     HookCall,
     activation_line,
     as_output,
     goes_on,
     hook_hint,
-    hook_text,
-    is_for_activation,
     left_alone,
     read_hook,
+    says_enough,
     why_no_hint,
 )
 from kds.hooks.secrets import (
@@ -46,9 +46,8 @@ from kds.hooks.secrets import (
 )
 from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
-from kds.service.models import MESSAGE_LIMIT
+from kds.service.models import JSON, MESSAGE_LIMIT
 from kds.service.requests import opened, root_of
-from kds.service.service_client import ServiceAddress
 from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.arriving import (
     keep_current,
@@ -58,6 +57,18 @@ from kds.transcripts.arriving import (
     session_start,
 )
 from kds.transcripts.importing import Followed
+
+WITHIN_S: Final = 1.0
+"""Nobody types the same prompt twice in a second."""
+
+SESSIONS: Final = 256
+"""Sessions of a workspace that are followed."""
+
+START_S: Final = 0.7
+"""Seconds that the start of a session waits for an import."""
+
+RECALL_S: Final = 0.8
+"""Seconds that a prompt which points back waits for what was said before; the hook has 1.5."""
 
 HOOK_INPUT: Final[dict[str, Any]] = {
     "requestBody": {
@@ -80,31 +91,24 @@ class Answer:
 class HookState:
     """What the hooks of a workspace are remembered by, as long as it is open."""
 
-    WITHIN_S: Final = 1.0
-    """Nobody types the same prompt twice in a second."""
-
-    SESSIONS: Final = 256
-
     def __init__(self) -> None:
         self._prompts: dict[tuple[str | None, str], float] = {}
         self._activators: dict[tuple[str, ActivationSettings], asyncio.Task[Activator]] = {}
-        self._sessions: OrderedDict[str | None, Followed] = OrderedDict()
+        self.session = lru_cache(SESSIONS)(lambda name: Followed())
+        """A session by its name, as far as it was read."""
 
     def has(self, call: HookCall) -> bool:
         """Whether ``call`` is a prompt sent twice: by two hooks of one client, each configured in
         its own file. From now on it is known."""
         now_s, key = time.monotonic(), (call.session, call.prompt)
-        last = {k: at for k, at in self._prompts.items() if now_s - at < self.WITHIN_S}
+        last = {k: at for k, at in self._prompts.items() if now_s - at < WITHIN_S}
         self._prompts = {**last, key: now_s}
         return key in last
 
     def activator(
         self, served: ServedWorkspace, client: str, chosen: ActivationSettings
     ) -> Activator | None:
-        """Return the activator once it is read; None before, and when it cannot be.
-
-        The library is read when it is first asked for, on the thread that looks after sessions.
-        """
+        """Return the activator once it is read; None before, and when it cannot be."""
         key = client, chosen
 
         def read() -> Activator:
@@ -117,21 +121,11 @@ class HookState:
         task = self._activators[key]
         return task.result() if task.done() and task.exception() is None else None
 
-    def session(self, name: str | None) -> Followed:
-        """Return a session, as far as it was read; the one that was not used for longest goes."""
-        session = self._sessions.setdefault(name, Followed())
-        self._sessions.move_to_end(name)
-        if len(self._sessions) > self.SESSIONS:
-            self._sessions.popitem(last=False)
-        return session
-
 
 _states: WeakKeyDictionary[ServedWorkspace, HookState] = WeakKeyDictionary()
 
-START_S: Final = 0.7
-"""Seconds that the start of a session waits for an import."""
-RECALL_S: Final = 0.8
-"""Seconds that a prompt which points back waits for what was said before; the hook has 1.5."""
+_keeper: Final = ThreadPoolExecutor(1, thread_name_prefix="kds-keeper")
+"""Imports sessions of assistants, one after the other: nobody else waits for that."""
 
 _background: set[asyncio.Task[None]] = set()
 """Tasks under way: the event loop itself keeps no hold of them."""
@@ -141,18 +135,21 @@ router = APIRouter()
 
 @router.post(
     "/hook",
-    response_model=dict[str, Any],
+    response_model=JSON,
     responses={204: {"description": "Nothing to add to the prompt."}},
     openapi_extra=HOOK_INPUT,
 )
 async def hook(request: Request) -> Response:
     """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
     call = read_hook(await request.body())
-    ServiceAddress().hung_path.unlink(missing_ok=True)
     root = root_of(request) or ""
     level: SecretsMode = "off" if call.probe else _level(root)
-    leak, answer = None, _of_tool(call, level) if call.event == "tool" else None
-    if call.event == "prompt" and level != "off":
+    leak = answer = None
+    if call.event == "tool":
+        answer = _of_tool(call, level)
+    elif call.event == "end":
+        answer = _of_end(root, call)
+    elif call.event == "prompt" and level != "off":
         leak = await asyncio.to_thread(leak_in, call.prompt)
     if leak and level == "block":
         answer = Answer(prompt_stopped(leak, call.client), f"stopped: {leak.kinds}")
@@ -164,12 +161,6 @@ async def hook(request: Request) -> Response:
             brain = str(_live(root).workspace.brain)
             note_answer(brain, call.client, call.session, call.event, answer.noted)
     return JSONResponse(answer.output) if answer.output else Response(status_code=204)
-
-
-def _state(served: ServedWorkspace) -> HookState:
-    if (state := _states.get(served)) is None:
-        state = _states[served] = HookState()
-    return state
 
 
 @lru_cache(64)
@@ -202,32 +193,38 @@ def _of_tool(call: HookCall, level: SecretsMode) -> Answer:
     return Answer(tool_answer(files, call.client, level), f"{done}: a file of secrets")
 
 
+def _of_end(root: str, call: HookCall) -> Answer:
+    """Have what is new of a session imported; the client waits for nothing, nor for a workspace."""
+    session = call.session
+    with suppress(ConfigError):
+        if session and root and "\0" not in root:
+            settings = _live(root).settings
+            _keep(lambda: keep_session(settings, session))
+    return Answer()
+
+
 async def _answer(served: ServedWorkspace, call: HookCall, leak: Leak | None) -> Answer:
     """What to say about an event; ``leak`` is what a prompt holds that goes on all the same."""
-    state, chosen = _state(served), served.memory.config.settings
-    if call.event in ("start", "end"):
-        return Answer() if served.person else await _session_event(served, call, chosen)
+    chosen = served.memory.config.settings
+    if call.event == "start":
+        return await _of_start(served, call, chosen)
     if call.event != "prompt":
         return Answer()
     if leak is None:
-        return await _prompt(state, served, call, chosen)
-    told = await _prompt(state, served, call, chosen, line_of_warning(leak, call.client))
+        return await _of_prompt(served, call, chosen)
+    told = await _of_prompt(served, call, chosen, line_of_warning(leak, call.client))
     return Answer(
         {**(told.output or {}), **prompt_warning(leak, call.client)},
         f"warned: {leak.kinds}; {told.noted}",
     )
 
 
-async def _prompt(
-    state: HookState,
-    served: ServedWorkspace,
-    call: HookCall,
-    chosen: Settings,
-    warning: str | None = None,
+async def _of_prompt(
+    served: ServedWorkspace, call: HookCall, chosen: Settings, warning: str | None = None
 ) -> Answer:
     """What to add to a prompt, which is routed and remembered; ``warning`` in any case."""
     why = left_alone(call.prompt)
-    if why is None and not call.probe and state.has(call):
+    if why is None and not call.probe and _state(served).has(call):
         why = "the same prompt came twice within a second"
     if why is not None:
         return Answer(as_output(warning, call.client) if warning else None, f"silent: {why}")
@@ -246,43 +243,32 @@ async def _prompt(
             rewrite=False,  # a hook has 1.5 s, and its output is read by a model anyway
         )
     )
-    entry = before = None
-    if not (call.probe or served.person):
-        if not call.planning:
-            entry = await fitting(
-                served, call.prompt, history, call.session,
-                client=call.client, transcript=call.transcript,
-            )  # fmt: skip
-        before = await _said_before(served, call, chosen)
-        _in_background(served, lambda: keep_current(chosen))
-    fits = activation_line(entry, call.client) if entry else None
-    mode: HookMode = "agent" if call.probe else chosen.hook.mode  # `kds doctor` waits for an answer
-    text = hook_text(turn, mode=mode, planning=call.planning)
+    if call.probe:
+        return Answer(as_output(PROBED, call.client))
+    entry = None
+    if not call.planning:
+        entry = await fitting(
+            served, call.prompt, history, call.session,
+            client=call.client, transcript=call.transcript,
+        )  # fmt: skip
+    _keep(lambda: keep_current(chosen))
     said = {
-        f"which {entry.kind} fits ({entry.name})" if entry else "": fits,
-        "what was said in an earlier session": before,
+        f"which {entry.kind} fits ({entry.name})" if entry else "":
+            activation_line(entry, call.client) if entry else None,
+        "what was said in an earlier session": await _said_before(served, call, chosen),
         "what it refers to": hook_hint(turn),
-        "the agent's prompt": text if text != hook_hint(turn) else None,
-    }
+    }  # fmt: skip
     told = ", ".join(what for what, line in said.items() if line)
-    lines = "\n".join(line for line in (warning, fits, before, text) if line)
+    lines = "\n".join(line for line in (warning, *said.values()) if line)
     return Answer(
         as_output(lines, call.client) if lines else None,
         f"said {told}" if told else f"silent: {why_no_hint(turn)}",
     )
 
 
-async def _session_event(served: ServedWorkspace, call: HookCall, settings: Settings) -> Answer:
-    """Keep the memory of assistants current, and say at a start where the branch stopped.
-
-    A start waits for the import a while; an end does not wait at all.
-    """
-    if call.event == "end":
-        if session := call.session:
-            _in_background(served, lambda: keep_session(settings, session))
-        return Answer()
-    task = _in_background(served, lambda: keep_current(settings, now=True))
-    await asyncio.wait({task}, timeout=START_S)
+async def _of_start(served: ServedWorkspace, call: HookCall, chosen: Settings) -> Answer:
+    """Import what is new, for which a start waits a while, and say where the branch stopped."""
+    await asyncio.wait({_keep(lambda: keep_current(chosen, now=True))}, timeout=START_S)
     with suppress(KdsError):  # no line is better than a session that does not start
         line = await asyncio.to_thread(session_start, call.cwd or served.root, call.session)
         if line:
@@ -291,23 +277,23 @@ async def _session_event(served: ServedWorkspace, call: HookCall, settings: Sett
     return Answer(noted="silent: no earlier session is kept here")
 
 
-def _in_background(served: ServedWorkspace, work: Callable[[], None]) -> asyncio.Task[None]:
-    """Have the thread that looks after sessions do something, and keep hold of the task."""
-    task = asyncio.create_task(served.archivist.run(work))
-    _background.add(task)
-    task.add_done_callback(_background.discard)
-    return task
-
-
-async def _said_before(served: ServedWorkspace, call: HookCall, settings: Settings) -> str | None:
+async def _said_before(served: ServedWorkspace, call: HookCall, chosen: Settings) -> str | None:
     """The line on what was said before, for a prompt that points back."""
     if not points_back(call.prompt):
         return None
-    folder, embeddings = call.cwd or served.root, settings.recall.embeddings
+    folder, embeddings = call.cwd or served.root, chosen.recall.embeddings
     looking = asyncio.to_thread(prompt_line, call.prompt, folder, embeddings)
     with suppress(KdsError, TimeoutError):
         return await asyncio.wait_for(looking, timeout=RECALL_S)
     return None
+
+
+def _keep(work: Callable[[], None]) -> asyncio.Future[None]:
+    return asyncio.get_running_loop().run_in_executor(_keeper, work)
+
+
+def _state(served: ServedWorkspace) -> HookState:
+    return _states.setdefault(served, HookState())
 
 
 async def fitting(
@@ -322,13 +308,12 @@ async def fitting(
     """What a message calls for, of what ``client`` can use: once in a conversation, and None until
     the library is read. What ran before is learned where the client names its transcript."""
     chosen = served.memory.config.settings.activation
-    if served.person or not chosen.enabled or not is_for_activation(message):
+    if served.person or not chosen.enabled or says_enough(message):
         return None
-    state = _state(served)
-    activator = state.activator(served, client, chosen)
+    activator = _state(served).activator(served, client, chosen)
     if activator is None:
         return None
-    session = state.session(conversation)
+    session = _state(served).session(conversation)
     if chosen.learn and transcript:
         path, uses = Path(transcript), Uses(served.workspace)
         names = {entry.name for entry in activator.entries}
@@ -339,7 +324,9 @@ async def fitting(
             with suppress(KdsError, OSError, ValueError):  # nothing is learned
                 session.learn(client, path, names.__contains__, uses, before)
 
-        _in_background(served, learn)
+        task = asyncio.create_task(served.archivist.run(learn))
+        _background.add(task)
+        task.add_done_callback(_background.discard)
     told = await served.worker.run(lambda: activator.suggest(message, history))
     named = told.entry is not None and session.name(message, told.entry.name)
     return told.entry if named else None

@@ -1,8 +1,7 @@
 """The memory over HTTP: figures, a look inside, and the consent to a profile."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
@@ -13,16 +12,17 @@ from starlette.responses import JSONResponse, Response
 from kds.api.embeddings import model_name
 from kds.brain.clock import utc_now
 from kds.brain.memory.profile import PURPOSE_LIMIT
-from kds.brain.memory.records import Consent, ConsentEvent
+from kds.brain.memory.records import Consent
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import DOCUMENT_BIAS
 from kds.brain.store.health import index_sizes
+from kds.brain.turn import plain
 from kds.query.service import QueryService, rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
-from kds.service.models import PATH_LIMIT, Reply, RequestBody
+from kds.service.models import JSON, PATH_LIMIT, RequestBody
 from kds.service.requests import Served, on_archivist
 from kds.service.workspaces import ServedWorkspace
 from kds.testing.metrics import read_report
@@ -36,6 +36,7 @@ MOST_HOURS: Final = 30 * 24
 """As long as measurements are kept."""
 
 STORED: Final = ("sessions", "messages", "tokens", "size_bytes")
+READ: Final = ("words", "identifiers", "period", "asks_when", "asks_for_code")
 HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
 
 HoursQuery = Annotated[int, Query(ge=1, le=MOST_HOURS)]
@@ -51,17 +52,7 @@ class GrantRequest(RequestBody):
     purpose: str = Field(min_length=1, max_length=PURPOSE_LIMIT)
 
 
-class ConsentReply(Reply):
-    """Whether a profile of the user may be kept, and what was done with it so far."""
-
-    given: bool
-    since: datetime | None
-    """Of the last change; null: never asked."""
-    purpose: str
-    events: tuple[ConsentEvent, ...] = ()
-
-
-@router.get("/metrics", response_model=dict[str, Any])
+@router.get("/metrics", response_model=JSON)
 @on_archivist
 def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
     """Return what `kds metrics --json` prints, and how often the session memory was of use."""
@@ -72,7 +63,7 @@ def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
     return JSONResponse(report.as_dict() | {"memory": stored})
 
 
-@router.get("/debug/stats", response_model=dict[str, Any])
+@router.get("/debug/stats", response_model=JSON)
 @on_archivist
 def stats(served: Served) -> Response:
     """Return how much is stored, and how the queries and the embedding are doing."""
@@ -84,8 +75,7 @@ def stats(served: Served) -> Response:
             "memory": {
                 **_numbers(held, *STORED, "chunks", "summaries"),
                 "enabled": served.memory.flags.enabled,
-                "schema_version": held.schema_version if held else None,
-                "models": [asdict(one) for one in held.models] if held else [],
+                "models": plain(held.models) if held else [],
             },
             "index_bytes": index_sizes(store.database) if store else {},
             "consent": store.profile.consent().given if store else False,
@@ -96,7 +86,7 @@ def stats(served: Served) -> Response:
     )
 
 
-@router.get("/debug/retrieval", response_model=dict[str, Any])
+@router.get("/debug/retrieval", response_model=JSON)
 async def retrieval(
     served: Served,
     q: QuestionQuery,
@@ -115,105 +105,86 @@ async def retrieval(
 
 @router.get("/consent")
 @on_archivist
-def consent(served: Served) -> ConsentReply:
-    """Say whether a profile of the user may be kept, and what was done with it."""
+def consent(served: Served) -> dict[str, Any]:
+    """Say whether a profile of the user may be kept, since when, and what was done with it."""
     return _consent_of(served)
 
 
 @router.post("/consent")
 @on_archivist
-def grant(served: Served, asked: GrantRequest) -> ConsentReply:
+def grant(served: Served, asked: GrantRequest) -> dict[str, Any]:
     """Note the user's consent to a profile, and what it is for."""
-    served.consent(asked.purpose)
+    served.memory_for_writing().profile.grant(asked.purpose)
     return _consent_of(served)
 
 
 @router.delete("/consent")
 @on_archivist
-def revoke(served: Served) -> ConsentReply:
+def revoke(served: Served) -> dict[str, Any]:
     """Withdraw consent, and erase the profile with its bytes in every file."""
-    served.revoke_consent()
+    if (store := served.memory_if_any()) is not None:
+        store.profile.revoke()
     return _consent_of(served)
+
+
+def _consent_of(served: ServedWorkspace) -> dict[str, Any]:
+    store = served.memory_if_any()
+    given = store.profile.consent() if store else Consent(given=False)
+    return {**asdict(given), "events": store.profile.events() if store else ()}
 
 
 def look(service: QueryService, query: Question) -> dict[str, Any]:
     """Understand and search as `POST /query` does, and tell everything. Nothing is stored."""
     found = service.search(service.understand(query, remembers=False))  # and asks no model
-    turn, findings, settings = found.turn, found.findings, service.memory.recall_settings
+    turn, findings, weights = found.turn, found.findings, service.memory.recall_settings.weights
     recall, documents = findings.conversations, findings.documents
     question = recall.question if recall else read_question(turn.expanded, now=utc_now())
-    period = question.period and {
-        name: value and str(value) for name, value in asdict(question.period).items()
-    }
-    timings = {
-        f"{stage}{name}": round(ms, 3)
-        for stage, part in (("", found), ("memory.", recall), ("documents.", documents))
-        for name, ms in (part.timings_ms if part else {}).items()
-    }
-    return {
-        "query": found.query.text,
-        "rewritten_query": turn.expanded,
-        "rewritten_by": rewriting_of(turn).by,
-        "references": [asdict(one) for one in turn.references],
-        "why": list(turn.why),
-        "session_memory": list(reversed(found.known.terms)) if found.known else [],
-        "question": {
-            "words": list(question.words),
-            "identifiers": list(question.identifiers),
-            "period": period,
-            "asks_when": question.asks_when,
-            "asks_for_code": question.asks_for_code,
-            "concepts": list(documents.concepts) if documents else [],
+    parts = (("", found), ("memory.", recall), ("documents.", documents))
+    told: dict[str, Any] = plain(
+        {
+            "query": found.query.text,
+            "rewritten_query": turn.expanded,
+            "rewritten_by": rewriting_of(turn).by,
+            "references": turn.references,
+            "why": turn.why,
+            "session_memory": list(reversed(found.known.terms)) if found.known else [],
+            "question": {name: getattr(question, name) for name in READ},
+            "concepts": documents.concepts if documents else (),
+            "documents": [
+                {"citation": hit.citation, "source_path": hit.passage.path,
+                 "line": hit.passage.first_line, "page": hit.passage.page, "bias": hit.bias,
+                 **_seen(hit)}
+                for hit in (documents.hits if documents else ())
+            ],
+            "conversations": [
+                {"session": hit.passage.session_id, "message": hit.passage.message_id,
+                 "role": hit.passage.role, "kind": hit.passage.kind, "at": hit.passage.at,
+                 "elsewhere": hit.elsewhere, **_seen(hit)}
+                for hit in (recall.hits if recall else ())
+            ],
+            "weights": {**asdict(weights), "document_bias": DOCUMENT_BIAS},
+            "counts": recall.counts if recall else {},
+            "flags": recall.flags if recall else {},
+            "timings_ms": {
+                f"{stage}{name}": ms
+                for stage, part in parts
+                for name, ms in (part.timings_ms if part else {}).items()
+            },
+            "summaries": [summary.text for summary, _ in recall.summaries] if recall else [],
+            "budget_tokens": findings.budget_tokens,
+            "used_tokens": findings.used_tokens,
+            "notes": [*found.warnings, *findings.notes],
         },
-        "documents": [_document_hit(hit) for hit in (documents.hits if documents else ())],
-        "conversations": [_conversation_hit(hit) for hit in (recall.hits if recall else ())],
-        "weights": {
-            "dense": settings.weights.alpha,
-            "lexical": settings.weights.beta,
-            "code": settings.weights.gamma,
-            "document_bias": DOCUMENT_BIAS,
-        },
-        "counts": dict(recall.counts) if recall else {},
-        "flags": dict(recall.flags) if recall else {},
-        "timings_ms": timings,
-        "summaries": [summary.text for summary, _ in recall.summaries] if recall else [],
-        "budget_tokens": findings.budget_tokens,
-        "used_tokens": findings.used_tokens,
-        "notes": [*found.warnings, *findings.notes],
-    }
+        digits=4,
+    )  # fmt: skip
+    return told
 
 
-def _conversation_hit(hit: Any) -> dict[str, Any]:
-    passage = hit.passage
-    return {
-        "text": passage.body, "session": passage.session_id, "message": passage.message_id,
-        "role": passage.role, "kind": passage.kind, "at": passage.at,
-        "score": round(hit.score, 4), "signals": _rounded(hit.parts),
-        "elsewhere": hit.elsewhere, "why": list(hit.why),
-    }  # fmt: skip
-
-
-def _document_hit(hit: Any) -> dict[str, Any]:
-    return {
-        "text": hit.passage.text, "citation": hit.citation, "source_path": hit.passage.path,
-        "line": hit.passage.first_line, "page": hit.passage.page,
-        "score": round(hit.score, 4), "bias": round(hit.bias, 4),
-        "signals": _rounded(hit.parts), "why": list(hit.why),
-    }  # fmt: skip
-
-
-def _rounded(parts: Any) -> dict[str, float | None]:
-    signals = parts if isinstance(parts, Mapping) else {
-        name: getattr(parts, name) for name in ("dense", "lexical", "code")
-    }  # fmt: skip
-    return {name: None if one is None else round(one, 4) for name, one in signals.items()}
-
-
-def _consent_of(served: ServedWorkspace) -> ConsentReply:
-    if (store := served.memory_if_any()) is None:
-        return ConsentReply.model_validate(Consent(given=False))
-    given = ConsentReply.model_validate(store.profile.consent())
-    return given.model_copy(update={"events": store.profile.events()})
+def _seen(hit: Any) -> dict[str, Any]:
+    """What hits in documents and in conversations have in common."""
+    text = getattr(hit.passage, "text", None) or hit.passage.body
+    signals = {name: one for name, one in plain(hit.parts).items() if name != "score"}
+    return {"text": text, "score": hit.score, "signals": signals, "why": hit.why}
 
 
 def _numbers(value: object, *names: str) -> dict[str, Any]:

@@ -40,13 +40,6 @@ class QueryRequest(RequestBody):
     answer: bool = True
     """Let a model answer from the passages, where one is configured."""
 
-    def value(self) -> Query:
-        """The question as the service takes it."""
-        said = None
-        if self.context is not None:
-            said = tuple(Message(one.role, one.content) for one in self.context)
-        return Query(**{**dict(self), "context": said})
-
 
 router = APIRouter(tags=["query"])
 
@@ -58,7 +51,10 @@ async def ask(served: Served, asked: QueryRequest) -> Response:
     The passages come back whether or not a model answers. A session is remembered; without
     `session_id` nothing is stored, whatever is sent.
     """
-    reply = await answered(served, asked.value())
+    said = None
+    if asked.context is not None:
+        said = tuple(Message(one.role, one.content) for one in asked.context)
+    reply = await answered(served, Query(**{**dict(asked), "context": said}))
     return JSONResponse(reply.as_dict())
 
 

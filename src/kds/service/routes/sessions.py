@@ -1,25 +1,24 @@
 """Sessions over HTTP: begun, listed, read, changed, written out, erased."""
 
-from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query
+from fastapi.encoders import jsonable_encoder
 from pydantic import AfterValidator, AwareDatetime, Field
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from kds.api.session_names import session_page
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
-from kds.brain.errors import StoreError
 from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
 from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT
 from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
-from kds.query.session import checked_id, checked_session
+from kds.query.session import checked_session
 from kds.service.errors import ConflictError
-from kds.service.models import DocumentPath, MessageText, Reply, RequestBody, ShortText
+from kds.service.models import JSON, DocumentPath, MessageText, RequestBody, ShortText
 from kds.service.requests import Served, on_archivist
 from kds.service.workspaces import ServedWorkspace
 
@@ -29,7 +28,6 @@ MOST_DOCUMENTS: Final = 50
 MOST: Final = 200
 """Sessions or messages of one page."""
 
-Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT)]
 SessionPath = Annotated[str, Path(max_length=ID_LIMIT)]
 LimitQuery = Annotated[int, Query(ge=1, le=MOST)]
 OffsetQuery = Annotated[int, Query(ge=0, le=2**31)]
@@ -47,21 +45,19 @@ class SessionChange(RequestBody):
 
     title: str | None = Field(None, min_length=1, max_length=TITLE_LIMIT)
     """Without one the beginning of the first question serves."""
-    document: DocumentPath | None = None
-    """The document that the session is about; null: none."""
     documents: list[DocumentPath] | None = Field(None, max_length=MOST_DOCUMENTS)
-    """The documents that the session is about, in place of `document`."""
+    """The documents that the session is about."""
 
     @property
     def tied(self) -> str | None:
         """The documents that a session is to be about, one a line."""
-        return self.document if self.documents is None else "\n".join(self.documents)
+        return "\n".join(self.documents or ()) or None
 
 
 class NewSession(SessionChange):
     """A session to begin."""
 
-    id: Id | None = None
+    id: str | None = Field(None, min_length=1, max_length=ID_LIMIT)
     """Printable, not ending in `/export` or `/messages`; null: a random one."""
 
 
@@ -74,51 +70,6 @@ class NewMessage(RequestBody):
     """Who of several it was."""
     at: Annotated[AwareDatetime, AfterValidator(_said_by_now)] | None = Field(None, strict=False)
     """When it was said; null: now."""
-    id: Id | None = None
-    """With an id of yours a message that is sent twice is stored once."""
-
-
-class SessionReply(Reply):
-    """A session, without what was said in it."""
-
-    id: str
-    title: str
-    document: str | None = Field(validation_alias="document_context")
-    """Of several the paths, one a line."""
-    documents: tuple[str, ...]
-    created_at: datetime
-    updated_at: datetime
-    messages: int = Field(validation_alias="message_count")
-    tokens: int = Field(validation_alias="token_count")
-
-
-class SavedSession(SessionReply):
-    """A session that was begun or changed."""
-
-    warnings: tuple[str, ...] = ()
-    """Such as: the document is not in the store."""
-
-
-class SessionsReply(Reply):
-    """Sessions, the one changed last first."""
-
-    sessions: list[SessionReply]
-    next_offset: int | None
-    """Where the next page begins; null: that is all."""
-
-
-class SessionPage(SessionReply):
-    """A session with a page of its messages, oldest first."""
-
-    page: tuple[Message, ...] = ()
-    next_offset: int | None = None
-    """Where the next page begins; null: that is all."""
-
-
-class DeletedReply(Reply):
-    """What is gone, with its bytes in the file."""
-
-    deleted: str
 
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
@@ -127,9 +78,9 @@ _ONE = "/{session:path}"
 """An id may hold a slash: a hook's conversation is named by its client."""
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, response_model=JSON)
 @on_archivist
-def create_session(served: Served, asked: NewSession) -> SavedSession:
+def create_session(served: Served, asked: NewSession) -> Response:
     """Begin a session."""
     chosen = None if asked.id is None else checked_session(asked.id)
     store = served.memory_for_writing()
@@ -142,15 +93,15 @@ def create_session(served: Served, asked: NewSession) -> SavedSession:
     session = store.create_session(
         title=asked.title, document_context=asked.tied, session_id=chosen
     )
-    return _saved(served, session, asked)
+    return JSONResponse(_saved(served, session, asked), 201)
 
 
-@router.get("")
+@router.get("", response_model=JSON)
 @on_archivist
-def list_sessions(served: Served, limit: LimitQuery = 50, offset: OffsetQuery = 0) -> SessionsReply:
-    """List sessions, the one changed last first."""
+def list_sessions(served: Served, limit: LimitQuery = 50, offset: OffsetQuery = 0) -> Response:
+    """List sessions, the one changed last first; `next_offset` is null where that is all."""
     sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
-    return SessionsReply.model_validate({"sessions": sessions, "next_offset": following})
+    return JSONResponse({"sessions": list(map(_told, sessions)), "next_offset": following})
 
 
 @router.get(
@@ -169,71 +120,60 @@ def export_session(
     return Response(to_json([found]), media_type="application/json")
 
 
-@router.get(_ONE)
+@router.get(_ONE, response_model=JSON)
 @on_archivist
 def show_session(
     served: Served, session: SessionPath, limit: LimitQuery = 50, offset: OffsetQuery = 0
-) -> SessionPage:
+) -> Response:
     """Return a session with a page of its messages, oldest first."""
     store = served.store_of(session)
-    found = SessionPage.model_validate(store.session(session))
-    end = min(offset + limit, found.messages)
-    if end <= offset:
-        return found
-    page = store.messages(session, last=end - offset, before_seq=end + 1)
-    return found.model_copy(
-        update={
-            "page": page,
-            "next_offset": end if end < found.messages else None,
-        }
-    )
+    found = store.session(session)
+    end = min(offset + limit, found.message_count)
+    page = store.messages(session, last=end - offset, before_seq=end + 1) if end > offset else ()
+    following = end if offset < end < found.message_count else None
+    return JSONResponse({**_told(found), "page": jsonable_encoder(page), "next_offset": following})
 
 
-@router.patch(_ONE)
+@router.patch(_ONE, response_model=JSON)
 @on_archivist
-def change_session(served: Served, session: SessionPath, asked: SessionChange) -> SavedSession:
-    """Give a session a title, or say which document it is about; what is left out stays."""
+def change_session(served: Served, session: SessionPath, asked: SessionChange) -> Response:
+    """Give a session a title, or say which documents it is about; what is left out stays."""
     store = served.store_of(session, writes=True)
     if asked.title is not None:
         store.rename(session, asked.title)
-    if not asked.model_fields_set.isdisjoint({"document", "documents"}):
+    if "documents" in asked.model_fields_set:
         store.set_document(session, asked.tied)
-    return _saved(served, store.session(session), asked)
+    return JSONResponse(_saved(served, store.session(session), asked))
 
 
 @router.delete(_ONE)
 @on_archivist
-def delete_session(served: Served, session: SessionPath) -> DeletedReply:
+def delete_session(served: Served, session: SessionPath) -> dict[str, str]:
     """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
     served.store_of(session)
     served.memory.delete(session)
-    return DeletedReply(deleted=session)
+    return {"deleted": session}
 
 
 @router.post(f"{_ONE}/messages", status_code=201)
 @on_archivist
 def add_message(served: Served, session: SessionPath, asked: NewMessage) -> Message:
     """Store a message at the end of a session; when this returns it is on the disk."""
-    chosen = None if asked.id is None else checked_id(asked.id)
-    store = served.store_of(session, writes=True)
-    try:
-        found = served.memory.add(
-            session, asked.role, asked.content,
-            speaker=asked.speaker, at=asked.at, message_id=chosen, summarise=False,
-        )  # fmt: skip
-        served.memory.catch_up_later(session)
-    except StoreError as error:
-        with suppress(StoreError):
-            if chosen is not None:
-                store.message(chosen)  # it is there
-                raise ConflictError(error.message, where="id", hint=error.hint) from error
-        raise
+    served.store_of(session, writes=True)
+    found = served.memory.add(session, **dict(asked), summarise=False)
+    served.memory.catch_up_later(session)
     assert found is not None  # None means that the memory is off, which `writes` refuses
     return found
 
 
-def _saved(served: ServedWorkspace, session: Session, asked: SessionChange) -> SavedSession:
+def _told(session: Session) -> dict[str, Any]:
+    """A session, without what was said in it."""
+    told: dict[str, Any] = jsonable_encoder(session, exclude={"num", "document_context"})
+    told |= {"messages": told.pop("message_count"), "tokens": told.pop("token_count")}
+    return {**told, "documents": list(session.documents)}
+
+
+def _saved(served: ServedWorkspace, session: Session, asked: SessionChange) -> dict[str, Any]:
     """A session as it was saved; it says when a document it is to be about is not there."""
-    notes = map(served.queries.library.note_on, (asked.tied or "").splitlines())
-    saved = SavedSession.model_validate(session)
-    return saved.model_copy(update={"warnings": tuple(filter(None, notes))})
+    notes = map(served.queries.library.note_on, asked.documents or ())
+    return {**_told(session), "warnings": list(filter(None, notes))}

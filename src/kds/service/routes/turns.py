@@ -1,14 +1,13 @@
 """Routing a message, the context, the prompts, and opening the web page."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi import Path as PathParameter
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.clock import utc_now
@@ -20,11 +19,11 @@ from kds.brain.turn import ContextEntry, Turn, entry_to_wire, to_wire
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.listening import SiteHost
 from kds.service.models import (
+    JSON,
     TEXT_LIMIT,
     ConversationName,
     ConversationQuery,
     MessageText,
-    Reply,
     RequestBody,
     RouteRequest,
     ShortText,
@@ -45,64 +44,13 @@ class ContextRequest(RequestBody):
     conversation: ConversationName = None
 
 
-class WebRequest(RequestBody):
-    """Where the page is to be."""
-
-    port: int | None = Field(None, ge=1, le=65_535)
-    """null: where it is already, else 5370 or near it."""
-
-
-class WebReply(Reply):
-    """Where the page is."""
-
-    url: str
-    login: str
-    """A link that lets one browser in, once, within a few minutes."""
-
-
-class ContextReply(Reply):
-    """A conversation context, oldest first: at most ten entries, none older than two hours."""
-
-    entries: list[ContextEntry]
-    """What a message does not have, such as something that it refers to, is left out."""
-    warnings: list[str]
-
-    model_config = ConfigDict(json_schema_serialization_defaults_required=False)
-
-
-class ClearedReply(Reply):
-    """How many entries were forgotten."""
-
-    cleared: int
-
-
-class PromptReply(Reply):
-    """A prompt file, in short."""
-
-    name: str
-    description: str
-    intent: str | None
-    ref: str
-    ask: str | None
-    """What it does, as a question names it: "plan something new"."""
-    handoffs: tuple[str, ...]
-    """Intents that its work may be handed on to."""
-    confirm: bool
-    """It asks before it acts."""
-    tools: tuple[str, ...]
-    """Names of tools that a model may call on its behalf."""
-
-
-class PromptBodyReply(PromptReply):
-    """A prompt file with its template."""
-
-    body: str
-
+_SHORT: Final = ("name", "description", "intent", "ref", "ask", "handoffs", "confirm", "tools")
+"""What is told of a prompt file that is not asked for by name."""
 
 router = APIRouter()
 
 
-@router.post("/route", response_model=dict[str, Any])
+@router.post("/route", response_model=JSON)
 async def route(served: Served, asked: RouteRequest) -> Response:
     """Route a message: what it refers to, its intent, and the agent's prompt, filled in.
 
@@ -110,22 +58,21 @@ async def route(served: Served, asked: RouteRequest) -> Response:
     warnings, such as prompts that are broken at the moment. With `fits` also `fits`: the name and
     kind of what the message calls for, once in a conversation, or null.
     """
-    turn = await routed(served, asked)
-    entry = (
-        await fitting(served, asked.message, asked.said, asked.conversation) if asked.fits else None
-    )
-    told = {"fits": entry and {"name": entry.name, "kind": entry.kind}} if asked.fits else {}
-    return JSONResponse({**to_wire(turn), **told, "warnings": list(served.warnings)})
+    reply = to_wire(await routed(served, asked))
+    if asked.fits:
+        entry = await fitting(served, asked.message, asked.said, asked.conversation)
+        reply["fits"] = entry and {"name": entry.name, "kind": entry.kind}
+    return JSONResponse({**reply, "warnings": list(served.warnings)})
 
 
-@router.get("/context", response_model=ContextReply)
+@router.get("/context", response_model=JSON)
 async def load_context(served: Served, conversation: ConversationQuery = None) -> Response:
     """Return what a conversation remembers, oldest first."""
     read = served.worker.run(lambda: served.conversations.journal(conversation).load())
     return _context(await read)
 
 
-@router.post("/context", response_model=ContextReply)
+@router.post("/context", response_model=JSON)
 async def log_context(served: Served, asked: ContextRequest) -> Response:
     """Remember a message as it stands, with secrets taken out, and return the context."""
     entry = ContextEntry(
@@ -140,38 +87,39 @@ async def log_context(served: Served, asked: ContextRequest) -> Response:
 
 
 @router.delete("/context")
-async def clear_context(served: Served, conversation: ConversationQuery = None) -> ClearedReply:
+async def clear_context(served: Served, conversation: ConversationQuery = None) -> dict[str, int]:
     """Forget a conversation, and tell how many entries it had."""
     count = await served.worker.run(lambda: served.conversations.clear(conversation))
-    return ClearedReply(cleared=count)
+    return {"cleared": count}
 
 
 @router.get("/prompts")
-async def list_prompts(served: Served) -> list[PromptReply]:
+async def list_prompts(served: Served) -> list[dict[str, Any]]:
     """List the prompts of a workspace: the packaged ones, and its own laid over them."""
-    return list(map(PromptReply.model_validate, served.conversations.library.prompts()))
+    prompts = served.conversations.library.prompts()
+    return [{name: getattr(one, name) for name in _SHORT} for one in prompts]
 
 
 @router.get("/prompts/{name}")
 async def show_prompt(
     served: Served, name: Annotated[str, PathParameter(max_length=TEXT_LIMIT)]
-) -> PromptBodyReply:
+) -> dict[str, Any]:
     """Return one prompt with its template."""
     try:
         prompt = served.conversations.library.get(name)
+        return {name: getattr(prompt, name) for name in (*_SHORT, "body")}
     except DispatchError as error:
         raise NotServedError(error.message, where=error.where, hint=error.hint) from error
-    return PromptBodyReply.model_validate(prompt)
 
 
 @router.post("/web", tags=["web"])
-async def open_web(request: Request, served: Served, asked: WebRequest) -> WebReply:
-    """Open the web page, unless it is open, and let one browser in."""
+async def open_web(request: Request, served: Served) -> dict[str, str]:
+    """Open the web page, unless it is open, and let one browser in, once, within minutes."""
     host: SiteHost | None = request.app.state.site
     if host is None:
         raise ConflictError("this service has no web page", hint="start it: kds web")
-    url, login = await host.open(served.root, asked.port)
-    return WebReply(url=url, login=login)
+    url, login = await host.open(served.root)
+    return {"url": url, "login": login}
 
 
 def _context(loaded: LoadedContext) -> Response:
@@ -215,7 +163,7 @@ async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
     return await worker.run(lambda: served.route(asked.message, **how))
 
 
-def _check_variables(served: ServedWorkspace, theirs: Mapping[str, str]) -> None:
+def _check_variables(served: ServedWorkspace, theirs: dict[str, str]) -> None:
     """Raise ConflictError when a command with these variables has to do the work itself."""
     if served.person is not None:
         raise MessageError(
