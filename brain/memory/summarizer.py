@@ -113,6 +113,9 @@ class CheckedSummarizer:
         words, known = _words(text), _words(said)
         if sum(_is_said(word, known) for word in words) < TOLD_SHARE * max(len(words), 1):
             raise CallError("the model did not summarise this conversation")
+        asked = _words("\n".join((previous, *(m.content for m in messages if m.role == "user"))))
+        if asked and not any(_is_said(word, asked) for word in words - _OF_SUMMARIES):
+            raise CallError("the model said nothing of what the user said")
         return text
 
     def _completed(self, text: str, reading: Reading, own: Digest, limit: Limit) -> Digest:

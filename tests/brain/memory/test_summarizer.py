@@ -89,3 +89,11 @@ def test_a_short_summary_of_the_model_is_followed_by_what_it_left_out() -> None:
 @pytest.mark.parametrize("name", ["PostgreSQL", "Invoices", "the User", "JobExport"])
 def test_another_form_of_what_was_said_is_not_invented(name: str) -> None:
     assert checked(saying(f"{GOOD} It is about {name}.")).make(MESSAGES).source == "model"
+
+
+@pytest.mark.parametrize("text", ["Noted.", "The user and the assistant decided.", "ok"])
+def test_a_summary_that_says_nothing_of_what_the_user_said_is_dropped(text: str) -> None:
+    said = spoken([("user", "I want a depth gauge panel"), ("assistant", "Noted. ok")])
+    made = checked(saying(text)).make(said)
+    assert made.source == "extractive"
+    assert "depth gauge panel" in made.text
