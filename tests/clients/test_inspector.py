@@ -54,8 +54,8 @@ def inspect(npm: Path, target: list[str]) -> Inspect:
 def test_the_tools_are_listed_with_their_schemas(inspect: Inspect) -> None:
     tools = {tool["name"]: tool for tool in inspect("tools/list")["tools"]}
     assert set(tools) == {
-        "route_message", "resolve_references", "context_load", "context_log", "context_clear",
-        "explain", "memory_search", "session_list", "session_export",
+        "route_message", "resolve_references", "context_load", "context_clear", "memory_search",
+        "recall", "recall_session",
     }  # fmt: skip
     assert all(tool["outputSchema"]["type"] == "object" for tool in tools.values())
 

@@ -9,7 +9,6 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import anyio
 import anyio.to_thread
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import (
@@ -27,9 +26,8 @@ from kds.brain.errors import DispatchError, KdsError
 from kds.brain.installation import kds_version
 from kds.brain.message import well_formed_json
 from kds.brain.workspace import Workspace
-from kds.brain.yaml_files import nearest
 from kds.mcp import resources
-from kds.mcp.tools import add_tools, check_arguments
+from kds.mcp.tools import add_tools
 
 if TYPE_CHECKING:
     from kds.mcp.workplace import Workplace
@@ -48,9 +46,6 @@ GRACE_S: Final = 2
 """Seconds that open streams get to end when the server is stopped: clients hold one for as long
 as they live."""
 
-_WARM_UP: Final = "hello"
-"""Any message will do: routing one loads all that routing needs."""
-
 
 class KdsServer(MCPServer[None]):
     """An MCPServer whose prompts are those of the workspace at the time of asking."""
@@ -58,7 +53,6 @@ class KdsServer(MCPServer[None]):
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._loading = threading.Lock()
-        self._warmed = False
         super().__init__(
             "kds",
             title="KDS",
@@ -66,7 +60,6 @@ class KdsServer(MCPServer[None]):
             instructions=INSTRUCTIONS,
             version=kds_version(),
             log_level="WARNING",
-            middleware=[self._warming],
         )
         workplace = cache(self._load)
         self.workplace: Callable[[], Workplace] = workplace
@@ -108,7 +101,7 @@ class KdsServer(MCPServer[None]):
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[None, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
-        """Read a resource; an unknown one is refused with a list of the known ones."""
+        """Read a resource; what is wrong with it is told with the fix."""
         try:
             return await super().read_resource(uri, context)
         except UnexpectedResourceError as error:
@@ -116,12 +109,6 @@ class KdsServer(MCPServer[None]):
                 raise
             kind = ResourceNotFoundError if isinstance(cause, DispatchError) else ResourceError
             raise kind(str(cause)) from error
-        except ResourceNotFoundError as error:
-            if error.__cause__ is not None:  # refused by the checks of the SDK
-                raise
-            raise ResourceNotFoundError(
-                f"{error}\n  fix: use one of {', '.join(resources.KNOWN)}"
-            ) from error
 
     async def call_tool(
         self,
@@ -129,14 +116,12 @@ class KdsServer(MCPServer[None]):
         arguments: dict[str, Any],
         context: Context[None, Any] | None = None,
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; an unknown one, and arguments that do not fit, are refused with the fix."""
+        """Call a tool; unknown arguments, which the SDK would leave out, are refused."""
         tool = self._tool_manager.get_tool(name)
-        if tool is None:
-            known = [each.name for each in await self.list_tools()]
-            near = nearest(name, known)
-            hint = f"did you mean '{near}'?" if near else f"use one of: {', '.join(known)}"
-            raise ToolError(f"no tool '{name}'\n  fix: {hint}")
-        check_arguments(tool, arguments)
+        if tool is not None:  # the SDK refuses unknown tools, and wrong values, itself
+            known = tool.parameters.get("properties", {})
+            if unknown := [one for one in arguments if one not in known]:
+                raise ToolError(f"no argument '{unknown[0][:60]}'\n  fix: use {', '.join(known)}")
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError as error:
@@ -149,26 +134,6 @@ class KdsServer(MCPServer[None]):
             from kds.mcp.workplace import Workplace  # 0.4 s of CPU, after the first answer
 
             return Workplace(self.workspace)
-
-    async def _warming(
-        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> HandlerResult:
-        """Load the router in the background once the tools are listed.
-
-        Not in a folder without `kds-brain`: loading would make one, and a client may start
-        servers anywhere.
-        """
-        result = await call_next(ctx)
-        if ctx.method == "tools/list" and not self._warmed and self.workspace.brain.is_dir():
-            self._warmed = True
-            threading.Thread(target=self._warm, name="kds-warm-up", daemon=True).start()
-        return result
-
-    def _warm(self) -> None:
-        try:
-            self.workplace().route(_WARM_UP, conversation=None, log=False)
-        except KdsError:  # the first call will report it
-            return
 
 
 class _Lines:

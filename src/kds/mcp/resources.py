@@ -36,9 +36,6 @@ CONTEXT: Final = "kds://context"
 CONVERSATION: Final = "kds://context/{conversation}"
 PROMPTS: Final = "kds://prompts"
 PROMPT: Final = "kds://prompts/{name}"
-INTENTS: Final = "kds://intents"
-INTENT: Final = "kds://intents/{intent}"
-KNOWN: Final = (CONTEXT, CONVERSATION, PROMPTS, PROMPT, INTENTS, INTENT)
 
 JSON: Final = "application/json"
 MARKDOWN: Final = "text/markdown"
@@ -78,17 +75,6 @@ def add_resources(server: MCPServer[Any], workplace: "Callable[[], Workplace]") 
     def prompt(name: str) -> str:
         """The body of a prompt file, before anything is filled in."""
         return workplace().library().get(name).body
-
-    @add(INTENTS, "intents", JSON)
-    def intents() -> str:
-        """The intents by priority, and the agent of each."""
-        return _json({agent.intent: agent.name for agent in workplace().library().agents()})
-
-    @add(INTENT, "intent", JSON)
-    def of_intent(intent: str) -> str:
-        """One intent: its agent, its description, and messages that mean it."""
-        agent = workplace().agent_of(intent)
-        return _json({**_summary(agent), "examples": list(agent.examples)})
 
 
 HANDOFF: Final = Prompt(

@@ -1,34 +1,25 @@
-"""The eleven tools: routing, the conversation context, the memory; what they take and return.
+"""The seven tools: routing, the conversation context, the memory; what they take and return.
 
 The SDK sends each result as structured content and as JSON text. Claude Code, Codex and opencode
 hand a model the structure alone (issue 79944 of anthropics/claude-code): see ``next_step``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from kds.brain.clock import moment
 from kds.brain.context.conversations import NAME_LIMIT
-from kds.brain.errors import KdsError
 from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.turn import Action, IntentScore, Reference, StepRecord, Turn, entry_to_wire
-from kds.brain.yaml_files import nearest
+from kds.brain.turn import Action, IntentScore, Reference, Turn, entry_to_wire
 
 if TYPE_CHECKING:
     from kds.brain.memory.records import Session
     from kds.brain.passages.recall import Hit
     from kds.mcp.workplace import Workplace
-
-EXPORT_CHARACTERS: Final = 40_000
-"""Of one answer: about 10,000 tokens. Claude Code warns above those and cuts off at 25,000
-(its documentation, "MCP output limits and warnings")."""
 
 READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 ADDS: Final = ToolAnnotations(
@@ -62,7 +53,6 @@ SessionName = Annotated[
     ABSENT,
     Field(description="A session: its id or the beginning of it, its title, or 'last'."),
 ]
-Format = Literal["markdown", "json"]
 
 
 class _Result(BaseModel):
@@ -124,31 +114,17 @@ class ClearedContext(_Result):
     cleared: int
 
 
-class Explanation(_Result):
-    """How the router arrives at its decision, step by step. Nothing was remembered."""
-
-    message: str
-    expanded: str
-    intent: str
-    confidence: Annotated[float, Field(ge=0, le=1)]
-    action: Action
-    agent: str | None
-    steps: list[StepRecord]
-
-
 class RecalledPassage(_Result):
     """A part of a message that answers the question, and where it was said."""
 
     text: str
-    session: str = Field(description="The id of its session, for session_export.")
+    session: str
     title: str
     message: str
     role: str
-    speaker: str | None
     at: str = Field(description="ISO 8601, UTC.")
     kind: str
     score: float
-    scores: dict[str, float | None] = Field(description="By words, names, meaning; 0 to 1.")
     elsewhere: bool = Field(description="Of another session than the one asked about.")
     why: list[str]
 
@@ -163,7 +139,7 @@ class MemoryHits(_Result):
     notes: list[str] = Field(default=[], description="What to know about this search.")
 
 
-class PastPassage(BaseModel):
+class PastPassage(_Result):
     """A passage of a past session."""
 
     session: str
@@ -177,7 +153,7 @@ class PastPassage(BaseModel):
     by_meaning: bool = Field(description="No word of the question is in it.")
 
 
-class PastPassages(BaseModel):
+class PastPassages(_Result):
     """The best passages, within the room that a result has."""
 
     sure: float
@@ -185,43 +161,13 @@ class PastPassages(BaseModel):
     notes: list[str] = []
 
 
-class PastSession(BaseModel):
+class PastSession(_Result):
     """A part of a past session."""
 
     session: str
     title: str
     text: str
     next_offset: int | None
-
-
-class ListedSession(_Result):
-    """A session: when it was held, and how long it is."""
-
-    id: str
-    title: str
-    created_at: str
-    updated_at: str
-    document_context: str | None
-    messages: int
-    tokens: int
-
-
-class SessionList(_Result):
-    """Sessions, the one changed last first."""
-
-    sessions: list[ListedSession]
-    next_offset: int | None = Field(description="Ask from there for more; null: these are all.")
-
-
-class ExportedSession(_Result):
-    """A session written out, or a part of it."""
-
-    id: str
-    title: str
-    format: Format
-    content: str
-    characters: int = Field(description="Of the whole export.")
-    next_offset: int | None = Field(description="Ask from there for the rest; null: that is all.")
 
 
 def add_tools(server: MCPServer[Any], workplace: "Callable[[], Workplace]") -> None:
@@ -231,14 +177,10 @@ def add_tools(server: MCPServer[Any], workplace: "Callable[[], Workplace]") -> N
         (tools.route_message, "Route a message", ADDS),
         (tools.resolve_references, "Resolve references", READS),
         (tools.context_load, "Load the context", READS),
-        (tools.context_log, "Log to the context", ADDS),
         (tools.context_clear, "Clear the context", CLEARS),
-        (tools.explain, "Explain the routing", READS),
         (tools.memory_search, "Search the memory", READS),
         (tools.recall, "Recall past sessions", READS),
         (tools.recall_session, "Read a past session", READS),
-        (tools.session_list, "List the sessions", READS),
-        (tools.session_export, "Write a session out", READS),
     ):
         server.add_tool(function, title=title, annotations=annotations)
 
@@ -275,28 +217,10 @@ class _Tools:
         """Show what is remembered of the conversation: ten messages, two hours."""
         return context_view(self._workplace(), conversation or None)
 
-    def context_log(
-        self,
-        message: Message,
-        intent: Annotated[str, Field(description="The intent of the message, such as EXECUTE.")],
-        context_ref: Annotated[str, ABSENT, Field(description="What it refers to.")] = "",
-        session_id: Annotated[str, ABSENT, Field(description="The session it belongs to.")] = "",
-        conversation: Conversation = "",
-    ) -> ContextView:
-        """Remember a message that was handled without route_message, secrets taken out."""
-        self._workplace().log(message, intent, context_ref, session_id, conversation or None)
-        return context_view(self._workplace(), conversation or None)
-
     def context_clear(self, conversation: Conversation = "") -> ClearedContext:
         """Forget the conversation so far. Do it only when the user asks for it."""
         cleared = self._workplace().clear(conversation or None)
         return ClearedContext(conversation=conversation or None, cleared=cleared)
-
-    def explain(self, message: Message, conversation: Conversation = "") -> Explanation:
-        """Show how a message would be routed, step by step, without remembering it."""
-        turn = self._workplace().route(message, conversation=conversation or None, log=False)
-        steps = [replace(record, cpu_ms=round(record.cpu_ms, 3)) for record in turn.records]
-        return Explanation.model_validate({**turn.as_dict(), "steps": steps})
 
     def memory_search(
         self,
@@ -342,45 +266,6 @@ class _Tools:
         found = self._workplace().recalled_session(session, message, offset)
         return PastSession.model_validate(found)
 
-    def session_list(
-        self,
-        limit: Annotated[int, Field(ge=1, le=200, description="Most sessions.")] = 20,
-        offset: Annotated[int, Field(ge=0, description="Sessions to skip.")] = 0,
-    ) -> SessionList:
-        """List the remembered sessions, the one changed last first."""
-        sessions, following = self._workplace().sessions(limit, offset)
-        listed = [
-            ListedSession(
-                id=one.id,
-                title=one.title,
-                created_at=moment(one.created_at),
-                updated_at=moment(one.updated_at),
-                document_context=one.document_context,
-                messages=one.message_count,
-                tokens=one.token_count,
-            )
-            for one in sessions
-        ]
-        return SessionList(sessions=listed, next_offset=following)
-
-    def session_export(
-        self,
-        session: SessionName,
-        format: Annotated[Format, Field(description="json can be imported again.")] = "markdown",
-        offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
-    ) -> ExportedSession:
-        """Write out a session with all its messages; a long one in several parts."""
-        found, text = self._workplace().export(session, format)
-        end = offset + EXPORT_CHARACTERS
-        return ExportedSession(
-            id=found.id,
-            title=found.title,
-            format=format,
-            content=text[offset:end],
-            characters=len(text),
-            next_offset=end if end < len(text) else None,
-        )
-
 
 def context_view(workplace: "Workplace", conversation: str | None) -> ContextView:
     """Return the context of a conversation as the tools show it."""
@@ -409,53 +294,16 @@ def next_step(turn: Turn) -> str:
 
 
 def _passage(hit: "Hit", sessions: "Mapping[str, Session]") -> RecalledPassage:
-    passage, parts, of = hit.passage, hit.parts, sessions.get(hit.passage.session_id)
-    scores = {"dense": parts.dense, "lexical": parts.lexical, "code": parts.code}
+    passage, of = hit.passage, sessions.get(hit.passage.session_id)
     return RecalledPassage(
         text=passage.body,
         session=passage.session_id,
         title=of.title if of else "",
         message=passage.message_id,
         role=passage.role,
-        speaker=passage.speaker,
         at=moment(passage.at),
         kind=passage.kind,
         score=round(hit.score, 4),
-        scores={name: None if one is None else round(one, 4) for name, one in scores.items()},
         elsewhere=hit.elsewhere,
         why=list(hit.why),
     )
-
-
-def check_arguments(tool: Tool, arguments: Mapping[str, object]) -> None:
-    """Raise ToolError with everything that is wrong with the arguments of a call.
-
-    The SDK reports wrong values in the words of its validator and ignores unknown names. A model
-    corrects its call by itself when it reads what is wrong, and what to send.
-    """
-    known: Mapping[str, Mapping[str, Any]] = tool.parameters.get("properties", {})
-    problems = [*_unknown(tool.name, arguments, known), *_unfit(tool, arguments, known)]
-    if problems:
-        raise ToolError("\n".join(map(str, problems)))
-
-
-def _unknown(
-    tool: str, arguments: Mapping[str, object], known: Mapping[str, object]
-) -> Iterator[KdsError]:
-    for name in arguments:
-        if name not in known:
-            begins = [each for each in known if name and each.startswith(name)]
-            near = nearest(name, known) or (begins[0] if len(begins) == 1 else None)
-            hint = f"did you mean '{near}'?" if near else f"use: {', '.join(known)}"
-            yield KdsError(f"no argument '{name[:60]}'", where=tool, hint=hint)
-
-
-def _unfit(
-    tool: Tool, arguments: Mapping[str, object], known: Mapping[str, Mapping[str, Any]]
-) -> Iterator[KdsError]:
-    try:
-        tool.fn_metadata.validate_arguments({n: v for n, v in arguments.items() if n in known})
-    except ValidationError as error:
-        for name, said in {str(one["loc"][0]): one["msg"] for one in error.errors()}.items():
-            hint = f"it is: {known[name].get('description', name)}"
-            yield KdsError(f"'{name}': {said.lower()}", where=tool.name, hint=hint)

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kds.api.embeddings import load_embedder, model_name
-from kds.api.session_names import NOTHING, find_session, session_page
+from kds.api.session_names import find_session
 from kds.api.turn_log import TurnLog
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import Journal
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.export import archive, to_json, to_markdown
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import log_recall
 from kds.brain.memory.records import Session
@@ -24,10 +23,9 @@ from kds.brain.passages.recall import Recall, recall, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
-from kds.brain.turn import ContextEntry, Turn
+from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.promptfile import PromptFile
 from kds.service.freshness import Mark, fingerprint
 from kds.service.router_client import RouterClient
 from kds.transcripts.briefs import brief
@@ -82,32 +80,12 @@ class Workplace:
         with self._routing:  # its first call loads the router, which is to happen once
             return self._client.route(message, conversation=conversation, log=log)
 
-    def agent_of(self, intent: str) -> PromptFile:
-        """Return the agent of an intent, in any case. Raises DispatchError with a near one."""
-        return self.library().agent_of(intent)
-
     def journal(self, conversation: str | None) -> Journal:
         """Return the context of a conversation; without a name, that of the workspace.
 
         Raises MessageError for an invalid name.
         """
         return self._contexts.journal(conversation)
-
-    def log(
-        self, message: str, intent: str, context_ref: str, session_id: str, conversation: str | None
-    ) -> Journal:
-        """Log a message to the context of a conversation; returns the context."""
-        entry = ContextEntry(
-            timestamp=utc_now(),
-            user_message=clean_message(message),
-            intent=self.agent_of(intent).intent or intent,
-            session_id=clean_message(session_id) if session_id else None,
-            context_ref=clean_message(context_ref) if context_ref else None,
-        )
-        self.workspace.ensure()
-        journal = self.journal(conversation)
-        journal.log(entry)
-        return journal
 
     def clear(self, conversation: str | None) -> int:
         """Clear the context of a conversation; returns the number of entries."""
@@ -195,20 +173,6 @@ class Workplace:
         if found is None:
             raise KdsError("no session of an assistant is kept here", hint=NOT_IMPORTED)
         return brief(*found, to=to)
-
-    def sessions(self, limit: int, offset: int) -> tuple[tuple[Session, ...], int | None]:
-        """Return remembered sessions, the newest first, and the offset of the next page."""
-        with MemoryPlace.of(self.workspace).if_any() as store:
-            return session_page(store, limit=limit, offset=offset)
-
-    def export(self, session: str, format: str) -> tuple[Session, str]:
-        """Return a session and its text, "markdown" or "json". Raises KdsError without one."""
-        with MemoryPlace.of(self.workspace).if_any() as store:
-            found = find_session(store, session)
-            if store is None:
-                raise KdsError(NOTHING)
-            whole = archive(store, found.id)
-        return found, to_markdown(whole) if format == "markdown" else to_json([whole])
 
     def _embedder(self, name: str | None) -> Embedder | str | None:
         """The embedding model of the settings, loaded once; a note where it cannot be loaded."""

@@ -86,12 +86,13 @@ def test_the_server_introduces_itself_with_texts_that_are_not_indented(stdio: Ta
 def test_half_a_character_is_answered_as_a_replacement_character(
     workspace: Path, environment: dict[str, str], sent: str, read: str
 ) -> None:
-    call = '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "context_log", '
-    call += f'"arguments": {{"message": {sent}, "intent": "PLAN"}}}}}}'
+    call = (
+        '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "memory_search", '
+    )
+    call += f'"arguments": {{"query": {sent}}}}}}}'
     answer = serve(workspace, environment, json.dumps(INITIALIZE), INITIALIZED, call)[-1]
     assert answer["id"] == 2
-    [entry] = answer["result"]["structuredContent"]["entries"]
-    assert entry["user_message"] == read
+    assert answer["result"]["structuredContent"]["query"] == read
 
 
 def test_little_is_loaded_when_the_client_is_answered(

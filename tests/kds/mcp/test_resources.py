@@ -79,21 +79,13 @@ def test_the_prompts_are_resources(stdio: Talk) -> None:
     assert '{% include "shared/_ground_rules.md" %}' in body
 
 
-def test_the_intents_are_resources(stdio: Talk) -> None:
-    assert json.loads(read(stdio, "kds://intents"))["PLAN"] == "work-planner"
-    intent = json.loads(read(stdio, "kds://intents/plan"))
-    assert (intent["intent"], intent["name"]) == ("PLAN", "work-planner")
-    assert intent["examples"]
-
-
 @pytest.mark.parametrize(
     ("uri", "fix"),
     [
         ("kds://prompts/work-planer", "did you mean 'work-planner'?"),
-        ("kds://intents/PLAM", "did you mean PLAN?"),
-        ("kds://contexts", "kds://context/{conversation}"),
+        ("kds://contexts", "kds://contexts"),
         (f"kds://context/{'x' * 129}", "use the session id of the client"),
-        ("file:///etc/passwd", "use one of kds://context"),
+        ("file:///etc/passwd", "file:///etc/passwd"),
     ],
 )
 def test_an_unknown_resource_is_refused_with_the_fix(stdio: Talk, uri: str, fix: str) -> None:
