@@ -63,7 +63,7 @@ def _pointing(scene: Scene, rule: Rule, stands: Callable[[int], bool]) -> Iterat
     for i, word in enumerate(scene.words):
         if word.lower not in rule.signal.lemma or not stands(i):
             continue
-        if covered(rule, scene.analysis.text, word.start, word.end):
+        if covered(rule, scene.analysis.text, word.start, word.end) or _is_said_again(scene, i):
             continue
         clause = scene.analysis.clause_of(i)
         here = scene
@@ -332,7 +332,7 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
         if _is_covered(scene, rule, mention.start, mention.end):
             continue  # "if it's not too much work"
         asked_about = mention.prep == "about" and not mention.verb
-        if mention.determiner in cc.WH or asked_about or _is_deed(mention):
+        if mention.determiner in cc.WH or asked_about or _is_occasion(scene, mention):
             continue
         where = analysis.clause_of(mention.start)
         if where == clause:
@@ -346,16 +346,40 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
             return True
     same = next((family for family in _FAMILIES if scene.words[i].lower in family), frozenset())
     return any(
-        w.lower in same and _is_pronoun(w) and not _is_covered(scene, rule, w.i, w.i + 1)
+        w.lower in same
+        and _is_pronoun(w)
+        and not _is_covered(scene, rule, w.i, w.i + 1)
+        and not _is_said_again(scene, w.i)
         for w in scene.words[:i]
     )
 
 
-def _is_deed(mention: Mention) -> bool:
-    """ "before merging", "after renaming": when it is to be done, and not what with."""
+def _is_said_again(scene: Scene, i: int) -> bool:
+    """ "unless it takes long, make it shorter": the command tells what is meant, and the clause
+    before it may say something of no thing at all.
+    """
+    analysis, word = scene.analysis, scene.words[i]
+    clause = analysis.clause_of(i)
+    if not analysis.clauses[clause].subordinate or word.pos != "PRON":
+        return False
+    return any(
+        later.lower == word.lower
+        and later.pos == "PRON"
+        and analysis.clause_of(later.i) != clause
+        and not analysis.clauses[analysis.clause_of(later.i)].subordinate
+        and scene.is_commanded(later.i)
+        for later in scene.words[i + 1 :]
+    )
+
+
+def _is_occasion(scene: Scene, mention: Mention) -> bool:
+    """ "before the demo, ...", "after renaming, ...": when it is to be done, and not what with."""
+    if scene.lower(mention.end) != ",":
+        return False
     verb = readings(mention.head).verb
     gerund = mention.head.endswith("ing") and verb not in {"", mention.head}
-    return gerund and not mention.determiner and mention.prep in {"before", "after", "while"}
+    done = gerund and not mention.determiner and mention.prep in {"after", "while"}
+    return done or mention.prep in {"before", "until", "till", "as"}
 
 
 def _is_covered(scene: Scene, rule: Rule, start: int, end: int) -> bool:

@@ -84,8 +84,14 @@ def find_agreements(scene: Scene, rule: Rule) -> Iterator[Found]:
         yield _found(rule, text, (start, end), Edit(start, end, action), action)
         return
     end = len(text.rstrip(" .!,"))
-    joint = " and " if groups.get("on") else ", "
-    yield _found(rule, text, (0, end), Edit(end, end, joint + action), action)
+    yield _found(rule, text, (0, end), Edit(end, end, _joined(groups.get("on"), action)), action)
+
+
+def _joined(on: str | None, action: str) -> str:
+    """ "yes, warm the cache", "go ahead and warm it"; "go ahead with the release" says it once."""
+    if on and action.lower().startswith(f"{on.lower()} "):
+        return action[len(on) :]
+    return f" and {action}" if on else f", {action}"
 
 
 def _is_answered(groups: Mapping[str, str | None], action: str, reply: str) -> bool:
