@@ -13,7 +13,7 @@ from kds.api.embeddings import EmbeddingsError, load_embedder
 from kds.brain.documents.store import DocumentPlace, Documents
 from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall, Holdings
 from kds.brain.errors import KdsError, MessageError, StoreError
-from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.memory import Citations, ConversationMemory
 from kds.brain.passages.assembly import assemble
 from kds.brain.passages.recall import Hit, Recall, recall
 from kds.brain.passages.store import Embedder
@@ -243,7 +243,7 @@ class Search:
         quoted = assemble(turn.expanded, hits[: query.limit], budget_tokens=budget)
         found = [_of_document(hit) for hit in documents.hits] if documents else []
         return Findings(
-            chunks=_together(found, [_of_conversation(hit) for hit in quoted.used], query.limit),
+            chunks=_together(found, self._cited(quoted.used), query.limit),
             documents=documents,
             conversations=conversations,
             steered=remembered and _steered(found),
@@ -272,6 +272,13 @@ class Search:
             embedder=self.embedder.ready,
             now=now,
         )
+
+    def _cited(self, hits: Sequence[Hit]) -> list[Chunk]:
+        """Hits of conversations, by the titles of their sessions. Raises StoreError."""
+        if not hits:
+            return []
+        cite = Citations(self.memory.store)
+        return [_of_conversation(hit, cite(hit.passage)) for hit in hits]
 
 
 @contextmanager
@@ -350,14 +357,13 @@ def _of_document(hit: DocumentHit) -> Chunk:
     )
 
 
-def _of_conversation(hit: Hit) -> Chunk:
+def _of_conversation(hit: Hit, citation: str) -> Chunk:
     passage = hit.passage
-    who = passage.speaker or passage.role
     return Chunk(
         text=passage.body,
         score=hit.score,
         bias=1.0,
-        citation=f"Session {passage.session_id}, {who}, {passage.at:%Y-%m-%d %H:%M} UTC",
+        citation=citation,
         section=passage.header or None,
         origin="conversation",
         session=passage.session_id,

@@ -69,6 +69,17 @@ def test_sessions_do_not_see_each_other(service: QueryService) -> None:
     assert not reply.session.hit
 
 
+def test_a_passage_of_a_conversation_names_its_day_session_and_speaker(
+    service: QueryService,
+) -> None:
+    said = service.memory.begin(title="Setting up staging").id
+    kept = service.memory.add(said, "user", "Staging uses port 8443.")
+    reply = service.ask(Query("Which port does staging use?", scope="memory"))
+    assert kept is not None
+    day = f"{kept.at:%Y-%m-%d}"
+    assert reply.chunks[0].citation == f"{day}, session 'Setting up staging', user"
+
+
 def test_the_document_that_a_session_is_about_steers_its_searches(service: QueryService) -> None:
     service.memory.begin("baking", document="handbook.md")
     plain = service.ask(Query("What does it cost to be late?", scope="documents"))
