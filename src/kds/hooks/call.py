@@ -1,9 +1,8 @@
 """One request to the user's service, written by hand: `kds-hook` and the commands share it.
 
-`http.client` costs 25 ms of imports, a fifth of what `kds route` costs with a service. The request
-goes over the unix socket in the user's runtime folder, or where there is none (Windows, `kds serve
---no-socket`) over loopback HTTP, to the address in ``service.json`` with the user's token. The
-folder must be this user's alone: then everything in it is.
+`http.client` costs 25 ms of imports. The request goes over the unix socket in the user's runtime
+folder, or where there is none (Windows, `kds serve --no-socket`) over loopback HTTP, to the address
+in ``service.json`` with the user's token. The folder must be this user's alone.
 """
 
 import json

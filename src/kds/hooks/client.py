@@ -1,9 +1,8 @@
 """`kds-hook`: hands a user's prompt to the service, and its answer to the assistant.
 
-It runs before every prompt, so it must be cheap and never stand in the way: whatever goes wrong, it
-exits with 0, prints nothing, and leaves one line in ``kds-brain/hook.log``. So it imports little:
-`typing` would cost 8 ms, `socket` 7 ms, `signal` 5 ms. What the input means, and which form of
-answer the client reads, the service decides (`kds.hooks.reply`).
+It runs before every prompt, so it imports little (`typing` would cost 8 ms, `socket` 7 ms), and
+never stands in the way: whatever goes wrong, it exits with 0, prints nothing, and leaves one line
+in ``kds-brain/hook.log``. What input and answer mean, the service decides (`kds.hooks.reply`).
 """
 
 import _signal  # type: ignore[import-not-found]  # loaded anyway
@@ -44,11 +43,7 @@ def main() -> int:
     """Run the hook on stdin and stdout. Returns 0, whatever happens."""
     try:
         given = sys.argv[1:]
-        if "--version" in given:
-            from importlib.metadata import version  # 30 ms, only for --version
-
-            os.write(2, f"kds-hook {version('kds-router')}\n".encode())
-        elif {"-h", "--help"} & set(given) or (sys.stdin and os.isatty(0)):
+        if {"-h", "--help"} & set(given) or (sys.stdin and os.isatty(0)):
             os.write(2, USAGE.encode())
         else:
             _guarded(start=NO_START not in given)
@@ -114,14 +109,13 @@ def _asked(content: bytes, root: str, timeout_s: float) -> bytes:
 def _read_input() -> bytes:
     if sys.stdin is None:
         raise Trouble("stdin is closed")
-    parts, size = [], 0
+    content, size = b"", 0
     while chunk := os.read(0, 65_536):  # to the end: a client may not expect a closed pipe
         size += len(chunk)
-        if size <= INPUT_LIMIT:
-            parts.append(chunk)
+        content += chunk if size <= INPUT_LIMIT else b""
     if size > INPUT_LIMIT:
         raise Trouble(f"the input is larger than {INPUT_LIMIT:,} bytes")
-    return b"".join(parts)
+    return content
 
 
 def _timeout_s() -> float:
@@ -131,10 +125,7 @@ def _timeout_s() -> float:
 
 
 def _set_alarm(seconds: float) -> None:
-    """Have TimeoutError raised after ``seconds``, wherever the hook is then; 0 takes it back.
-
-    Windows has no such alarm: there the time limits of the socket must do.
-    """
+    """Have TimeoutError raised after ``seconds``; 0 takes it back. Windows has no such alarm."""
     if hasattr(_signal, "setitimer"):
         _signal.signal(_signal.SIGALRM, _ring)
         _signal.setitimer(_signal.ITIMER_REAL, seconds)

@@ -32,10 +32,6 @@ OWN_LINE: Final = 'KDS: "'
 OWN_LINES: Final = (OWN_LINE, "KDS: the ", "KDS: in an earlier session")
 """How every line begins that KDS adds to a conversation."""
 
-MEMORY_NOTE: Final = "#memory"
-"""How a note to the client's own memory begins; other words behind a `#` are headings, files and
-issues."""
-
 NOT_TYPED: Final = (
     "<task-notification",
     "<agent-message",
@@ -43,12 +39,12 @@ NOT_TYPED: Final = (
     "<teammate-message",
     "Another Claude session sent a message:",
 )
-"""How prompts begin that Claude Code hands to the hook although nobody has typed them. Its input
-has no field that says so (anthropics/claude-code issue 94675)."""
+"""How prompts begin that Claude Code hands to the hook although nobody has typed them
+(anthropics/claude-code issue 94675)."""
 
 _LEFT_ALONE: Final = {
     "!": "a command of the shell",
-    MEMORY_NOTE: "a note to the client's memory",
+    "#memory": "a note to the client's memory",
     **dict.fromkeys(OWN_LINES, "a line of KDS itself"),
     **dict.fromkeys(NOT_TYPED, "nobody typed it"),
 }
@@ -82,11 +78,8 @@ _GOES_ON: Final = re.compile(
 """How the first message of a conversation says that it goes on with an earlier one."""
 
 _CLIENT_OF: Final = {
-    "beforeagent": "gemini",
-    "beforetool": "gemini",
-    "beforesubmitprompt": "cursor",
-    "beforereadfile": "cursor",
-    "beforeshellexecution": "cursor",
+    **dict.fromkeys(("beforeagent", "beforetool"), "gemini"),
+    **dict.fromkeys(("beforesubmitprompt", "beforereadfile", "beforeshellexecution"), "cursor"),
 }
 """Events that one client has alone."""
 
@@ -98,8 +91,7 @@ PROMPT_LIMIT: Final = 1_000
 
 MOST_HINTS: Final = 2
 QUOTE_LIMIT: Final = 48
-"""Characters of a word and of what it stands for: two hints have at most 245, which is 60 tokens of
-English prose at some four characters each."""
+"""Characters of a word and of what it stands for: two hints have at most 245, some 60 tokens."""
 
 TRACE: Final = re.compile(
     r"^Traceback \(most recent call last\)|^\s+at \S.*[:(]\d+|^\s*File \".*\", line \d+"
@@ -137,9 +129,7 @@ class HookCall:
 def read_hook(raw: bytes) -> HookCall:
     """Read the input of a hook: the spellings of Claude Code, Copilot CLI and VS Code.
 
-    Copilot CLI names no event unless asked to: with a ``prompt`` it is one, with a ``source`` the
-    start of a session, with a reason the end of one, with a ``toolName`` a call of a tool. Raises
-    HookInputError.
+    Raises HookInputError.
 
     >>> read_hook(b'{"sessionId": "f3", "cwd": "/home/me", "prompt": "Make it purple"}')
     HookCall(prompt='Make it purple', cwd='/home/me', session='f3', event='prompt')
@@ -172,10 +162,6 @@ def read_hook(raw: bytes) -> HookCall:
 def left_alone(prompt: str) -> str | None:
     """Say why ``prompt`` is not routed; None where a person wrote it, in words of their own.
 
-    Not routed are slash commands, shell escapes and notes to a memory; prompts of KDS named by
-    `#file:` or `@`, which make the assistant call `kds route` itself; lines KDS put out; what other
-    agents sent.
-
     >>> [left_alone(text) for text in ("/kds plan it", "/etc/hosts is wrong", "!ls", "#42 fails")]
     ['a command of the client', None, 'a command of the shell', None]
     """
@@ -194,10 +180,8 @@ def left_alone(prompt: str) -> str | None:
 def goes_on(message: str) -> bool:
     """Whether ``message`` says itself that it continues something.
 
-    >>> goes_on("Continue with the FAB button"), goes_on("as discussed, use tabs")
-    (True, True)
-    >>> goes_on("Make it purple"), goes_on("Add a resume upload")
-    (False, False)
+    >>> goes_on("as discussed, use tabs"), goes_on("Add a resume upload")
+    (True, False)
     """
     return _GOES_ON.search(message) is not None
 
@@ -205,8 +189,7 @@ def goes_on(message: str) -> bool:
 def as_output(text: str, client: str, *, event: str = "UserPromptSubmit") -> dict[str, object]:
     """Return the JSON with which a client takes ``text`` into the conversation.
 
-    Copilot CLI reads the outer key, Claude Code the inner one; Codex refuses a key that it does not
-    know.
+    Copilot CLI reads the outer key, Claude Code the inner one; Codex refuses unknown keys.
     """
     if client == "cursor":
         return {"continue": True, "additional_context": text}
@@ -259,15 +242,12 @@ def activation_line(entry: Entry, client: str) -> str:
 
     >>> activation_line(Entry("release-notes"), "claude")
     'KDS: the skill "release-notes" fits this (use it with the Skill tool).'
-    >>> activation_line(Entry("tester", "agent"), "copilot")
-    'KDS: the agent "tester" fits this (hand the work to it).'
     """
-    how = {
-        "skill": " (use it with the Skill tool)" if client == "claude" else "",
-        "agent": " (hand the work to it)",
-        "command": f" (/{entry.name})",
-        "prompt": f" (/{entry.name})",
-    }[entry.kind]
+    how = f" (/{entry.name})"  # a command, or a prompt file
+    if entry.kind == "skill":
+        how = " (use it with the Skill tool)" if client == "claude" else ""
+    elif entry.kind == "agent":
+        how = " (hand the work to it)"
     return f'KDS: the {entry.kind} "{entry.name}" fits this{how}.'
 
 

@@ -22,9 +22,6 @@ COPY_LIMIT: Final = 8_000
 SHOWN_LINES: Final = 5
 LINE_CHARS: Final = 200
 
-REPLACED_LIMIT: Final = 60_000
-"""Characters of a copy for opencode's plugin: the hook takes 262,144 bytes."""
-
 SILENT: Final = ("copilot", "cursor", "opencode")
 """Clients that show their user no warning of a hook: there the model is told."""
 
@@ -51,6 +48,11 @@ class Leak:
 
     what: tuple[str, ...]
     copy: str
+
+    @property
+    def holds(self) -> str:
+        """What the user is told."""
+        return f"holds a secret ({', '.join(self.what)})"
 
     @property
     def kinds(self) -> str:
@@ -128,7 +130,7 @@ def _printed(command: str) -> Iterator[str]:
 def prompt_stopped(leak: Leak, client: str) -> dict[str, Any]:
     """What the hook prints to have a prompt stopped, in the form that a client reads."""
     reason = (
-        f"KDS stopped this prompt, as it {_holds(leak)}. To send it without, paste this:\n\n"
+        f"KDS stopped this prompt, as it {leak.holds}. To send it without, paste this:\n\n"
         f"{_shown(leak)}\n\nKDS only warns after `kds config set hook.secrets warn`."
     )
     if client == "cursor":
@@ -140,7 +142,7 @@ def prompt_stopped(leak: Leak, client: str) -> dict[str, Any]:
         }  # fmt: skip
     elif client == "copilot":  # VS Code, too, which documents these two
         told |= {"continue": False, "stopReason": reason}
-    elif client == "opencode" and len(leak.copy) <= REPLACED_LIMIT:
+    elif client == "opencode" and len(leak.copy) <= COPY_LIMIT:
         told["prompt"] = leak.copy
     return told
 
@@ -149,14 +151,14 @@ def prompt_warning(leak: Leak, client: str) -> dict[str, Any]:
     """What the hook prints to have the user warned, beside what else it says."""
     if client in SILENT:
         return {}
-    return {"systemMessage": f"KDS: the prompt {_holds(leak)}. Without it:\n\n{_shown(leak)}"}
+    return {"systemMessage": f"KDS: the prompt {leak.holds}. Without it:\n\n{_shown(leak)}"}
 
 
 def line_of_warning(leak: Leak, client: str) -> str | None:
     """The line for the model where a client does not show its user a warning."""
     if client not in SILENT:
         return None
-    return f"KDS: the prompt {_holds(leak)}; the user may not have meant to send it."
+    return f"KDS: the prompt {leak.holds}; the user may not have meant to send it."
 
 
 def tool_answer(files: tuple[str, ...], client: str, level: Level) -> dict[str, Any] | None:
@@ -175,10 +177,6 @@ def tool_answer(files: tuple[str, ...], client: str, level: Level) -> dict[str, 
     denied = {"permissionDecision": "deny", "permissionDecisionReason": reason}
     outer = {} if client == "codex" else denied
     return {**outer, "hookSpecificOutput": {"hookEventName": "PreToolUse", **denied}}
-
-
-def _holds(leak: Leak) -> str:
-    return f"holds a secret ({', '.join(leak.what)})"
 
 
 def _shown(leak: Leak) -> str:

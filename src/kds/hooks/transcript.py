@@ -1,10 +1,7 @@
 """The conversation so far, out of the transcript that an assistant names to its hooks.
 
-Claude Code and VS Code write JSON lines of ``type`` user or assistant with a ``message``, the
-Copilot CLI lines of ``type`` user.message or assistant.message with ``data``, Codex lines with a
-``payload`` that has a ``role``, Gemini CLI lines of ``type`` user or gemini with the content in
-them. The file is read from its end, message by message and not further than READ_BYTES; nothing
-of it is stored, and what cannot be read is as good as no transcript.
+The file is read from its end, message by message and not further than READ_BYTES; nothing of it is
+stored, and what cannot be read is as good as no transcript.
 """
 
 import json
@@ -20,18 +17,15 @@ READ_BYTES: Final = 4_194_304
 """How far back the messages are looked for: beyond several pastes of 100 kB and the results of
 tools, which clients write down up to three times. Reading so much takes some 10 ms."""
 
-_CODEX: Final = "response_item"
-_HOLDERS: Final = ("message", "data", "payload")
 NOT_SAID: Final = ("<environment_context>", "<session_context>", "<hook_context>")
 """What Codex and Gemini CLI tell the model in the name of the user."""
-_TEXTS: Final = ("text", "input_text", "output_text", None)
 
 KEPT: Final = 20
 """Messages and replies that are kept, the newest."""
 
 HEAD_CHARS: Final = 200
 TAIL_CHARS: Final = 400
-"""Of a reply: what it set out to do, and its summary, options and question."""
+"""Of a reply: what it set out to do, and its summary and question."""
 
 CUT: Final = "\n[...]\n"
 
@@ -42,6 +36,8 @@ _ROLES: Final[Mapping[str, Literal["user", "assistant"]]] = {
     "assistant.message": "assistant",
     "gemini": "assistant",
 }
+"""By the ``type`` of a line. Claude Code has the content in ``message``, the Copilot CLI in
+``data``, Codex (which names the role there) in ``payload``, Gemini CLI in the line itself."""
 
 
 def read_transcript(path: str, *, prompt: str = "") -> tuple[Utterance, ...]:
@@ -63,14 +59,9 @@ def read_transcript(path: str, *, prompt: str = "") -> tuple[Utterance, ...]:
 
 
 def shortened(text: str) -> str:
-    """A long text as its head and its tail.
-
-    >>> len(shortened("word " * 1000)) == HEAD_CHARS + len(CUT) + TAIL_CHARS
-    True
-    """
-    if len(text) <= HEAD_CHARS + TAIL_CHARS:
-        return text
-    return f"{text[:HEAD_CHARS]}{CUT}{text[-TAIL_CHARS:]}"
+    """A long text as its head and its tail."""
+    short = len(text) <= HEAD_CHARS + TAIL_CHARS
+    return text if short else f"{text[:HEAD_CHARS]}{CUT}{text[-TAIL_CHARS:]}"
 
 
 def _lines_backwards(path: str) -> list[bytes]:
@@ -106,9 +97,9 @@ def _messages(lines: Iterable[bytes]) -> Iterator[tuple[Literal["user", "assista
 
 def _said(entry: Mapping[str, Any]) -> tuple[Literal["user", "assistant"] | None, Any]:
     """Whose words a line holds, if anybody's, and the part of it that has them."""
-    message = next((entry[key] for key in _HOLDERS if key in entry), entry)
-    kind = entry.get("type")
-    if kind == _CODEX and isinstance(message, dict):
+    holders = (entry[key] for key in ("message", "data", "payload") if key in entry)
+    message, kind = next(holders, entry), entry.get("type")
+    if kind == "response_item" and isinstance(message, dict):
         kind = message.get("role")
     return _ROLES.get(str(kind)), message
 
@@ -117,7 +108,8 @@ def text_of(message: Any) -> str:
     """The words of a message; results of tools, pictures and thoughts are none."""
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, list):
-        parts = [one for one in content if isinstance(one, dict) and one.get("type") in _TEXTS]
+        kinds = ("text", "input_text", "output_text", None)
+        parts = [one for one in content if isinstance(one, dict) and one.get("type") in kinds]
         texts = (str(one.get("text", "")) for one in parts)
         content = "\n".join(text for text in texts if not text.startswith(NOT_SAID))
     return well_formed(content).strip() if isinstance(content, str) else ""

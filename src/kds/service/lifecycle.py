@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
@@ -46,7 +45,6 @@ _PROBE_S: Final = 0.5
 """Seconds until a held lock counts as held: `is_running` holds it for less than a millisecond."""
 
 Stopped = Literal["stopped", "killed", "not running"]
-State = Literal["running", "starting", "not answering", "not running"]
 
 
 class Instance:
@@ -121,28 +119,20 @@ class Instance:
         self._lock.release()
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What can be said of the service: ``health`` is its own word when it answers."""
+def standing_of(workspace: Workspace) -> Mapping[str, Any]:
+    """What can be said of the service: its ``status``, and all it says itself when it answers.
 
-    state: State
-    pid: int | None = None
-    health: Mapping[str, Any] | None = None
-    socket: str | None = None
-    http: str | None = None
-
-
-def standing_of(workspace: Workspace) -> Standing:
-    """Look at the service. Raises WorkspaceError when that may not be done."""
+    Raises WorkspaceError when nobody may look.
+    """
     answer = health(workspace)
     written = noted(ServiceAddress())
-    http = (written.get("http") or {}).get("url")
+    places = {"socket": written.get("socket"), "http": (written.get("http") or {}).get("url")}
     if answer is not None:
-        return Standing("running", answer["pid"], answer, written.get("socket"), http)
-    if is_running():
-        listens = written.get("socket") or http
-        return Standing("not answering" if listens else "starting", written.get("pid"))
-    return Standing("not running")
+        return {**answer, **places}
+    if not is_running():
+        return {"status": "not running"}
+    listens = any(places.values())
+    return {"status": "not answering" if listens else "starting", "pid": written.get("pid")}
 
 
 def health(workspace: Workspace) -> Mapping[str, Any] | None:

@@ -54,16 +54,6 @@ SHOWN: Final = 5
 _HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 """A full queue drains in about a second."""
 
-_HINTS: Final[Mapping[str, str]] = {
-    "extra_forbidden": "leave out what is not permitted",
-    **dict.fromkeys(
-        # a body that is text to pydantic: without the header, FastAPI reads no JSON
-        ("model_attributes_type", "model_type", "dict_type"),
-        "send one JSON object with the header `Content-Type: application/json`",
-    ),
-}
-"""How to mend a fault, by the name that pydantic gives it."""
-
 _STATUS: Final[Mapping[type[KdsError], int]] = {
     OutageError: 503,
     RemovedError: 401,
@@ -226,7 +216,6 @@ def add_error_handlers(app: FastAPI) -> None:
         faults = error.errors()[:SHOWN]
         places = [".".join(map(str, one["loc"])) for one in faults]
         texts = [f"{at}: {one['msg']}" for at, one in zip(places, faults, strict=True)]
-        kind = faults[0]["type"]
-        hint = f"{_HINTS.get(kind, 'correct it')}; see /openapi.json"
+        hint = "see /openapi.json; JSON needs the header `Content-Type: application/json`"
         told = KdsError("; ".join(texts), where=places[0], hint=hint)
-        return error_response(told, status=400 if kind == "json_invalid" else 422)
+        return error_response(told, status=400 if faults[0]["type"] == "json_invalid" else 422)

@@ -161,11 +161,9 @@ def test_without_a_workspace_it_is_silent_and_makes_nothing(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("option", "said"), [("--help", b"kds init"), ("--version", b"kds-hook ")])
-def test_the_name_alone_says_what_it_is(option: str, said: bytes) -> None:
-    done = run(b"", option)
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert said in done.stderr
+def test_help_says_what_it_is() -> None:
+    done = run(b"", "--help")
+    assert (done.returncode, done.stdout, b"kds init" in done.stderr) == (0, b"", True)
 
 
 def hang_up(connection: socket.socket) -> None:

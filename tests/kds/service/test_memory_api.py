@@ -62,8 +62,8 @@ def test_a_retrieval_shows_each_step_and_leaves_nothing_behind(client: httpx.Cli
     assert found["references"][0]["target"] == "invoice export"
     assert "cost" in found["question"]["words"]
     (hit, *_) = found["conversations"]
-    assert "$300" in hit["text"]
-    assert set(hit["signals"]) == {"dense", "lexical", "code"}
+    assert "$300" in hit["passage"]["body"]
+    assert set(hit["parts"]) >= {"dense", "lexical", "code"}
     assert hit["why"]
     assert found["weights"]["beta"] > 0
     assert {"session", "rewriting", "retrieval", "memory.total"} <= set(found["timings_ms"])

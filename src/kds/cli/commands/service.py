@@ -97,10 +97,10 @@ def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: W
 def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     """The service that runs, or is on its way; else a new one, which nobody waits for."""
     now = standing_of(workspace)
-    if now.state == "not running":
+    if now["status"] == "not running":
         lifecycle.spawn_service(idle_minutes=idle_minutes)
         now = standing_of(workspace)
-    return now.health or {"status": now.state, "pid": now.pid}
+    return now
 
 
 @command("kds service stop", of=service)
@@ -123,21 +123,17 @@ def status(ctx: click.Context, *, workspace: Workspace) -> None:
     not answer.
     """
     now = standing_of(workspace)
-    if now.health is not None:
-        token = str(ServiceAddress().token_path) if now.http else None
-        health = {**now.health, "socket": now.socket, "http": now.http, "token": token}
+    if (state := now["status"]) not in _NEXT:
+        health = {**now, "token": str(ServiceAddress().token_path) if now["http"] else None}
         say(health, _lines(health))
-        ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
-    who = f", pid {now.pid}" if now.pid else ""
-    say(
-        {"status": now.state} | ({"pid": now.pid} if now.pid else {}),
-        f"the service is {now.state}{who}; {_NEXT[now.state]}",
-    )
+        ctx.exit(DEGRADED if state == "degraded" else 0)
+    who = f", pid {now['pid']}" if now.get("pid") else ""
+    say(now, f"the service is {state}{who}; {_NEXT[state]}")
     ctx.exit(NOT_RUNNING)
 
 
 def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
-    yield "service", f"{health['status']}, pid {health['pid']}"
+    yield "service", f"{health['status']}, pid {health.get('pid')}"
     if "started_at" not in health:
         return
     since = shown(datetime.fromisoformat(health["started_at"]))

@@ -54,6 +54,7 @@ def status(*, workspace: Workspace) -> int:
     """
     layers = load_layers(workspace)
     settings, service = layers.settings(), standing_of(workspace)
+    state = "running" if "version" in service else service["status"]
     counts: dict[str, int] = {}
     faults: list[KdsError] = []
     for count in (_context, _memory, _documents, _own_files):
@@ -63,7 +64,7 @@ def status(*, workspace: Workspace) -> int:
             faults.append(error)
     report: dict[str, Any] = {
         "workspace": {"root": str(workspace.root), "exists": workspace.brain.is_dir()},
-        "service": {"state": service.state, "pid": service.pid},
+        "service": {"state": state, "pid": service.get("pid")},
         "memory": {
             "on": bool(settings.memory.enabled),
             "on_in_chats": settings.memory.enabled is not False,

@@ -100,7 +100,7 @@ async def retrieval(
         q, session=conversation, source=source_path, scope=scope, limit=limit, answer=False
     )
     found = await served.worker.run(lambda: look(served.queries, question), patient=True)
-    return JSONResponse(jsonable_encoder(found))
+    return JSONResponse(jsonable_encoder(plain(found, digits=4)))
 
 
 @router.get("/consent")
@@ -136,55 +136,34 @@ def _consent_of(served: ServedWorkspace) -> dict[str, Any]:
 def look(service: QueryService, query: Question) -> dict[str, Any]:
     """Understand and search as `POST /query` does, and tell everything. Nothing is stored."""
     found = service.search(service.understand(query, remembers=False))  # and asks no model
-    turn, findings, weights = found.turn, found.findings, service.memory.recall_settings.weights
+    turn, findings = found.turn, found.findings
     recall, documents = findings.conversations, findings.documents
     question = recall.question if recall else read_question(turn.expanded, now=utc_now())
     parts = (("", found), ("memory.", recall), ("documents.", documents))
-    told: dict[str, Any] = plain(
-        {
-            "query": found.query.text,
-            "rewritten_query": turn.expanded,
-            "rewritten_by": rewriting_of(turn).by,
-            "references": turn.references,
-            "why": turn.why,
-            "session_memory": list(reversed(found.known.terms)) if found.known else [],
-            "question": {name: getattr(question, name) for name in READ},
-            "concepts": documents.concepts if documents else (),
-            "documents": [
-                {"citation": hit.citation, "source_path": hit.passage.path,
-                 "line": hit.passage.first_line, "page": hit.passage.page, "bias": hit.bias,
-                 **_seen(hit)}
-                for hit in (documents.hits if documents else ())
-            ],
-            "conversations": [
-                {"session": hit.passage.session_id, "message": hit.passage.message_id,
-                 "role": hit.passage.role, "kind": hit.passage.kind, "at": hit.passage.at,
-                 "elsewhere": hit.elsewhere, **_seen(hit)}
-                for hit in (recall.hits if recall else ())
-            ],
-            "weights": {**asdict(weights), "document_bias": DOCUMENT_BIAS},
-            "counts": recall.counts if recall else {},
-            "flags": recall.flags if recall else {},
-            "timings_ms": {
-                f"{stage}{name}": ms
-                for stage, part in parts
-                for name, ms in (part.timings_ms if part else {}).items()
-            },
-            "summaries": [summary.text for summary, _ in recall.summaries] if recall else [],
-            "budget_tokens": findings.budget_tokens,
-            "used_tokens": findings.used_tokens,
-            "notes": [*found.warnings, *findings.notes],
+    return {
+        "query": found.query.text,
+        "rewritten_query": turn.expanded,
+        "rewritten_by": rewriting_of(turn).by,
+        "references": turn.references,
+        "why": turn.why,
+        "session_memory": list(reversed(found.known.terms)) if found.known else [],
+        "question": {name: getattr(question, name) for name in READ},
+        "documents": documents.hits if documents else (),
+        "conversations": recall.hits if recall else (),
+        "weights": service.memory.recall_settings.weights,
+        "document_bias": DOCUMENT_BIAS,
+        "counts": recall.counts if recall else {},
+        "flags": recall.flags if recall else {},
+        "timings_ms": {
+            f"{stage}{name}": ms
+            for stage, part in parts
+            for name, ms in (part.timings_ms if part else {}).items()
         },
-        digits=4,
-    )  # fmt: skip
-    return told
-
-
-def _seen(hit: Any) -> dict[str, Any]:
-    """What hits in documents and in conversations have in common."""
-    text = getattr(hit.passage, "text", None) or hit.passage.body
-    signals = {name: one for name, one in plain(hit.parts).items() if name != "score"}
-    return {"text": text, "score": hit.score, "signals": signals, "why": hit.why}
+        "summaries": [summary.text for summary, _ in recall.summaries] if recall else [],
+        "budget_tokens": findings.budget_tokens,
+        "used_tokens": findings.used_tokens,
+        "notes": [*found.warnings, *findings.notes],
+    }
 
 
 def _numbers(value: object, *names: str) -> dict[str, Any]:
