@@ -65,16 +65,6 @@ def test_a_prompt_with_a_secret_is_stopped_and_a_copy_without_it_is_given(
     assert said_in(root) == [], "what was stopped is not remembered"
 
 
-def test_what_is_sent_twice_is_stopped_twice(ask: Ask) -> None:
-    for _ in range(2):
-        assert ask("block", prompt=PROMPT, **CLIENTS["claude"])["decision"] == "block"
-
-
-def test_the_copy_goes_through(root: Path, ask: Ask) -> None:
-    assert ask("block", prompt=COPY, **CLIENTS["claude"]) is None
-    assert said_in(root) == [COPY]
-
-
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_warning_lets_the_prompt_through(client: str, root: Path, ask: Ask) -> None:
     told = ask("warn", prompt=PROMPT, **CLIENTS[client])
@@ -99,24 +89,26 @@ def test_a_hint_comes_beside_a_warning(ask: Ask) -> None:
     assert "[secret: token]" in told["systemMessage"]
 
 
-@pytest.mark.parametrize("level", ["off", "block"])
-@pytest.mark.parametrize("prompt", ["/deploy token: Yzll-cgTAOG9", "!export TOKEN=Yzll-cgTAOG9"])
-def test_commands_are_looked_at_as_well(level: str, prompt: str, ask: Ask) -> None:
-    told = ask(level, prompt=prompt, **CLIENTS["claude"])
-    assert (told is not None) is (level == "block")
-
-
-def test_what_nobody_typed_is_let_pass(ask: Ask) -> None:
-    prompt = "<task-notification>DB_PASSWORD=Yzll-cgTAOG9</task-notification>"
-    assert ask("block", prompt=prompt, **CLIENTS["claude"]) is None
-
-
-def test_a_prompt_that_attaches_a_file_of_secrets_is_stopped(ask: Ask) -> None:
-    told = ask("block", prompt="why does @deploy/.env.local fail?", **CLIENTS["claude"])
-    assert "holds a secret (the file deploy/.env.local)" in told["reason"]
-    assert "why does deploy/.env.local fail?" in told["reason"]
-    for prompt in ("see @.env.example", "mail me@prod.env", "add .env to .gitignore"):
-        assert ask("block", prompt=prompt, **CLIENTS["claude"]) is None
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("/deploy token: Yzll-cgTAOG9", "/deploy token: [secret: token]"),
+        ("!export TOKEN=Yzll-cgTAOG9", "!export TOKEN=[secret: token]"),
+        ("why does @deploy/.env.local fail?", "the file deploy/.env.local"),
+        ("why does @deploy/.env.local fail?", "why does deploy/.env.local fail?"),
+        (COPY, ""),
+        ("<task-notification>DB_PASSWORD=Yzll-cgTAOG9</task-notification>", ""),
+        ("see @.env.example", ""),
+        ("mail me@prod.env", ""),
+        ("add .env to .gitignore", ""),
+    ],
+)
+def test_what_holds_a_secret_is_stopped_each_time(prompt: str, said: str, ask: Ask) -> None:
+    for _ in range(2 if said else 1):
+        told = ask("block", prompt=prompt, **CLIENTS["claude"])
+        assert (told and told["decision"]) == ("block" if said else None)
+        assert not said or said in told["reason"]
+    assert ask("off", prompt=prompt, **CLIENTS["claude"]) is None
 
 
 @pytest.mark.parametrize("length", [20_000, 150_000])

@@ -1,7 +1,6 @@
 """Every endpoint, over the unix socket of a service that runs."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -126,25 +125,6 @@ def test_no_message_within_the_limit_holds_the_service_up(
     """Each took from 18 s to for ever before; now 0.6 s of CPU at most."""
     with bounded(cpu_s=15):
         assert route(client, message, log=False).status_code == 200
-
-
-def test_eight_conversations_at_once_are_not_mixed_up(service: Any) -> None:
-    things = ["FAB button", "login form", "search bar", "progress bar", "settings page",
-              "user table", "price chart", "help menu"]  # fmt: skip
-
-    def talk(thing: str) -> list[str]:
-        with service.client() as client:
-            replies = [
-                route(client, message, conversation=thing).json()["expanded"]
-                for message in (f"I want to add a {thing}", "Make it purple", "Make it bigger") * 2
-            ]
-            assert len(remembered(client, conversation=thing)) == 6
-            return replies
-
-    with ThreadPoolExecutor(len(things)) as pool:
-        for thing, replies in zip(things, pool.map(talk, things), strict=True):
-            assert replies[1] == f"Make the {thing} purple"
-            assert replies[5] == f"Make the {thing} bigger"
 
 
 def test_no_message_is_written_to_the_log(service: Any, client: httpx.Client) -> None:

@@ -1,6 +1,5 @@
 """`POST /query`: a question in, passages and perhaps an answer out, over socket and TCP."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from kds.brain.words.tokens import estimate_tokens
 from kds.brain.workspace import Workspace
 from kds.service.listening import HttpAddress
 from kds.service.server import ServiceOptions
-from kds.transit import QueryClient, QueryError
 
 from ...effort import PATIENCE_S
 from ..query.place import add_documents
@@ -224,20 +222,6 @@ def test_a_service_that_stops_lets_go_of_who_waits_for_a_model(
     thread.join(PATIENCE_S)
     client.close()
     assert got[0]["answer_error"] == "the service is stopping"
-
-
-def test_the_reference_client_holds_a_conversation_over_both_ways(library: Any) -> None:
-    state = json.loads(library.address.state_path.read_text())
-    token = library.address.token_path.read_text().strip()
-    clients = (
-        QueryClient(f"unix:{library.address.socket_path}"),
-        QueryClient(state["http"]["url"], token=token),
-    )
-    for client in clients:
-        assert client.ask(ASKED)["chunks"]
-        assert client.ask(THEN)["rewritten_query"] == REWRITTEN
-    with pytest.raises(QueryError, match="no valid token"):
-        QueryClient(state["http"]["url"], token="x" * 43).ask(ASKED)
 
 
 LEANS = {

@@ -1,7 +1,6 @@
 """Prompts, rules and settings that change under a running service: used if they load, else not."""
 
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -83,45 +82,6 @@ def test_what_loads_is_used_and_what_does_not_is_told_until_it_is_mended(
     served.look()
     assert "TEA" not in intents(served)
     assert log[1:] == [f"reloaded prompts and rules of {place}"] * 2
-
-
-def test_a_fault_in_reading_is_not_an_end_of_the_service(
-    place: Path, served: ServedWorkspace, log: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_: Conversations) -> Conversations:
-        raise RuntimeError("a fault")
-
-    monkeypatch.setattr(Conversations, "reloaded", fail)
-    write(place, PROMPT)
-    served.look()
-    assert "internal error: RuntimeError at " in str(served.reload.error)
-    assert len(log) == 1
-
-
-def test_one_reads_at_a_time_so_that_nothing_older_replaces_what_is_newer(
-    place: Path, served: ServedWorkspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reading, most = [0], [0]
-    whole, installed = Conversations.reloaded, ServedWorkspace.reloaded
-
-    def read(conversations: Conversations) -> Conversations:
-        reading[0] += 1
-        most[0] = max(most[0], reading[0])
-        return whole(conversations)
-
-    def use(one: ServedWorkspace, conversations: Conversations) -> None:
-        installed(one, conversations)
-        reading[0] -= 1
-
-    monkeypatch.setattr(Conversations, "reloaded", read)
-    monkeypatch.setattr(ServedWorkspace, "reloaded", use)
-    write(place, PROMPT)
-    threads = [threading.Thread(target=served.look) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (reading, most) == ([0], [1])
 
 
 def test_an_edit_of_the_same_size_and_words_of_the_workspace_count(
