@@ -23,6 +23,10 @@ from kds.router.intents.turn_model import TurnModel
 from kds.router.language.words import Analysis
 from kds.router.pipeline import Step
 
+OFFERED_MIN: Final = 0.95
+"""Confidence with which an offer that is written out behind "yes" counts alone: below it the
+offers of the dev chats ("tackle User Story 5") are told by the whole message."""
+
 PART_MIN: Final = 0.6
 """Confidence from which a part of a message counts as a request of its own."""
 
@@ -136,19 +140,20 @@ def first_reading(model: IntentModel, turn: Turn) -> tuple[IntentVerdict, Sequen
 def _answered(model: IntentModel, turn: Turn) -> IntentVerdict | None:
     """The verdict on a message that says no more than yes or no to what the last reply proposes.
 
-    "Shall I commit this?" is not written out behind "yes", for it says too little, but it
-    tells what the yes is for. A no asks for nothing: there is nothing to correct yet.
+    "Shall I commit this?" tells what the yes is for, whether or not it is written out behind it:
+    the offer alone is read, without the "yes". A no asks for nothing: there is nothing to correct
+    yet.
     """
     if not turn.history or turn.history[-1].role != "assistant":
-        return None
-    if (turn.expanded or turn.message) != turn.message:
         return None
     reply = turn.history[-1].text
     if reaction(turn.message) == "no" and proposes(closing_question(reply)):
         return IntentVerdict(model.none, 0.0, (), (), 0.0)
     action = proposed(reply) if agrees(turn.message) else ""
     verdict = model.score(action, None, _situation(turn)) if action else None
-    if verdict is None or verdict.intent == model.none or verdict.confidence < PART_MIN:
+    written = (turn.expanded or turn.message) != turn.message
+    least = OFFERED_MIN if written else PART_MIN
+    if verdict is None or verdict.intent == model.none or verdict.confidence < least:
         return None
     return verdict
 

@@ -5,9 +5,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.turn import Edit, Reference
-from kds.router.discourse.reply import as_command, closing_sentence, prose, without_purpose
-from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, search
+from kds.router.discourse.reply import (
+    as_command,
+    closing_sentence,
+    proposed,
+    prose,
+    without_purpose,
+)
+from kds.router.discourse.salience import Need
+from kds.router.references.rule import AntecedentNeed, Rule
+from kds.router.references.scene import Found, Scene, choose, search
 
 if TYPE_CHECKING:
     import regex
@@ -49,7 +56,7 @@ from kds.router.references.implicit import (
 )
 from kds.router.references.nouns import find_nouns, find_ones
 from kds.router.references.pronouns import find_demonstratives, find_places, find_pronouns
-from kds.router.references.rendering import is_well_formed
+from kds.router.references.rendering import definite, is_well_formed
 from kds.router.references.rule import SignalKind
 from kds.router.references.scene import Mechanism, cued, used_by
 from kds.router.references.taught import TAUGHT, find_taught, find_wordings
@@ -63,6 +70,9 @@ _SCORE: Final = 0.9
 
 _ASKED: Final = re.compile(r"\?+")
 
+_ABOUT_IT: Final = (" for it", " to it", " with it")
+"""Not "commit it", "delete it": what is committed or deleted is more than was named."""
+
 _Span = tuple[int, int]
 
 
@@ -73,7 +83,7 @@ def find_agreements(scene: Scene, rule: Rule) -> Iterator[Found]:
     otherwise follows the message, behind "and" where the group ``on`` ends it. A ``verb`` must be
     that of the offer, and what matches ``weak`` answers the only question of a reply.
     """
-    action = _offered(scene.reply, rule)
+    action = _offered(scene.reply, rule) or _offered_for_it(scene)
     match = _whole(scene.analysis.text, rule) if action else None
     groups = match.groupdict() if match is not None else {}
     if match is None or not _is_answered(groups, action, scene.reply):
@@ -112,6 +122,20 @@ def _offered(reply: str, rule: Rule) -> str:
             action = as_command(without_purpose(offered.strip(" .?!,")))
             return action if len(action.split()) <= ACTION_WORDS else ""
     return ""
+
+
+def _offered_for_it(scene: Scene) -> str:
+    """ "Want me to add tests for it?", where the user named one thing, and the reply no other."""
+    action, need = proposed(scene.reply) if scene.reply else "", AntecedentNeed(number="sg")
+    if not action.endswith(_ABOUT_IT) or len(action.split()) > ACTION_WORDS:
+        return ""
+    before = scene.reply[: scene.reply.rfind(closing_sentence(scene.reply))]
+    told = replace(scene, history=(*scene.history[:-1], Utterance(before, "assistant")))
+    pool = told.candidates(Need(number="sg", role="obj"), need, among=lambda m: m.brought_up)
+    choice = choose(told, pool, need)
+    if choice is None or not told.is_alone(choice):
+        return ""
+    return f"{action.removesuffix(' it')} {definite(choice.mention)}"
 
 
 def _whole(text: str, rule: Rule) -> "regex.Match[str] | None":

@@ -34,13 +34,28 @@ def test_a_yes_does_what_the_reply_asks(chat: Chat, reply: str, yes: str) -> Non
 @pytest.mark.parametrize("yes", ["yes", "Yes do it", "go ahead", "ok"])
 @pytest.mark.parametrize(
     ("question", "intent"),
-    [("Shall I commit this?", "COMMIT"), ("Would you like me to add a test for it, too?", "TEST")],
+    [
+        ("Shall I commit this?", "COMMIT"),
+        ("Shall I commit the changes?", "COMMIT"),
+        ("Would you like me to add a test for it, too?", "TEST"),
+        ("Want me to add tests for the limit?", "TEST"),
+    ],
 )
 def test_a_yes_goes_to_the_agent_of_the_question(
     chat: Chat, question: str, intent: str, yes: str
 ) -> None:
     answer = after(chat, f"I raised the limit. {question}", yes)
     assert answer.turn.intent == intent
+
+
+@pytest.mark.parametrize("yes", ["yes please", "Sure, go for it", "ok, do it"])
+def test_what_is_offered_for_it_is_written_out_where_it_is_one_thing(chat: Chat, yes: str) -> None:
+    chat.model.play(Text("Done: the search bar is in. Want me to add tests for it?"), Text("done"))
+    session = chat.open()
+    session.ask("I want to add a search bar")
+    answer = session.ask(yes)
+    assert answer.turn.intent == "TEST"
+    assert answer.turn.expanded.endswith("add tests for the search bar")
 
 
 @pytest.mark.parametrize(
