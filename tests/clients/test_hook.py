@@ -141,8 +141,9 @@ def await_messages(count: int) -> list[str]:
 def test_without_a_service_the_prompt_goes_through_as_it_is(
     client: Client, install: Install
 ) -> None:
-    install(client.name, "--no-start")
-    assert client.ask(FIRST) == "ok"
+    install(client.name)
+    alone = replace(client, more={"KDS_SERVICE_AUTO": "0"})
+    assert alone.ask(FIRST) == "ok"
     [turn] = client.model.turns
     assert FIRST in turn.text
     assert MARK not in turn.text

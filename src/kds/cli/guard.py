@@ -3,7 +3,6 @@
 A program that asked for JSON gets the error on stdout as well, as one JSON object.
 """
 
-import difflib
 import os
 import re
 import signal
@@ -11,11 +10,12 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Final
 
 import click
 
-from kds.brain.errors import ConfigError, KdsError, Problem
+from kds.brain.errors import ConfigError, KdsError
 from kds.cli.terminal import guard_streams, toned
 
 TESTS_FAILED: Final = 1
@@ -27,14 +27,6 @@ PIPE_CLOSED: Final = 128 + 13
 """What a shell reports for SIGPIPE, which is number 13 wherever it exists."""
 
 DEBUG: Final = "KDS_DEBUG"
-
-_NO_CHOICE: Final = re.compile(r"'(.*?)' is not one of")
-"""How click words a value that an option does not have (click/types.py, Choice)."""
-
-_NO_NUMBER: Final = re.compile(
-    r"'(.*?)' is not a valid (?:integer|float)|^(\S+) is not in the range"
-)
-"""The same of a number (IntRange, FloatRange)."""
 
 _LINE_ENDS: Final = re.compile(r"\s*\n\s*")
 """click puts every choice of a missing argument on a line of its own."""
@@ -88,11 +80,6 @@ def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
     return result if isinstance(result, int) else 0
 
 
-def problem_rows(problems: Sequence[Problem]) -> list[dict[str, str]]:
-    """The problems of files in their JSON form."""
-    return [{"where": one.where, "message": one.message, "hint": one.hint} for one in problems]
-
-
 def complain(message: str, hint: str | None = None) -> None:
     """Write one error to stderr: `kds: message`, and the fix below it."""
     click.echo(f"{toned('kds:', 'problem', err=True)} {message}", err=True)
@@ -108,17 +95,17 @@ def pass_on(warnings: Iterable[str]) -> None:
 
 def complain_about(error: KdsError) -> None:
     """Write a KDS error to stderr, with its place and its fix."""
-    text = str(error).replace("\n  fix:", f"\n  {toned('fix:', 'ok', err=True)}")
-    click.echo(f"{toned('kds:', 'problem', err=True)} {text}", err=True)
+    complain(str(error).replace("\n  fix:", f"\n  {toned('fix:', 'ok', err=True)}"))
 
 
 def _explained(error: Exception) -> dict[str, object]:
     """Write ``error`` to stderr, and return its JSON form."""
     if isinstance(error, KdsError):
         complain_about(error)
-        told = {"message": error.message, "where": error.where, "hint": error.hint}
-        problems = problem_rows(error.problems) if isinstance(error, ConfigError) else []
-        return told | ({"problems": problems} if problems else {})
+        told = {name: getattr(error, name) for name in ("message", "where", "hint")}
+        if isinstance(error, ConfigError):
+            told["problems"] = list(map(asdict, error.problems))
+        return told
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return {"message": "a subcommand is missing", "where": None, "hint": "see --help"}
@@ -133,36 +120,18 @@ def _message_of(error: Exception) -> tuple[str, str | None]:
     """The message and the fix for an error that KDS does not raise itself."""
     if isinstance(error, click.ClickException):
         hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
-        if fault := _number_fault(error):
-            return fault
         if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
-            return f"no such option '{error.option_name}'", hint  # click would name --version
+            # click would name --version
+            return f"no such option '{error.option_name}'", "kds status --json: behind the command"
         return _LINE_ENDS.sub(" ", error.format_message()), hint
     if isinstance(error, OSError):  # a full disk, a terminal that is gone
         message = f"{error.filename}: " if error.filename else ""
-        message += str(error.strerror or error)
-        if isinstance(error, PermissionError):
-            return message, "give yourself permission"
-        return message, "check the disk and where the output goes"
+        rights = isinstance(error, PermissionError)
+        hint = "give yourself permission" if rights else "check the disk and where the output goes"
+        return message + str(error.strerror or error), hint
     name, text = type(error).__name__, " ".join(str(error).split())
     hint = f"run it again with {DEBUG}=1 for the trace, and report that"
     return f"internal error: {name}: {text}"[:500], hint
-
-
-def _number_fault(error: click.ClickException) -> tuple[str, str] | None:
-    """The message and the fix for a number that an option cannot take."""
-    given = _NO_NUMBER.search(error.message)
-    if not isinstance(error, click.BadParameter) or error.param is None or given is None:
-        return None
-    kind, whole = error.param.type, "whole " if "int" in error.param.type.name else ""
-    least, most = getattr(kind, "min", None), getattr(kind, "max", None)
-    limits = {
-        (True, True): f" from {least} to {most}",
-        (True, False): f" of at least {least}",
-        (False, True): f" of at most {most}",
-    }.get((least is not None, most is not None), "")
-    name = error.param.opts[0]
-    return f"invalid {name} '{given[1] or given[2]}'", f"give a {whole}number{limits}"
 
 
 def _print_failure(told: Mapping[str, object]) -> None:
@@ -175,27 +144,12 @@ def _print_failure(told: Mapping[str, object]) -> None:
 def _usage_hint(error: click.UsageError) -> str:
     if isinstance(error, Refusal):
         return error.hint
-    if near := _near_choice(error):
-        return f"did you mean '{near}'?"
     if error.ctx is None:
         return "see the command's --help"
     group, path = error.ctx.command, error.ctx.command_path
-    if isinstance(error, click.NoSuchOption) and error.ctx.parent is None:
-        return "options of a command stand behind it: kds status --json"
     if isinstance(group, click.Group) and error.message.startswith("No such command"):
-        names = (name for name, one in sorted(group.commands.items()) if not one.hidden)
-        return f"{path} has: {', '.join(names)}"
+        return f"{path} has: {', '.join(sorted(group.list_commands(error.ctx)))}"
     return f"see {path} --help"
-
-
-def _near_choice(error: click.UsageError) -> str | None:
-    """The choice of an option that is most like the value given for it."""
-    kind = error.param.type if isinstance(error, click.BadParameter) and error.param else None
-    given = _NO_CHOICE.search(error.message)
-    if not isinstance(kind, click.Choice) or given is None:
-        return None
-    choices = [str(choice) for choice in kind.choices]
-    return next(iter(difflib.get_close_matches(given[1], choices, n=1)), None)
 
 
 def _leave_pipe() -> int:

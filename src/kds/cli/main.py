@@ -78,7 +78,6 @@ FORMER: Final[Mapping[str, str]] = {
     "db migrate": "kds memory export --all --to FILE, and there kds memory import FILE",
     "db stats": "db check",
     "amnesia restore": "forget --restore",
-    "amnesia backups": "forget --backups",
     "amnesia": "forget",
     "context path": "context load --path",
     "config list": "config",

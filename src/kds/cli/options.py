@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,17 +13,16 @@ import click
 
 import kds
 from kds.brain.clock import utc_now
-from kds.brain.context.origin import Kind, terminal_origin
 from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.errors import KdsError, WorkspaceError
 from kds.brain.message import clean_message
-from kds.brain.turn import WARNING, Utterance
 from kds.brain.workspace import Workspace
 from kds.cli.command import JSON, option
+from kds.cli.command import command as bare_command
 from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
-from kds.service.router_client import LOADING, RouterClient
+from kds.service.router_client import LOADING
 
 if TYPE_CHECKING:  # 0.2 s of imports: a warm `kds route` opens no store
     from kds.brain.passages.store import Embedder, PassageStore, Place
@@ -32,7 +31,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S", bound="PassageStore")
 
 STDIN: Final = "-"
-COUNT: Final = click.IntRange(min=1)
+
+
+class Whole(click.IntRange):
+    """A whole number within limits, which a refusal names."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read it. Raises Refusal."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            name = param.opts[0] if param else "number"
+            limits = f"of at least {self.min}"
+            if self.max is not None:
+                limits = f"from {self.min} to {self.max}"
+            fix = f"give a whole number {limits}"
+            raise Refusal(f"invalid {name} '{value}'", fix) from error
+
+
+COUNT: Final = Whole(1)
 """A number of things: at least one."""
 
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -115,8 +132,18 @@ def question_argument(metavar: str) -> Callable[[F], F]:
 
 
 def common_options(command: F) -> F:
-    """`--json` and `--workspace`, which nearly every command takes."""
-    return json_option(workspace_option(command))
+    """`--json` and `--workspace`, which nearly every command takes, behind its own options."""
+    own = list(getattr(command, "__click_params__", ()))
+    vars(command)["__click_params__"] = []  # help lists first what was added last
+    json_option(workspace_option(command))
+    vars(command)["__click_params__"] += own
+    return command
+
+
+def command(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command with the common options, else as `kds.cli.command` makes it."""
+    make = bare_command(*examples, **settings)
+    return lambda function: make(common_options(function))
 
 
 def read_message(words: tuple[str, ...]) -> str:
@@ -157,40 +184,6 @@ def open_router(workspace: Workspace, *, log: bool) -> "kds.Router":
     return router
 
 
-def route_message(
-    message: str,
-    workspace: Workspace,
-    *,
-    context: str | None = None,
-    log: bool,
-    rewrite: bool | None = None,
-    may_start: bool = True,
-    history: Sequence[Utterance] = (),
-) -> "kds.Turn":
-    """Route ``message`` by the service of the workspace where one runs, else in this process.
-
-    ``context`` names a context of its own; without it the message joins the workspace's, as typed
-    in this terminal. Without a service, one is started for the next call once this one is
-    answered, if it ``may_start``: not in a folder that is to stay without a workspace.
-    """
-    client = RouterClient(workspace, tell=complain, watch=slow)
-    kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
-    turn = client.route(
-        message,
-        conversation=context,
-        origin=terminal_origin(kind),
-        log=log,
-        rewrite=rewrite,
-        history=history,
-    )
-    for note in dict.fromkeys(turn.why):
-        if note.startswith(WARNING):  # of the context: a line that cannot be read
-            complain(note.removeprefix(WARNING))
-    if client.alone and may_start and (log or workspace.brain.is_dir()):
-        start_afterwards(workspace)
-    return turn
-
-
 def start_afterwards(workspace: Workspace) -> None:
     """Start the service when this command is done: it must not compete with it.
 
@@ -205,15 +198,6 @@ def start_now(workspace: Workspace) -> None:
         start_service(str(workspace.root))
     except OSError as error:
         complain(f"the service was not started: {error.strerror or error}")
-
-
-def check_target(path: Path) -> None:
-    """Refuse a file that could not be written after the work."""
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise Refusal(f"no such folder '{path.parent}'", "make it, or name another one")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise Refusal(f"'{path}' cannot be written", "allow it, or name another one")
 
 
 @contextmanager
@@ -244,12 +228,10 @@ def chosen_embedder(name: str | None, workspace: Workspace) -> "Embedder | None"
     return load_embedder(name) if name else None
 
 
-def search_embedder(name: str | None, workspace: Workspace) -> "Embedder | None":
-    """The same for a search: words are searched where that of the settings cannot be loaded."""
+def search_embedder(workspace: Workspace) -> "Embedder | None":
+    """The model of the settings; None, for words alone, where it is off or cannot be loaded."""
     try:
-        return chosen_embedder(name, workspace)
+        return chosen_embedder(None, workspace)
     except KdsError as error:
-        if name:
-            raise
         complain(f"{error.message}; searching by words alone", error.hint)
         return None

@@ -16,7 +16,7 @@ from kds.brain.clock import moment
 from kds.brain.context.origin import is_same_terminal, terminal_origin
 from kds.brain.turn import ContextEntry, Turn
 from kds.cli.command import asked_json
-from kds.cli.terminal import STYLES, Tone, coloured, marked, shown, toned
+from kds.cli.terminal import STYLES, Tone, coloured, shown, toned
 from kds.router.intents.policy import ACT_MIN
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ def _print_table(table: Table) -> None:
 
 def turn_lines(turn: Turn) -> Iterator[Shown]:
     """What became of a message: a few labelled lines."""
-    yield "message", marked(turn.message, [(one.start, one.end) for one in turn.references])
+    yield "message", turn.message
     if turn.notice:
         yield "note", toned(turn.notice, "note")
         return
     if turn.expanded != turn.message:
-        yield "expanded", _with_targets(turn)
+        yield "expanded", turn.expanded
     sure: Tone = "sure" if turn.confidence >= ACT_MIN else "unsure"
     also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
     certainty = toned(f"{turn.confidence:.2f}", sure)
@@ -151,12 +151,10 @@ def step_lines(turn: Turn) -> Iterator[Shown]:
         yield "why", "no step ran"
 
 
-def hit_lines(
-    heading: str, body: Iterable[str], details: Iterable[tuple[str, str]]
-) -> Iterator[Shown]:
+def hit_lines(heading: str, body: str, details: Iterable[tuple[str, str]]) -> Iterator[Shown]:
     """One thing that was found: a heading, and below it the text and labelled lines."""
     yield heading
-    yield [f"   {line}" for line in body]
+    yield [f"   {line}" for line in body.strip().splitlines()]
     yield [(f"   {label}", text) for label, text in details]
     yield ""
 
@@ -194,10 +192,21 @@ def session_dict(session: "Session") -> dict[str, Any]:
 def counted(count: int, noun: str) -> str:
     """Return a number of things.
 
-    >>> counted(1, "page"), counted(1200, "page")
-    ('1 page', '1,200 pages')
+    >>> counted(1, "page"), counted(1200, "page"), counted(2, "page of yours")
+    ('1 page', '1,200 pages', '2 pages of yours')
     """
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+    plural = "" if count == 1 else "s"
+    return f"{count:,} {re.sub(r'(?= (?:in|of) )|$', plural, noun, count=1)}"
+
+
+def counts_line(counts: Mapping[str, float | None]) -> str:
+    """Figures with their names.
+
+    >>> counts_line({"lexical": 3, "dense": None, "total": 0.25})
+    'lexical 3, dense -, total 0.25'
+    """
+    told = (f"{name} {'-' if one is None else f'{one:.4g}'}" for name, one in counts.items())
+    return ", ".join(told) or "none"
 
 
 def mebibytes(size: int) -> str:
@@ -229,6 +238,8 @@ def _plain(value: Any) -> object:
             return str(value)
     if hasattr(value, "as_dict"):
         return value.as_dict()
+    if isinstance(value, Iterable):
+        return list(value)
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
@@ -242,10 +253,3 @@ def _whose(origin: str | None) -> str:
     here = is_same_terminal(origin, terminal_origin())
     where = "here" if here else f"terminal {place.partition('-')[0]}"
     return where if kind == "terminal" else f"{where}, {kind}"
-
-
-def _with_targets(turn: Turn) -> str:
-    """The expanded message with the antecedents marked."""
-    targets = sorted({one.target for one in turn.references} - {""}, key=len, reverse=True)
-    found = re.finditer("|".join(map(re.escape, targets)), turn.expanded) if targets else ()
-    return marked(turn.expanded, [one.span() for one in found])

@@ -11,6 +11,7 @@ from kds.cli.terminal import drawn_on, spelt
 
 if TYPE_CHECKING:  # 50 ms of imports: only a terminal that waits for something pays
     from rich.status import Status
+    from rich.text import Text
 
 SLOW_S: Final = 0.5
 """Shorter waits need no explanation: 1 s is noticed (Nielsen, Usability Engineering, 1993)."""
@@ -24,15 +25,18 @@ def slow(what: str) -> Iterator[Callable[[], None]]:
 
     The function that is yielded ends it early, when the first piece of an answer arrives.
     """
-    with _noticed(what) as notice:
+    with reported(what) as notice:
         yield notice.end
 
 
 @contextmanager
-def reported(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """The same for work that reports what it does, how much is done, and of how much."""
-    with _noticed(what) as notice:
-        yield lambda what, done, total: notice.say(f"{what} {done:,}/{total:,}")
+def reported(what: str) -> Iterator["_Notice"]:
+    """The same for work that tells what it does, how much is done, and of how much."""
+    notice = _Notice(what)
+    try:
+        yield notice
+    finally:
+        notice.end()
 
 
 def tracked(items: Iterable[Item], label: str, *, count: int | None = None) -> Iterator[Item]:
@@ -52,43 +56,32 @@ class _Notice:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lock = Lock()
-        self._over = False
         self._status: Status | None = None
+        self._timer = Timer(SLOW_S, self._show)
+        self._timer.daemon = True
+        if sys.stderr is not None and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ):
+            self._timer.start()
 
-    def show(self) -> None:
-        from rich.console import Console
-        from rich.markup import escape
-
-        with self._lock:
-            if not self._over:
-                console = Console(file=drawn_on(sys.stderr))
-                self._status = console.status(escape(f"{self._text} ..."))
-                self._status.start()
-
-    def say(self, text: str) -> None:
-        self._text = spelt(text)  # may be the name of a file
+    def __call__(self, what: str, done: int, total: int) -> None:
+        self._text = spelt(f"{what} {done:,}/{total:,}")  # may be the name of a file
         if self._status is not None:
-            from rich.markup import escape
-
-            self._status.update(escape(f"{self._text} ..."))
+            self._status.update(self._shown())
 
     def end(self) -> None:
         with self._lock:
-            self._over = True
+            self._timer.cancel()
             if self._status is not None:
                 self._status.stop()
 
+    def _show(self) -> None:
+        from rich.console import Console
 
-@contextmanager
-def _noticed(what: str) -> Iterator[_Notice]:
-    notice = _Notice(what)
-    drawn = sys.stderr is not None and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
-    timer = Timer(SLOW_S, notice.show)
-    timer.daemon = True
-    if drawn:
-        timer.start()
-    try:
-        yield notice
-    finally:
-        timer.cancel()
-        notice.end()
+        with self._lock:
+            if not self._timer.finished.is_set():
+                self._status = Console(file=drawn_on(sys.stderr)).status(self._shown())
+                self._status.start()
+
+    def _shown(self) -> "Text":
+        from rich.text import Text  # as it is: in a string rich would read markup
+
+        return Text(f"{self._text} ...")

@@ -9,7 +9,7 @@ are spelt out as well, since `less -R` and `cat` pass it on.
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TextIO, cast
 
@@ -60,15 +60,6 @@ def toned(text: str, tone: Tone, *, err: bool = False) -> str:
     from rich.style import Style
 
     return Style.parse(STYLES[tone]).render(text, color_system=ColorSystem.STANDARD)
-
-
-def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """``text`` with these places, which do not overlap, in the tone of what is resolved."""
-    pieces, at = [], 0
-    for start, end in sorted(spans):
-        pieces += [text[at:start], toned(text[start:end], "resolved")]
-        at = end
-    return "".join([*pieces, text[at:]])
 
 
 def shown(at: datetime | str) -> str:

@@ -7,14 +7,12 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from kds.brain.clock import utc_now
-from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import ConfigError, KdsError
 from kds.brain.git import CONVERSATION, DOCUMENT_FILES, exposure, ignore_conversations
 from kds.brain.installation import install_line, kds_version
@@ -22,13 +20,12 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.apply import RecordStore
 from kds.clients.plan import InstalledHook, installed_hooks, installed_wish, plan_install
-from kds.clients.programs import NO_START, fault_of, find_programs, hook_arguments
+from kds.clients.programs import fault_of, find_programs, hook_program
 from kds.clients.project import Project
 from kds.clients.table import CLIENT_TABLE, Client
 from kds.hooks.log import answer_in, read_hook_log
 from kds.hooks.reply import PROBE
 from kds.router.english import load_english
-from kds.router.intents.model_cache import needs_fit
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import load_rules
 from kds.service.service_client import ServiceAddress, reach
@@ -51,7 +48,6 @@ _USERS_OWN: Final = ("rules", "english", "settings.yaml", "README.md", ".gitigno
 TRUSTING: Final[tuple[Client, ...]] = ("copilot", "codex")
 
 _START: Final = "kds service start"
-_SHOWN: Final = 3
 
 Mark = Literal["ok", "note", "problem"]
 """``note``: it works but could be better, or is not in use."""
@@ -138,9 +134,8 @@ def _privacy(project: Project) -> Seen:
     if not paths:
         yield "ok", "nobody else may read what is stored", None
         return
-    shown = (f"{one.name} ({stat.S_IMODE(one.stat().st_mode):04o})" for one in paths[:_SHOWN])
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    yield "problem", f"others may read {', '.join(shown)}{more}", "kds doctor --fix"
+    shown = (f"{one.name} ({stat.S_IMODE(one.stat().st_mode):04o})" for one in paths)
+    yield "problem", f"others may read {', '.join(shown)}", "kds doctor --fix"
 
 
 def _git(project: Project) -> Seen:
@@ -164,47 +159,24 @@ def _settings(project: Project) -> Seen:
     yield "ok", f"service {switched}, idle after {service.idle_minutes:g} min", None
 
 
-def _context(project: Project) -> Seen:
-    if not project.workspace.context_path.exists():
-        yield "ok", "nothing is remembered yet", None
-        return
-    loaded = ContextJournal(project.workspace.context_path).load()
-    for warning in loaded.warnings:
-        yield "note", warning, None
-    yield "ok", f"messages remembered: {len(loaded.entries)}", None
-
-
 def _rules(project: Project) -> Seen:
-    workspace = project.workspace
-    load_rules(workspace.rules_dir)
-    load_english(workspace.english_dir)
-    own = len(list(workspace.rules_dir.glob("*.yaml")))
-    yield "ok", f"the rules load, {own} files of this workspace among them", None
+    load_rules(project.workspace.rules_dir)
+    load_english(project.workspace.english_dir)
+    yield "ok", "the rules load", None
 
 
 def _prompts(project: Project) -> Seen:
     library = PromptLibrary.load(project.workspace.prompts_dir)
-    agents = len(library.agents())
-    yield "ok", f"{len(library.prompts())} prompts load, {agents} are agents", None
-    if count := len(library.passed_over):
-        folder = project.workspace.prompts_dir
-        yield "note", f"files in {folder} without front matter, passed over: {count}", None
-
-
-def _model(project: Project) -> Seen:
-    library = PromptLibrary.load(project.workspace.prompts_dir)
-    if needs_fit(library.prompts(), project.workspace.cache_dir):
-        found = "the intent model is not fitted yet: the first message takes some seconds more"
-        yield "note", found, _START
-    else:
-        yield "ok", "the intent model is fitted", None
+    yield "ok", f"{len(library.prompts())} prompts load", None
 
 
 def _service(project: Project) -> Seen:
     """Whether a service runs, its version, and whether its last reload failed."""
     client = reach(project.workspace, timeout_s=SERVICE_TIMEOUT_S)
     if client is None:
-        yield "note", _without_service(project), _START
+        stale = ServiceAddress().socket_path.exists()
+        found = "its socket is there, but nothing answers" if stale else "it is not running"
+        yield "note", f"{found}: the hook has nothing to say, commands take seconds", _START
         return
     health = client.health()
     running, ours = str(health.get("version")), kds_version()
@@ -212,27 +184,13 @@ def _service(project: Project) -> Seen:
         found = f"it is kds {running}, the commands are kds {ours}"
         yield "problem", found, "kds service stop, then kds service start"
     else:
-        process, minutes = health.get("pid"), float(health.get("uptime_s", 0)) / 60
-        found = f"running (process {process}, {minutes:.0f} min, {health.get('turns')} turns)"
-        yield "ok", found, None
+        yield "ok", f"running (process {health.get('pid')}, {health.get('turns')} turns)", None
     here = str(project.workspace.root)
     for served in (one for one in health.get("workspaces", ()) if one.get("root") == here):
         if error := served.get("reload", {}).get("error"):
             found = f"it still uses older rules and prompts of {here}: {error}"
             yield "problem", found, "correct the file; it is read again by itself"
-        for warning in served.get("warnings", ()):
-            yield "note", str(warning), None
-
-
-def _without_service(project: Project) -> str:
-    stale = ServiceAddress().socket_path.exists()
-    found = "its socket is there, but nothing answers" if stale else "it is not running"
-    commands: list[str] = []
-    with suppress(ConfigError):  # another check reports it
-        commands = [hook.command for hook in installed_hooks(project)]
-    if any(NO_START not in command for command in commands):
-        return f"{found}: the hook starts it with the next session or prompt"
-    return f"{found}: commands take seconds{', the hook has nothing to say' if commands else ''}"
+        yield from (("note", str(warning), None) for warning in served.get("warnings", ()))
 
 
 def _files(project: Project) -> Seen:
@@ -268,15 +226,15 @@ def _hook(project: Project) -> Seen:
 
 def _round_trip(hook: InstalledHook, folder: Path) -> tuple[Mark, str, str | None]:
     here = f"the one in {hook.name}"
-    arguments = hook_arguments(hook.command)
-    if arguments is None:
+    program = hook_program(hook.command)
+    if program is None:
         found = f"{here} is not as kds init writes it here; not tried: {hook.command!a:.200}"
         return "note", found, f"look at it in {hook.name}; kds init writes its own"
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "kds-doctor",
              "cwd": str(folder), "prompt": PROBE_PROMPT, PROBE: True}  # fmt: skip
     try:
         done = subprocess.run(
-            arguments, cwd=folder, input=json.dumps(event).encode(), capture_output=True,
+            [program], cwd=folder, input=json.dumps(event).encode(), capture_output=True,
             timeout=HOOK_TIMEOUT_S, check=False,
         )  # fmt: skip
     except OSError as error:
@@ -311,9 +269,8 @@ def _hook_log(project: Project) -> Seen:
     if not recent:
         yield "ok", "no trouble within a day", None
         return
-    times = "once" if len(recent) == 1 else f"{len(recent)} times"
     at, reason = recent[-1]
-    found = f"the hook got no answer {times} within a day; last at {at}: {reason}"
+    found = f"answers that the hook did not get within a day: {len(recent)}; at {at}: {reason}"
     yield "note", found, "kds service status"
 
 
@@ -321,9 +278,7 @@ def _trust(project: Project) -> Seen:
     """They skip hooks and servers without a word (tried with Copilot 1.0.102)."""
     names = [CLIENT_TABLE[one].label for one in TRUSTING if shutil.which(one)]
     if names and installed_hooks(project):
-        found = (
-            f"{' and '.join(names)} runs no hook and no server in a folder that it does not trust"
-        )
+        found = f"{' and '.join(names)} runs no hook in a folder that it does not trust"
         fix = f"start it in {project.folder} once, and trust the folder; in Codex see /hooks, too"
         yield "note", found, fix
 
@@ -335,10 +290,8 @@ CHECKS: Final[Mapping[str, Callable[[Project], Seen]]] = {
     "privacy": _privacy,
     "git": _git,
     "settings": _settings,
-    "context": _context,
     "rules": _rules,
     "prompts": _prompts,
-    "model": _model,
     "service": _service,
     "files": _files,
     "hook": _hook,
@@ -374,16 +327,11 @@ def too_open(workspace: Workspace) -> Iterator[Path]:
             yield path
 
 
-def ours_too_open(workspace: Workspace) -> list[Path]:
-    """Those whose rights we may change: files of another owner are left alone."""
-    if sys.platform == "win32" or not workspace.brain.is_dir():
-        return []
-    return [path for path in too_open(workspace) if path.stat().st_uid == os.geteuid()]
-
-
 def make_private(workspace: Workspace) -> int:
-    """Take the rights of others away, and return from how many files and folders."""
-    paths = ours_too_open(workspace)
+    """Take the rights of others away from what is ours; returns from how many files and folders."""
+    if sys.platform == "win32" or not workspace.brain.is_dir():
+        return 0
+    paths = [path for path in too_open(workspace) if path.stat().st_uid == os.geteuid()]
     for path in paths:
         path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
     return len(paths)

@@ -6,6 +6,7 @@ whether it was changed since, on any machine.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import yaml
 
 from kds.brain.installation import kds_version
 from kds.brain.turn import UNKNOWN
-from kds.clients.table import CURSOR_RULE, Client
+from kds.clients.programs import NEVER_FAILS
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
@@ -51,8 +52,10 @@ EXPANDED: Final = (
 )
 INPUT: Final = "${input:message:What do you want to do?}"
 """VS Code asks for it, or takes the text after the command (its prompt file format)."""
-COMMAND_TEXT: Final = "What the user wrote behind the command."
-"""Cursor adds that text to the command by itself; a command has no variables."""
+
+_OPENCODE_SOURCE: Final = "kds-opencode.js"
+_OPENCODE_COMMAND: Final = re.compile(r'^const COMMAND = (".*")$', re.MULTILINE)
+_WATCHES: Final = "const WATCHES_TOOLS = "
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +109,13 @@ def data_text(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def one_skill(kds: str, *, client: Client | None = None) -> GeneratedFile:
+def one_skill(kds: str, *, for_claude: bool = False) -> GeneratedFile:
     """The skill `kds`, for when the user asks for KDS.
 
-    ``kds`` is the program as a shell calls it. For ``client`` "claude" it may route without
-    asking, as in `skill_files`.
+    ``kds`` is the program as a shell calls it. For Claude Code it may route without asking.
     """
     _, front, body = data_text(ONE_SKILL).replace(_COMMAND_MARK, kds).split("---\n", 2)
-    fields = yaml.safe_load(front) | _may_route(kds, client)
+    fields = yaml.safe_load(front) | _may_route(kds, for_claude=for_claude)
     return _skill(FRONT_DOOR, fields, ONE_SKILL, body.strip())
 
 
@@ -122,51 +124,69 @@ def is_one_skill(text: str) -> bool:
     return f"\n  source: {ONE_SKILL}\n" in text
 
 
-def skill_files(library: PromptLibrary, *, client: Client | None = None) -> list[GeneratedFile]:
+def skill_files(library: PromptLibrary, *, for_claude: bool = False) -> list[GeneratedFile]:
     """Every skill as `<name>/SKILL.md`.
 
-    For ``client`` "claude" an agent that needs a confirmation also gets the key by which Claude
-    Code leaves calling it to the user (not in the specification), and the front door may route
-    without asking. Raises DispatchError when a prompt cannot be rendered.
+    For Claude Code an agent that needs a confirmation also gets the key by which calling it is
+    left to the user (not in the specification), and the front door may route without asking.
+    Raises DispatchError when a prompt cannot be rendered.
     """
     door = library.get(FRONT_DOOR)
     use = "Use it when the user asks for KDS, or names kds; not when KDS has read the message."
-    fields = {"description": _shortened(f"{door.description} {use}"), **_may_route("kds", client)}
+    fields: dict[str, object] = {"description": _shortened(f"{door.description} {use}")}
+    fields |= _may_route("kds", for_claude=for_claude)
     made = [_skill(file_name(door), fields, door.ref, _render(library, door))]
     for agent in called_agents(library):
         fields = {"description": _when_named(agent)}
-        if agent.confirm and client == "claude":
+        if agent.confirm and for_claude:
             fields["disable-model-invocation"] = True
         made.append(_skill(file_name(agent), fields, agent.ref, _render(library, agent)))
     return made
 
 
-def prompt_files(library: PromptLibrary, *, client: Client | None = None) -> list[GeneratedFile]:
-    """`*.prompt.md` of VS Code for the front door and each agent; for "cursor" its commands.
+def prompt_files(library: PromptLibrary) -> list[GeneratedFile]:
+    """`*.prompt.md` of VS Code for the front door and each agent.
 
     Raises DispatchError when a prompt cannot be rendered.
     """
     made = []
     for prompt in (library.get(FRONT_DOOR), *called_agents(library)):
-        text, ending = f"{_body(library, prompt, COMMAND_TEXT)}\n", "md"
-        if client != "cursor":
-            fields = {
-                "description": _shortened(prompt.description),
-                "agent": "agent",
-                "argument-hint": "what you want, in plain words",
-            }
-            text, ending = _with_front_matter(fields, _body(library, prompt, INPUT)), "prompt.md"
-        path = PurePosixPath(f"{file_name(prompt)}.{ending}")
-        made.append(GeneratedFile(path, stamped(text)))
+        fields = {
+            "description": _shortened(prompt.description),
+            "agent": "agent",
+            "argument-hint": "what you want, in plain words",
+        }
+        body = f"{_render(library, prompt, INPUT)}\n\n<!-- {mark_line(prompt.ref)} -->"
+        path = PurePosixPath(f"{file_name(prompt)}.prompt.md")
+        made.append(GeneratedFile(path, stamped(_with_front_matter(fields, body))))
     return made
 
 
-def cursor_rule(kds: str) -> GeneratedFile:
+def opencode_plugin(command: str, *, tools: bool = False) -> str:
+    """The plugin that runs ``command``, the command line of the hook; ``tools``: also when a tool
+    that may read a file is called."""
+    said = json.dumps(command.removesuffix(NEVER_FAILS))  # the plugin ignores failures itself
+    source = data_text(_OPENCODE_SOURCE)
+    body = _OPENCODE_COMMAND.sub(lambda _: f"const COMMAND = {said}", source, count=1)
+    if tools:
+        body = body.replace(f"{_WATCHES}false", f"{_WATCHES}true")
+    return stamped(f"// {mark_line(_OPENCODE_SOURCE)}\n{body}")
+
+
+def command_in(text: str) -> str | None:
+    """The command line that an opencode plugin of ours runs; None if it is in another form."""
+    match = _OPENCODE_COMMAND.search(text)
+    try:
+        return None if match is None else str(json.loads(match[1]))
+    except ValueError:  # a project may bring any file of that name along
+        return None
+
+
+def cursor_rule(kds: str) -> str:
     """The rule for Cursor, which always reads its description; ``kds`` as in `one_skill`."""
     when = "KDS, for messages that point to something you cannot see, or that ask for KDS."
     body = f"{standing_words(kds)}\n<!-- {mark_line('standing.md')} -->"
-    text = _with_front_matter({"description": when, "alwaysApply": False}, body)
-    return GeneratedFile(PurePosixPath(CURSOR_RULE), stamped(text))
+    return stamped(_with_front_matter({"description": when, "alwaysApply": False}, body))
 
 
 def standing_words(kds: str) -> str:
@@ -196,11 +216,10 @@ def _skill(name: str, fields: Mapping[str, object], source: str, body: str) -> G
     return GeneratedFile(PurePosixPath(name, "SKILL.md"), stamped(text))
 
 
-def _may_route(kds: str, client: Client | None) -> dict[str, object]:
+def _may_route(kds: str, *, for_claude: bool) -> dict[str, object]:
     """What the front door may call without asking, in the spelling of Claude Code."""
-    if client != "claude":
-        return {}
-    return {"allowed-tools": f"Bash({kds} route *) mcp__kds__route_message"}
+    tools = f"Bash({kds} route *) mcp__kds__route_message"
+    return {"allowed-tools": tools} if for_claude else {}
 
 
 def _when_named(agent: PromptFile) -> str:
@@ -210,10 +229,6 @@ def _when_named(agent: PromptFile) -> str:
         f"{agent.intent} and its instructions are not at hand yet.{caution}"
     )
     return f"{_shortened(agent.description, MAX_DESCRIPTION - len(use) - 1)} {use}"
-
-
-def _body(library: PromptLibrary, prompt: PromptFile, message: str) -> str:
-    return f"{_render(library, prompt, message)}\n\n<!-- {mark_line(prompt.ref)} -->"
 
 
 def _with_front_matter(fields: Mapping[str, object], body: str) -> str:

@@ -10,16 +10,17 @@ from kds.brain.settings import load_settings
 from kds.clients.apply import InitRecord, PlannedFile, ignored_lines
 from kds.clients.generated import (
     FRONT_DOOR,
+    command_in,
     cursor_rule,
     digest_in,
     digest_of,
     is_one_skill,
     one_skill,
+    opencode_plugin,
     standing_words,
     state_of,
 )
-from kds.clients.plugin import command_in, opencode_plugin
-from kds.clients.programs import NO_START, Programs, hook_command
+from kds.clients.programs import Programs, hook_command
 from kds.clients.project import Project, read_project_text
 from kds.clients.settings_file import (
     EMPTY,
@@ -63,15 +64,13 @@ _NOT_SHARED: Final = (
 class Wish:
     """What `kds init` is asked for; ``hook`` and ``mcp`` name those of the clients that get one.
 
-    ``start``: the hook may start the service; ``tools``: it is asked about calls of tools that may
-    read a file, as `hook.secrets` wants it.
+    ``tools``: the hook is asked about calls of tools that may read a file (`hook.secrets`).
     """
 
     clients: tuple[Client, ...]
     hook: frozenset[Client] = frozenset()
     mcp: frozenset[Client] = frozenset()
     skills: bool = False
-    start: bool = True
     tools: bool = False
 
 
@@ -137,8 +136,7 @@ def installed_wish(project: Project, record: InitRecord) -> Wish:
         found.discard("claude")  # its server is in a file of the Copilot CLI, too
     return Wish(
         tuple(client for client in CLIENTS if client in found), frozenset(by_hook),
-        frozenset(by_mcp), start=not any(NO_START in hook.command for hook in hooks),
-        tools=watches_tools(project),
+        frozenset(by_mcp), tools=watches_tools(project),
     )  # fmt: skip
 
 
@@ -193,7 +191,7 @@ class Plan:
                 self._plan_hook(place)
         if "opencode" in self.wish.hook:
             plugin = opencode_plugin(self._command(), tools=self.wish.tools)
-            self._put_generated(OPENCODE_PLUGIN, plugin.text)
+            self._put_generated(OPENCODE_PLUGIN, plugin)
 
     def _plan_shared_hooks(self) -> None:
         """The clients that share a hook find it in as few files as possible, and no others."""
@@ -234,7 +232,7 @@ class Plan:
         self._put_settings(place.file, settings)
 
     def _command(self) -> str:
-        return hook_command(start=self.wish.start, program=self.programs.hook)
+        return hook_command(self.programs.hook)
 
     # -- servers
 
@@ -286,15 +284,15 @@ class Plan:
                 if self.wish.skills and folder in wanted:
                     self.notes.append(f"{name} stays as it is: not written by kds init")
             elif folder in wanted if self.wish.skills else there:
-                client: Client | None = "claude" if folder == CLAUDE_SKILLS else None
-                self._put_generated(name, one_skill(self._kds(), client=client).text)
+                for_claude = folder == CLAUDE_SKILLS
+                self._put_generated(name, one_skill(self._kds(), for_claude=for_claude).text)
             elif text is not None and digest_in(text) == digest_of(text):
                 self._put(PlannedFile(name, "generated", text, None))
 
     def plan_pages(self) -> None:
         """Text that is always read: a rule for Cursor, and a section of AGENTS.md."""
         if "cursor" in self.wish.clients:
-            self._put_generated(CURSOR_RULE, cursor_rule(self._kds()).text)
+            self._put_generated(CURSOR_RULE, cursor_rule(self._kds()))
         if "agents" in self.wish.clients:
             before = self.project.read(AGENTS_PAGE)
             after = with_section(before or "", standing_words(self._kds()))

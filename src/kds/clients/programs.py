@@ -14,12 +14,9 @@ from kds.brain.errors import WorkspaceError
 from kds.brain.installation import install_line
 
 HOOK_PROGRAM: Final = "kds-hook"
-NO_START: Final = "--no-start"
 NEVER_FAILS: Final = " 2>/dev/null || true"
 """A colleague without KDS must not see an error: Gemini CLI shows the stderr and the exit code of
 a hook with each prompt. `kds-hook` itself writes nothing there."""
-OLDER_ENDS: Final = (" || true", "")
-"""What follows the command in files that earlier versions wrote, or that were written by hand."""
 SERVER: Final = "kds"
 """The name of the program, and of the MCP server in every client."""
 
@@ -79,22 +76,22 @@ def fault_of(program: str) -> str | None:
     return None if done.returncode == 0 else f"ends with {done.returncode}"
 
 
-def hook_command(*, start: bool, program: str = HOOK_PROGRAM) -> str:
-    """The command line of the hook; ``start``: it may start the service."""
-    return f"{program}{'' if start else f' {NO_START}'}{NEVER_FAILS}"
+def hook_command(program: str = HOOK_PROGRAM) -> str:
+    """The command line of the hook."""
+    return f"{program}{NEVER_FAILS}"
 
 
 def calls_hook(command: str) -> bool:
     """Whether a command line of a client runs our hook.
 
-    >>> calls_hook("/opt/x/bin/kds-hook --no-start"), calls_hook("my-kds-hooks")
+    >>> calls_hook("/opt/x/bin/kds-hook || true"), calls_hook("my-kds-hooks")
     (True, False)
     """
     return _HOOK_CALL.search(command) is not None
 
 
-def hook_arguments(command: str) -> list[str] | None:
-    """The program of a hook and its arguments, or None if `kds init` would not write it.
+def hook_program(command: str) -> str | None:
+    """The program that a hook runs, or None if `kds init` would not write its command.
 
     A project may come from somebody else, settings included. So the command line is not parsed:
     it is compared with each that runs the hook of the PATH or the one beside this Python.
@@ -105,13 +102,8 @@ def hook_arguments(command: str) -> list[str] | None:
     for path in (on_path, shutil.which(HOOK_PROGRAM, path=beside)):
         if path is not None and Path(path).is_absolute():  # else it is in the current folder
             names |= {shlex.quote(path): path} | ({HOOK_PROGRAM: path} if path == on_path else {})
-    for name, path in names.items():
-        for start in (True, False):
-            full = hook_command(start=start, program=name)
-            bare = full.removesuffix(NEVER_FAILS)
-            if command in (full, *(f"{bare}{end}" for end in OLDER_ENDS)):
-                return [path, *([] if start else [NO_START])]
-    return None
+    found = (path for name, path in names.items() if command in (name, hook_command(name)))
+    return next(found, None)
 
 
 def calls_server(entry: object) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 from typing import Final
 
-from kds.brain.discovery import BRAIN, is_owned
+from kds.brain.discovery import is_owned
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.workspace import Workspace
 from kds.clients.table import (
@@ -21,9 +21,6 @@ from kds.clients.table import (
     OWN_HOOK_FILES,
     Client,
 )
-
-MAX_BYTES: Final = 4_000_000
-"""Nobody writes a larger settings file by hand."""
 
 _NESTED: Final = "KDS"
 _REPOSITORIES: Final = (".git", ".hg", ".jj")
@@ -47,17 +44,6 @@ class Project:
         """The project of a workspace: its folder, or the parent if that folder is called KDS."""
         root = workspace.root
         return cls(root.parent if root.name == _NESTED else root, workspace)
-
-    @classmethod
-    def new(cls, workspace: Workspace) -> "Project":
-        """The project to set up: the top of the repository if there is no workspace yet.
-
-        Assistants are mostly started there, and Claude Code reads no settings of other folders.
-        """
-        top = repository_of(workspace.root)
-        if workspace.brain.is_dir() or top is None:
-            return cls.of(workspace)
-        return cls.of(Workspace(top, top / BRAIN))
 
     def path(self, name: str) -> Path:
         """A file of the project.
@@ -118,11 +104,8 @@ def read_project_text(path: Path) -> str | None:
     Raises ProjectFileError, also for text that is not UTF-8.
     """
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(path.stat().st_mode):
             raise _refusal(path, "is not an ordinary file", "rename or remove it")
-        if status.st_size > MAX_BYTES:
-            raise _refusal(path, f"is larger than {MAX_BYTES // 1_000_000} MB", "look at it first")
         content = path.read_bytes()
     except FileNotFoundError:
         if path.is_symlink():

@@ -45,8 +45,7 @@ CLAUDE_SKILLS: Final = ".claude/skills"
 """Read by all but Codex and Gemini CLI, and the only folder that Claude Code reads (tried)."""
 COMMON_SKILLS: Final = ".agents/skills"
 """Read by all but Claude Code."""
-SKILL_FOLDERS: Final = (CLAUDE_SKILLS, COMMON_SKILLS, ".github/skills", ".cursor/skills")
-"""Earlier versions of `kds init` wrote a skill into the last two."""
+SKILL_FOLDERS: Final = (CLAUDE_SKILLS, COMMON_SKILLS)
 
 
 @dataclass(frozen=True, slots=True)

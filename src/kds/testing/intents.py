@@ -1,17 +1,11 @@
-"""Measures the intent classifier on messages with known intents, single and several.
+"""Measures the intent classifier of a workspace on messages with known intents."""
 
-Either a fitted model (that of the workspace's prompts), or the product's classifier fitted anew
-on a training set, whole or with a few examples an intent.
-"""
-
-import random
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import fmean, pstdev
+from statistics import fmean
 from typing import Annotated, Final
 
 import numpy as np
@@ -24,16 +18,13 @@ from kds.router.intents.evidence import IntentVerdict, Situation
 from kds.router.intents.linear import expected_calibration_error
 from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
-from kds.testing.example_files import AnyOf, Loose, Row, Said, read_rows
+from kds.testing.example_files import AnyOf, Loose, Said, read_rows
 
 INTENT_FORM: Final = '{"text": "Make it purple", "intent": "EXECUTE"}'
-MULTI_FORM: Final = '{"text": "Fix the login and run the tests", "intents": ["EXECUTE", "TEST"]}'
 
 OUT_OF_SCOPE: Final = frozenset({"OOS", UNKNOWN})
 """In upper case: the intents that mean "none of those known"."""
 
-CONFUSIONS: Final = 10
-SEEDS: Final = 5
 ACCEPTED: Final = 0.95
 """Share of the messages in scope that are accepted when out-of-scope recall is taken."""
 
@@ -68,84 +59,9 @@ class LabelledMessage(Loose):
         return self.intents == (UNKNOWN,)
 
 
-class Requests(Loose):
-    """A message with several requests: their intents in order."""
-
-    text: Said
-    intents: Annotated[
-        AnyOf, AfterValidator(lambda names: tuple(intent_name(one).upper() for one in names))
-    ]
-
-
 def load_intents(path: Path) -> tuple[LabelledMessage, ...]:
     """Read a file of messages, JSON lines. Raises ExampleFileError with all its problems."""
     return read_rows(path, LabelledMessage, form=INTENT_FORM)
-
-
-def read_multi(path: Path) -> tuple[Requests, ...]:
-    """Read a file of messages with several intents in order. Raises ExampleFileError."""
-    return read_rows(path, Requests, form=MULTI_FORM)
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A message with its expected intents, and those the router gave it."""
-
-    example: Requests
-    intents: tuple[str, ...]
-
-    @property
-    def exact(self) -> bool:
-        """Whether the same intents came out in the same order."""
-        return self.intents == self.example.intents
-
-
-def split_error(one: Split) -> Row | None:
-    """The row of a wrong answer for `--errors`."""
-    expected, actual = " ".join(one.example.intents), " ".join(one.intents)
-    if one.exact:
-        return None
-    return {"where": one.example.where, "text": one.example.text, "intents": expected,
-            "actual": actual}  # fmt: skip
-
-
-def score_splits(splits: Sequence[Split]) -> dict[str, object]:
-    """Add up what `kds eval multi` reports; docs/evaluation.md explains the keys."""
-    found = [intent in one.intents for one in splits for intent in one.example.intents]
-    single = [one for one in splits if len(one.example.intents) == 1]
-    return rounded({
-        "exact": share(one.exact for one in splits),
-        "recall": share(found),
-        "false_splits": share(len(one.intents) > 1 for one in single),
-    })  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class IntentReport:
-    """How a classifier did. Shares between 0 and 1; None where the set says nothing about it.
-
-    ``figures`` have the keys of `kds eval intents --json`, ``std`` their deviation over the
-    seeds. ``pairs`` are the expected and the given intent of every message.
-    """
-
-    figures: Mapping[str, float | None]
-    std: Mapping[str, float]
-    pairs: tuple[tuple[str, str], ...]
-    messages: int
-    out_of_scope: int
-
-    def as_dict(self) -> dict[str, object]:
-        """What `kds eval intents` reports; docs/evaluation.md explains the keys."""
-        return rounded(self.figures) | ({"std": rounded(self.std)} if self.std else {})
-
-    def describe(self) -> str:
-        """How many messages there were, and which intents were taken for one another most often."""
-        wrong = Counter(pair for pair in self.pairs if pair[0] != pair[1])
-        worst = [
-            f"{want} -> {got}: {count}" for (want, got), count in wrong.most_common(CONFUSIONS)
-        ]
-        heading = f"{self.messages} messages, {self.out_of_scope} of them out of scope"
-        return "\n".join([heading, *(["taken for one another:"] if worst else []), *worst])
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,57 +99,14 @@ class _Scored:
 
 
 def score_intents(
-    test: Sequence[LabelledMessage], models: Iterable[tuple[IntentModel, float]], tell: Progress
-) -> IntentReport:
-    """Score models, each with the seconds that it took to fit; the figures are their means.
+    test: Sequence[LabelledMessage], model: IntentModel, tell: Progress
+) -> dict[str, object]:
+    """Score a model; docs/evaluation.md explains the keys. None where ``test`` says nothing.
 
-    Raises ConfigError when ``test`` has intents that a model does not know.
+    Raises ConfigError when ``test`` has intents that the model does not know.
     """
-    runs: list[Mapping[str, float | None]] = []
-    scored: list[_Scored] = []
-    for model, train_s in models:
-        _check_labels(test, model)
-        run = _score_all(test, model, tell)
-        runs.append(_figures(run, train_s))
-        scored += run
-    columns = {key: [v for run in runs if (v := run[key]) is not None] for key in runs[0]}
-    return IntentReport(
-        figures={key: mean(values) for key, values in columns.items()},
-        std={key: pstdev(values or [0.0]) for key, values in columns.items()},
-        pairs=tuple(one.pair for one in scored),
-        messages=len(test),
-        out_of_scope=sum(message.out_of_scope for message in test),
-    )
-
-
-def fit_models(
-    train: Sequence[LabelledMessage], shots: int | None, seeds: int, tell: Progress
-) -> Iterator[tuple[IntentModel, float]]:
-    """Fit the product's classifier on ``train``, and say how many seconds that took.
-
-    With ``shots``, that many examples are drawn of each label (out of scope is one of them), once
-    for each seed.
-    """
-    rounds = 1 if shots is None else seeds
-    for seed in range(rounds):
-        tell("fitting", seed, rounds)
-        lessons = train if shots is None else draw(train, shots, seed)
-        pairs = [(one.text, one.intents[0]) for one in lessons]
-        model, cpu_ms = timed(partial(IntentModel.fit_examples, pairs))
-        yield model, cpu_ms / 1000.0
-
-
-def draw(train: Sequence[LabelledMessage], shots: int, seed: int) -> list[LabelledMessage]:
-    """Draw so many examples of each label, or all where there are fewer; the same for a seed."""
-    by_label: dict[str, list[LabelledMessage]] = {}
-    for message in train:
-        by_label.setdefault(message.intents[0], []).append(message)
-    chance = random.Random(seed)
-    return [
-        message
-        for label in sorted(by_label)
-        for message in chance.sample(by_label[label], min(shots, len(by_label[label])))
-    ]
+    _check_labels(test, model)
+    return rounded(_figures(_score_all(test, model, tell)))
 
 
 def _check_labels(test: Sequence[LabelledMessage], model: IntentModel) -> None:
@@ -263,7 +136,7 @@ def _score_all(
     return scored
 
 
-def _figures(scored: Sequence[_Scored], train_s: float) -> dict[str, float | None]:
+def _figures(scored: Sequence[_Scored]) -> dict[str, float | None]:
     inside = [one for one in scored if not one.message.out_of_scope]
     outside = [one for one in scored if one.message.out_of_scope]
     times = [one.cpu_ms for one in scored]
@@ -282,7 +155,6 @@ def _figures(scored: Sequence[_Scored], train_s: float) -> dict[str, float | Non
         "acted_precision": share(one.right for one in scored if one.acted),
         "coverage": share(one.acted for one in inside),
         "oos_acted": share(one.acted for one in outside),
-        "train_s": train_s,
         "ms_p50": percentile(times, 50),
         "ms_p99": percentile(times, 99),
         "peak_mb": _peak_mb(),

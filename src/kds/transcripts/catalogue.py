@@ -368,6 +368,42 @@ class AssistantMemory:
             for _, store in opened:
                 store.close()
 
+    def kept(self) -> list[tuple[Project, tuple[Kept, ...]]]:
+        """Every repository with its sessions."""
+        if not self.exists:
+            return []
+        with self.stores(self.projects()) as opened:
+            return [(project, store.kept()) for project, store in opened]
+
+    def unread(self) -> list[str]:
+        """What could not be read, each with the reason."""
+        query = "SELECT id, problem FROM source WHERE problem <> '' ORDER BY id"
+        return [f"{name}: {why}" for name, why in self.rows(query)] if self.exists else []
+
+    def excluded(self) -> list[str]:
+        """The folders of which nothing is to be kept."""
+        query = "SELECT path FROM excluded ORDER BY path"
+        return [path for (path,) in self.rows(query)] if self.exists else []
+
+    def exclude(self, path: str) -> int:
+        """Keep nothing of a folder from now on, and forget what is kept; how many sessions."""
+        self.change("INSERT OR IGNORE INTO excluded(path) VALUES (?)", path)
+        found = [(one, [each for each in kept if self.is_excluded(each.folder)])
+                 for one, kept in self.kept()]  # fmt: skip
+        return self.forget_alone(found)
+
+    def include(self, path: str) -> None:
+        """Let a folder that was excluded be imported again."""
+        self.change("DELETE FROM excluded WHERE path = ?", path)
+
+    def forget_alone(self, found: Sequence[tuple[Project, Sequence[Kept]]]) -> int:
+        """Delete sessions while nobody else imports or deletes; how many."""
+        going = [(one, kept) for one, kept in found if kept]
+        with self.alone():
+            if going:
+                self.forget(going)
+        return sum(len(kept) for _, kept in going)
+
     def is_excluded(self, folder: str) -> bool:
         """Whether the user wants nothing kept of a folder, or of one above it."""
         return any(

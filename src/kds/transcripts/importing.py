@@ -1,17 +1,21 @@
 """Bringing the sessions of assistants into the user's own store, as far as they are new."""
 
+import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain, pairwise
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from kds.activation.uses import Uses, runs_in
+from kds.api.embeddings import embed_waiting
 from kds.brain.clock import utc_now
 from kds.brain.memory.sessions import ID_LIMIT
+from kds.brain.passages.store import Embedder
 from kds.brain.secrets.redaction import redacted
 from kds.transcripts.catalogue import AssistantMemory, Packed, Project, ProjectStore
 from kds.transcripts.databases import Cursor, Opencode, SpecStory, cursor_home
@@ -40,6 +44,9 @@ CUT: Final = "\n[...]\n"
 AT_ONCE: Final = 200
 """Messages in one transaction."""
 
+EMBED_S: Final = 60.0
+"""Seconds that an import goes on making vectors; the next one goes on where it stopped."""
+
 Teller = Callable[[str, int, int], None]
 
 
@@ -58,6 +65,10 @@ class Report:
     """Sessions that were forgotten since they are older than what is to be kept."""
     problems: list[str] = field(default_factory=list)
     projects: dict[int, str] = field(default_factory=dict)
+    waiting: int = 0
+    """Passages that have no vector yet; the next import goes on."""
+    clone: str | None = None
+    """Another folder with the same origin, which may be joined."""
 
 
 def readers(
@@ -82,6 +93,52 @@ def readers(
         SpecStory([Path(one) for one in folders if one]),
     )
     return {one.client: one for one in known}
+
+
+def bring_in(
+    memory: AssistantMemory,
+    folder: str,
+    *,
+    clients: Sequence[str] = CLIENTS,
+    since: datetime | None = None,
+    everywhere: bool = False,
+    keep_days: int = 0,
+    embedder: Embedder | None = None,
+    dry_run: bool = False,
+    tell: Teller,
+) -> Report:
+    """Import what is new of the project in ``folder``, or of every one, and keep it current."""
+    project = None if everywhere else memory.project_of(folder, make=True)
+    if project is not None and not dry_run:
+        memory.change("UPDATE project SET wanted = 1 WHERE num = ?", project.num)
+    known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
+    only = None if project is None else {project.num}
+    report = import_sessions(
+        memory, {name: known[name] for name in clients}, since=since, dry_run=dry_run, only=only,
+        keep_days=keep_days, tell=tell,
+    )  # fmt: skip
+    if not dry_run:
+        query = "INSERT OR REPLACE INTO chosen(client, everywhere) VALUES (?, ?)"
+        for name in clients:
+            memory.change(query, name, int(everywhere))
+        if embedder is not None:
+            report.waiting = _embedded(memory, embedder, report.projects, tell)
+    clone = memory.clone_of(project) if project else None
+    report.clone = clone.folder if clone else None
+    return report
+
+
+def _embedded(
+    memory: AssistantMemory, embedder: Embedder, projects: Collection[int], tell: Teller
+) -> int:
+    """Make vectors of what was imported, for a while; returns how many passages still wait."""
+    ends, waiting = monotonic() + EMBED_S, 0
+    wanted = [one for one in memory.projects() if one.num in projects]
+    with memory.stores(wanted) as opened:
+        for _, store in opened:
+            embed_waiting(store, embedder, tell=tell, goes_on=lambda: monotonic() < ends)
+            waiting += sum(one.waiting for one in store.models())
+    return waiting
 
 
 def import_sessions(

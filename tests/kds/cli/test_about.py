@@ -31,9 +31,8 @@ def test_every_page_of_the_documentation_can_be_read_offline(kds_call: Run) -> N
     topics = kds_call("help", "topics").out
     for page in DOCS.glob("*.md"):
         assert kds_call("help", f"docs/{page.name}").out == page.read_text(encoding="utf-8")
-        lines = [line for line in topics.splitlines() if line.startswith(f"  {page.stem} ")]
-        assert len(lines) == (page.stem != "index")
-    assert topics in kds_call("help").out
+        assert (page.name in topics) == (page.stem != "index")
+    assert "kds help topics" in kds_call("help").out
     assert kds_call("help", "docs/models.md").out == kds_call("help", "models").out
     assert "More: kds help docs/memory.md" in kds_call("help", "memory").out
 

@@ -71,12 +71,11 @@ def test_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(
     ]
 
 
-@pytest.mark.parametrize("form", [[], ["--no-stream"]])
 def test_a_model_that_fails_is_told_of_on_stderr(
-    form: list[str], model: FakeProvider, kds_call: Run, fitted_workspace: Path
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
 ) -> None:
     model.play(default=Failure(401, "Incorrect API key provided"))
-    result = kds_call("ask", FAB, *form)
+    result = kds_call("ask", FAB)
     assert (result.code, result.out) == (NO_ANSWER, "")
     assert "Incorrect API key provided" in result.err
     assert "fix:" in result.err

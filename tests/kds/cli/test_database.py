@@ -48,7 +48,7 @@ def remembered(workspace: Path) -> Path:
         return store.path
 
 
-COMMANDS = (["db", "upgrade"], ["db", "upgrade", "--check"], ["db", "check"], ["team", "list"])
+COMMANDS = (["db", "upgrade"], ["db", "check"], ["team", "list"])
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -72,16 +72,13 @@ def test_a_server_that_is_away_is_told_of_without_its_password(
 
 
 def test_an_upgrade_makes_the_tables_once(kds_call: Run, empty: str) -> None:
-    due = kds_call("db", "upgrade", "--check")
-    assert due.code == TESTS_FAILED
-    assert "are of version 0; this KDS needs " in due.out
+    assert kds_call("db", "check").code == TESTS_FAILED
     made = kds_call("db", "upgrade")
     assert (made.code, made.err) == (0, "")
     assert "went from version 0 to " in made.out
     again = data(kds_call("db", "upgrade", "--json"))
     assert again["before"] == again["after"] > 0
     assert kds_call("db", "upgrade").out.startswith("nothing to do")
-    assert kds_call("db", "upgrade", "--check").code == 0
 
 
 def test_a_check_says_what_the_server_is_and_warns_of_a_superuser(
@@ -160,7 +157,7 @@ def test_a_token_is_printed_once_listed_revoked_and_audited(run: Run, server: Se
     assert person is not None
     assert (person.name, person.role) == ("ann", "admin")
     (listed,) = data(run("list", "--json"))
-    assert (listed["person"], listed["revoked_at"]) == ("ann", None)
+    assert (listed["person"]["name"], listed["revoked_at"]) == ("ann", None)
     assert token not in run("list").out
     assert run("remove", "ann", "--token", "all").out == "revoked 1 token\n"
     assert person_of(server, token) is None

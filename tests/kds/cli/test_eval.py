@@ -60,11 +60,6 @@ REWRITES = (
     {"history": HISTORY, "query": "Make it blue", "rewrite": ["Paint it black"]},
     {"history": HISTORY, "query": "Run the tests", "rewrite": ["Run the tests"]},
 )
-MULTI = (
-    {"text": "Rename the login page and run the tests", "intents": ["EXECUTE", "TEST"]},
-    {"text": "I want to add a FAB button", "intents": ["PLAN"]},
-    {"text": "Commit my changes", "intents": ["METRICS"]},
-)
 DIALOGUE = """
 - id: fab
   turns:
@@ -72,20 +67,10 @@ DIALOGUE = """
     - {user: Make it purple, expanded: Make the FAB button purple}
     - {user: Make it round, expanded: Make the moon round}
 """
-TRAIN = tuple(
-    {"text": text.format(thing), "intent": intent}
-    for thing in ("lamp", "heater", "radio", "kitchen light", "fan", "oven", "coffee machine", "tv")
-    for text, intent in (
-        ("switch the {} on", "on"),
-        ("turn the {} off please", "off"),
-        ("how much power does the {} need", "power"),
-        ("tell me a story about a {}", "oos"),
-    )
-)
 INTENTS = (
-    {"text": "switch the heater on now", "intent": "on"},
-    {"text": "turn my lamp off", "intent": ["off", "power"]},
-    {"text": "how much power does it need", "intent": "off"},
+    {"text": "I want to add a FAB button", "intent": "PLAN"},
+    {"text": "commit my changes", "intent": ["COMMIT", "TEST"]},
+    {"text": "commit everything now", "intent": "PLAN"},
     {"text": "tell me a story about dragons", "intent": "oos"},
 )
 TALK = ("Which port does staging use?", "It listens on 8081.", "Thanks!", "I went to the dentist.")
@@ -112,8 +97,7 @@ KEYS = {
     "rewrites": "turns exact bleu rouge1_recall needed needed_exact needed_bleu signal_precision "
     "signal_recall false_rewrites copy ms_p50 ms_p99",
     "intents": "accuracy macro_f1 top2 oos_recall_at_95 oos_auroc ece acted_precision coverage "
-    "oos_acted train_s ms_p50 ms_p99 peak_mb",
-    "multi": "exact recall false_splits",
+    "oos_acted ms_p50 ms_p99 peak_mb",
     "retrieval": "queries recall_at_5 recall_at_10 ndcg_at_5 by_category ms_p50 ms_p95",
     "follow-ups": "talks questions follow_ups resolved exact kept of_follow_ups of_others "
     "session_hits ms_p50 ms_p95",
@@ -122,11 +106,10 @@ KEYS = {
 
 SHOWN = {
     "chats": ("harmed", "must_recall_user", "pron.it"),
-    "dialogues": ("expanded_exact", "0.500", "a.yaml:6", "- Make the moon round"),
+    "dialogues": ("expanded_exact", "0.500"),
     "rewrites": ("0.667", "0.333", "false_rewrites"),
-    "intents": ("0.667", "4 messages, 1 of them out of scope", "off -> power: 1"),
-    "multi": ("Commit my changes", "METRICS"),
-    "retrieval": ("by_category", "port", "1.000", "ms_p95"),
+    "intents": ("0.667",),
+    "retrieval": ("by_category: port: queries", "1.000", "ms_p95"),
     "follow-ups": ("of_follow_ups", "rewritten", "typed"),
 }
 """Parts of what is printed without `--json`."""
@@ -136,7 +119,6 @@ FIGURES: dict[str, dict[str, object]] = {
     "dialogues": {"expanded_exact": 0.5},
     "rewrites": {"turns": 3, "needed": 2, "exact": 0.6667, "needed_exact": 0.5},
     "intents": {"accuracy": 0.6667},
-    "multi": {"exact": 0.6667, "recall": 0.75, "false_splits": 0.0},
     "retrieval": {"recall_at_5": 1.0, "recall_at_10": 1.0},
     "follow-ups": {"talks": 1, "questions": 3, "follow_ups": 1, "resolved": 1, "kept": 1},
 }
@@ -148,11 +130,8 @@ def _file(kind: str) -> list[str]:
     match kind:
         case "chats":
             return [kind, jsonl("chats.jsonl", ({"id": "a", "turns": [*TURNS, TURNS[1]]},))]
-        case "rewrites" | "multi":
-            return [kind, jsonl("rows.jsonl", REWRITES if kind == "rewrites" else MULTI)]
-        case "intents":
-            train = jsonl("train.jsonl", TRAIN)
-            return [kind, jsonl("test.jsonl", INTENTS), "--train", train]
+        case "rewrites" | "intents":
+            return [kind, jsonl("rows.jsonl", REWRITES if kind == "rewrites" else INTENTS)]
         case "dialogues":
             name, text = "a.yaml", DIALOGUE
         case "retrieval":
@@ -186,14 +165,13 @@ def test_each_kind_prints_the_figures_of_its_examples_and_leaves_the_workspace_a
 
 def test_wrong_outcomes_are_written_with_the_reasons(kds_call: Run, fitted_workspace: Path) -> None:
     found = {}
-    for kind in ("chats", "dialogues", "rewrites", "multi"):
+    for kind in ("chats", "dialogues", "rewrites"):
         kds_call("eval", *_file(kind), "--errors", "wrong.jsonl")
         found[kind] = _wrong()
     chat = found["chats"][0]
     assert (chat["chat"], chat["turn"], chat["intents"]) == ("a", 2, ["TEST"])
     assert chat["why"]
     assert found["dialogues"][0]["turns"][0]["where"] == "a.yaml:6"
-    assert found["multi"][0]["actual"] == "COMMIT"
     (rewrite,) = found["rewrites"]
     assert (rewrite["where"], rewrite["actual"]) == ("rows.jsonl:2", "Make the FAB button blue")
     assert rewrite["needed"]
@@ -223,7 +201,7 @@ def test_tuned_weights_are_written_on_request(kds_call: Run, workspace: Path) ->
 
 
 def test_a_model_that_rewrites_is_scored_beside_the_rules(
-    kds_call: Run, provider: FakeProvider, fitted_workspace: Path
+    kds_call: Run, provider: FakeProvider, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(asked: Asked) -> Text | Failure:
         return Text(good) if "Make it scrollable" in asked.newest else Failure(500, "down")
@@ -237,16 +215,18 @@ def test_a_model_that_rewrites_is_scored_beside_the_rules(
         )
     ])  # fmt: skip
     provider.play(default=answer)
-    rules = data(kds_call("eval", "rewrites", file, "--json"))
+    asked = ("eval", "rewrites", file)
+    monkeypatch.setenv("KDS_REWRITING", "rules-only")
+    rules = data(kds_call(*asked, "--json"))
     assert ("rewrites" not in rules, provider.asked) == (True, [])
-    asked = ("eval", "rewrites", file, "--rewriter", "rules-first")
+    monkeypatch.setenv("KDS_REWRITING", "rules-first")
     model = data(kds_call(*asked, "--json"))
     assert model["exact"] > rules["exact"]
     assert model["rewrites"] | {"ms": 0} == {
         "count": 2, "asked": 2, "cached": 0, "used": 1, "unchanged": 0,
         "rejected": {}, "failed": {"provider": 1}, "resting": 0, "ms": 0,
     }  # fmt: skip
-    assert "failed: provider" in kds_call(*asked).out
+    assert "rewrites: failed: provider" in kds_call(*asked).out
 
 
 def test_without_sacrebleu_the_extra_is_named(
@@ -264,18 +244,13 @@ def test_without_sacrebleu_the_extra_is_named(
         (["chats", "bad.json", "--errors", "bad.json"], "is the file of examples itself"),
         (["follow-ups", "none.yaml"], "none.yaml"),
         (["follow-ups", "bad.yaml"], "bad.yaml:5"),
-        (["follow-ups", "bad.yaml", "--errors", "no/such/x.jsonl"], "no such folder 'no/such'"),
-        (["retrieval", "bad.json", "--write"], "add --tune"),
+        (["retrieval", "bad.json", "--write"], "--write for --tune"),
         (["retrieval", "bad.json"], "bad.json:1: key 'queries' is missing"),
         (["retrieval", "bad.json", "--errors", "x"], "--errors does not apply to retrieval"),
         (["rewrites", "bad.json", "--errors", "./bad.json"], "fix: write to another file"),
-        (["rewrites", "bad.json", "--tune"], "fix: it is for retrieval: leave it out"),
-        (["intents", "test.jsonl", "--shots", "3"], "add --train"),
-        (["intents", "test.jsonl", "--train", "one.jsonl", "--seeds", "3"], "add --shots"),
-        (["intents", "test.jsonl", "--train", "one.jsonl"], "a classifier needs two"),
-        (["intents", "test.jsonl", "--train", "nowhere.jsonl"], "check the path"),
-        (["intents", "odd.jsonl", "--train", "train.jsonl"], "odd.jsonl:1: unknown intent 'boom'"),
-        (["intent", "test.jsonl"], "did you mean 'intents'?"),
+        (["rewrites", "bad.json", "--tune"], "--tune is for retrieval"),
+        (["intents", "odd.jsonl"], "odd.jsonl:1: unknown intent 'boom'"),
+        (["intent", "test.jsonl"], "'intent' is not one of 'chats'"),
     ],
 )
 def test_bad_arguments_are_refused_with_a_fix(
@@ -283,13 +258,10 @@ def test_bad_arguments_are_refused_with_a_fix(
 ) -> None:
     Path("bad.json").write_text('{"conversations": []}\n')
     Path("bad.yaml").write_text(DOCUMENT)
-    _file("intents")
-    jsonl("one.jsonl", TRAIN[:1])
     jsonl("odd.jsonl", ({"text": "explode", "intent": "boom"},))
     refused(kds_call("eval", *arguments), said)
 
 
-@pytest.mark.parametrize("kind", ["rewrites", "multi"])
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -299,10 +271,10 @@ def test_bad_arguments_are_refused_with_a_fix(
     ],
 )
 def test_a_wrong_file_is_refused_with_every_problem(
-    kind: str, content: str, problem: str, kds_call: Run
+    content: str, problem: str, kds_call: Run
 ) -> None:
     Path("x.jsonl").write_text(content)
-    result = kds_call("eval", kind, "x.jsonl", "--json")
+    result = kds_call("eval", "rewrites", "x.jsonl", "--json")
     assert result.code == BAD_INPUT
     told = json.loads(result.out)["error"]["problems"]
     assert problem in [f"{one['where']}: {one['message']}"[: len(problem)] for one in told]

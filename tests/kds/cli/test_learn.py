@@ -73,7 +73,7 @@ def test_a_correction_is_acknowledged_by_ask_and_chat_too(
 ) -> None:
     kds_call("ask", DASHBOARD)
     assert f"noted: '{DASHBOARD}' as PLAN" in kds_call("ask", "I meant plan it").err
-    whole = kds_call("ask", "I meant test it", "--no-stream")
+    whole = kds_call("ask", "I meant test it")
     assert f"noted: '{DASHBOARD}' as TEST" in whole.err
     assert "noted" not in whole.out
     typed("no, I meant plan it\n")

@@ -181,14 +181,15 @@ def test_failing_dialogues_are_explained_with_exit_code_1(
     assert [one["field"] for one in failed["turns"][0]["mismatches"]] == ["expanded", "intent"]
 
 
-def test_route_asks_the_model_also_where_the_rules_know(
-    kds_call: Run, provider: FakeProvider
+def test_route_asks_the_model_also_where_the_rules_know_if_the_settings_say_so(
+    kds_call: Run, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider.play(default=Text("Make the FAB button purple"))
     kds_call("route", "I want to add a FAB button")
     kds_call("route", "Make it purple", "--no-log")
     assert provider.asked == []
-    turn = data(kds_call("route", "Make it purple", "--rewrite", "--json"))
+    monkeypatch.setenv("KDS_REWRITING", "model-first")
+    turn = data(kds_call("route", "Make it purple", "--json"))
     assert turn["expanded"] == "Make the FAB button purple"
     assert len(provider.asked) == 1
 
@@ -201,12 +202,10 @@ def test_the_reply_that_a_message_answers_can_be_given(kds_call: Run) -> None:
     assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
 
 
-@pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_a_history_comes_from_a_file(form: str, kds_call: Run, tmp_path: Path) -> None:
+def test_a_history_comes_from_a_file(kds_call: Run, tmp_path: Path) -> None:
     said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LIMIT}]
-    text = json.dumps(said) if form == "json" else "\n".join(map(json.dumps, said))
-    file = tmp_path / f"said.{form}"
-    file.write_text(text, encoding="utf-8")
+    file = tmp_path / "said.json"
+    file.write_text(json.dumps(said), encoding="utf-8")
     turn = data(kds_call("route", "go ahead", "--history", str(file), "--json", "--no-log"))
     assert turn["expanded"] == "go ahead and raise the memory limit to 512Mi"
 
@@ -217,12 +216,12 @@ HI = '{"role": "user", "content": "Hi"}'
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        (f'[{HI},\n{{"role": "bot", "content": "x"}}]', "2: the message has 'bot' for a role"),
-        (f'{HI}\n\n{{"role": "user"}}\n', "3: the message has no 'content'"),
-        (f"{HI}\n{{\n", "3: not JSON"),
-        (f"[{HI},\n{HI}", "2: not JSON"),
-        (f"{HI}\n42", "2: the message is a int, not a message"),
-        ("[" * 100_000, "1: nested too deeply"),
+        (f'[{HI},\n{{"role": "bot", "content": "x"}}]', "history[1] has 'bot' for a role"),
+        (f'[{HI}, {{"role": "user"}}]', "history[1] has no 'content'"),
+        (f"[{HI},\n{HI}", "not JSON"),
+        (f"[{HI}, 42]", "history[1] is a int, not a message"),
+        (HI, "history is a dict, not a list"),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_a_bad_history_is_named_with_its_line(
@@ -230,4 +229,4 @@ def test_a_bad_history_is_named_with_its_line(
 ) -> None:
     file = tmp_path / "said.json"
     file.write_text(text, encoding="utf-8")
-    refused(kds_call("route", "go ahead", "--history", str(file)), f"{file}:{wrong}", "write")
+    refused(kds_call("route", "go ahead", "--history", str(file)), wrong, "write")

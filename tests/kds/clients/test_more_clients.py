@@ -22,9 +22,9 @@ def test_gemini_has_its_time_in_milliseconds(project: Project) -> None:
 
 
 def test_opencode_gets_a_plugin_that_calls_the_hook_and_a_server(project: Project) -> None:
-    project.init("opencode", "--no-start", *BOTH)
+    project.init("opencode", *BOTH)
     plugin = Path(".opencode/plugin/kds.js").read_text()
-    assert 'const COMMAND = "kds-hook --no-start"' in plugin
+    assert 'const COMMAND = "kds-hook"' in plugin
     assert read("opencode.json")["mcp"]["kds"]["command"] == ["kds", "mcp"]
 
 
@@ -106,7 +106,7 @@ def test_a_server_of_codex_follows_a_program_that_moved(project: Project) -> Non
 def test_doctor_is_content_with_what_init_wrote_also_without_its_record(
     project: Project, client: str
 ) -> None:
-    project.init(client, *BOTH, "--no-start")
+    project.init(client, *BOTH)
     checks = project.doctor()
     assert checks.problems == []
     assert "as kds init writes them" in checks["files"][-1]["found"]

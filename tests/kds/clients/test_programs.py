@@ -9,7 +9,7 @@ from kds.clients.programs import (
     calls_hook,
     calls_server,
     find_programs,
-    hook_arguments,
+    hook_program,
 )
 
 
@@ -58,8 +58,8 @@ def test_an_environment_on_the_path_does_not_count(
     [
         ("kds-hook", True),
         ("kds-hook || true", True),
-        ("'/opt/my env/bin/kds-hook' --no-start", True),
-        (r"C:\tools\kds-hook.exe --no-start", True),
+        ("'/opt/my env/bin/kds-hook' || true", True),
+        (r"C:\tools\kds-hook.exe", True),
         ('"$CLAUDE_PROJECT_DIR"/.venv/bin/kds-hook', True),
         ("kds-hooks", False),
         ("my-kds-hook", False),
@@ -96,4 +96,4 @@ def test_a_hook_in_the_current_folder_is_not_ours(
 ) -> None:
     monkeypatch.chdir(_install(tmp_path / "project"))
     monkeypatch.setenv("PATH", path)
-    assert hook_arguments("kds-hook || true") is None
+    assert hook_program("kds-hook || true") is None

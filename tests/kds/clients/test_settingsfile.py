@@ -19,8 +19,8 @@ SERVER = mcp_server("kds", style="claude")
 HOOK_PAGE = Path(__file__).parents[3] / "docs" / "hook.md"
 
 
-def _wanted(*, start: bool = True) -> dict[str, object]:
-    hooks = hook_settings(hook_command(start=start), style="claude")["hooks"]
+def _wanted(program: str = "kds-hook") -> dict[str, object]:
+    hooks = hook_settings(hook_command(program), style="claude")["hooks"]
     assert isinstance(hooks, dict)
     return {event: hooks[event][0] for event in EVENTS}
 
@@ -61,8 +61,8 @@ _texts = st.builds(
 )
 
 
-def _set(settings: SettingsFile, *, start: bool = True) -> None:
-    settings.set_hooks(_wanted(start=start))
+def _set(settings: SettingsFile, program: str = "kds-hook") -> None:
+    settings.set_hooks(_wanted(program))
     settings.set_server("mcpServers", SERVER)
 
 
@@ -88,15 +88,15 @@ def test_the_users_entries_stay_and_ours_are_there_once(text: str) -> None:
     assert [key for key in value if key in before] == list(before), "the order is the user's"
 
 
-@given(_texts, st.lists(st.sampled_from(["init", "no-start", "add", "drop", "undo"]), max_size=6))
+@given(_texts, st.lists(st.sampled_from(["init", "moved", "add", "drop", "undo"]), max_size=6))
 def test_any_order_of_init_undo_and_edits_leaves_what_the_user_wrote(
     text: str, steps: list[str]
 ) -> None:
     settings = SettingsFile("s.json", text)
     expected = copy.deepcopy(_value(text))
     for number, step in enumerate(steps):
-        if step in ("init", "no-start"):
-            _set(settings, start=step == "init")
+        if step in ("init", "moved"):
+            _set(settings, "kds-hook" if step == "init" else "/opt/kds-hook")
         elif step == "undo":
             settings.take_out_all()
         elif step == "add":
@@ -128,8 +128,8 @@ def test_a_hook_that_the_user_tuned_keeps_its_tuning() -> None:
     tuned = settings.text
     settings.set_hooks(_wanted())
     assert settings.text == tuned
-    settings.set_hooks(_wanted(start=False))
-    assert settings.text == tuned.replace("kds-hook", "kds-hook --no-start")
+    settings.set_hooks(_wanted("/opt/kds-hook"))
+    assert settings.text == tuned.replace("kds-hook", "/opt/kds-hook")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_another_shape_is_refused_with_its_place(text: str, message: str) -> Non
 def test_the_page_about_the_hook_shows_the_files_that_init_writes() -> None:
     blocks = re.findall(r"```json\n(.*?)```", HOOK_PAGE.read_text(encoding="utf-8"), re.DOTALL)
     files = [json.loads(block) for block in blocks if '"hooks"' in block]
-    command = hook_command(start=True)
+    command = hook_command()
     assert files == [
         hook_settings(command, style="claude"),
         {"version": 1, **hook_settings(command, style="copilot")},

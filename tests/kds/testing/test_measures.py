@@ -14,18 +14,12 @@ from kds.brain.passages.recall import Hit
 from kds.brain.passages.rerank import DEFAULT, Fused, Weights
 from kds.brain.passages.values import Passage
 from kds.brain.turn import Edit, Reference, Turn, Utterance
+from kds.router.intents.model import IntentModel
 from kds.router.references.resolver import apply_edits
 from kds.testing.chats import Chat, ChatTurn, PlayedChatTurn, play_with, read_chats, score_chats
 from kds.testing.dialogues import ExpectedTurn, parse_dialogues
 from kds.testing.follow_ups import Question
-from kds.testing.intents import (
-    LabelledMessage,
-    Requests,
-    Split,
-    fit_models,
-    score_intents,
-    score_splits,
-)
+from kds.testing.intents import LabelledMessage, score_intents
 from kds.testing.playing import Route, describe, judge, play, score
 from kds.testing.retrieval import RetrievalQuery, Retrieved, halves, ranking, tune
 from kds.testing.rewrites import RewriteExample, Rewritten, rouge1_recall, score_rewrites
@@ -257,48 +251,18 @@ def _tell(what: str, done: int, total: int) -> None:
 
 
 def test_every_figure_of_a_set_that_is_told_apart_is_perfect() -> None:
-    models = list(fit_models(TRAIN, None, 1, _tell))
-    report = score_intents(TEST, models, _tell)
+    model = IntentModel.fit_examples([(one.text, one.intents[0]) for one in TRAIN])
+    report = score_intents(TEST, model, _tell)
     names = ("accuracy", "top2", "oos_auroc", "oos_recall_at_95")
-    assert [report.figures[name] for name in names] == [1.0] * 4
-    assert report.figures["macro_f1"] == pytest.approx(1.0, abs=0.15)
-    assert report.describe().startswith("19 messages, 4 of them out of scope")
+    assert [report[name] for name in names] == [1.0] * 4
+    assert report["macro_f1"] == pytest.approx(1.0, abs=0.15)
     either = [LabelledMessage(text="please paint the shelf", intent=["LIFT", "PAINT"])]
-    figures = score_intents(either, models, _tell).figures
+    figures = score_intents(either, model, _tell)
     assert (figures["accuracy"], figures["oos_auroc"], figures["oos_acted"]) == (1.0, None, None)
     unknown = [LabelledMessage(text="fly", intent="FLY").placed(f"t:{line}") for line in (1, 2)]
     with pytest.raises(ConfigError) as raised:
-        score_intents(unknown, models, _tell)
+        score_intents(unknown, model, _tell)
     assert [problem.where for problem in raised.value.problems] == ["t:1", "t:2"]
-
-
-def test_shots_give_the_mean_over_seeds_and_their_deviation_the_same_in_each_run() -> None:
-    told: list[str] = []
-
-    def tell(what: str, done: int, total: int) -> None:
-        told.append(what)
-
-    report, again = (score_intents(TEST, fit_models(TRAIN, 2, 2, tell), tell) for _ in range(2))
-    assert told == ["fitting", "scoring"] * 4
-    assert set(report.std) == set(report.figures)
-    assert again.figures["accuracy"] == report.figures["accuracy"]
-
-
-@pytest.mark.parametrize(
-    ("expected", "actual", "exact", "recall", "false_splits"),
-    [
-        ("PLAN TEST", "TEST PLAN", 0.0, 1.0, None),  # order counts for exact alone
-        ("ASK", "ASK TEST", 0.0, 1.0, 1.0),
-        ("TEST", "TEST", 1.0, 1.0, 0.0),
-    ],
-)
-def test_messages_with_several_intents(
-    expected: str, actual: str, exact: float, recall: float, false_splits: float | None
-) -> None:
-    one = Split(Requests(text="text", intents=expected.split()), tuple(actual.split()))
-    assert score_splits([one]) == {
-        "exact": exact, "recall": recall, "false_splits": false_splits,
-    }  # fmt: skip
 
 
 def _hit(message: str, dense: float | None, lexical: float) -> Hit:

@@ -158,7 +158,7 @@ def test_without_measurements_it_says_how_to_get_them(kds_call: Run, workspace: 
     result = kds_call("metrics")
     assert (result.code, result.err) == (0, "")
     assert "nothing was measured" in result.out
-    assert "KDS_MEMORY=on" in result.out
+    assert "memory.enabled on" in result.out
     found = data(kds_call("metrics", "--json"))
     assert (found["turns"], found["recalls"]) == (None, None)
     assert not (workspace / "kds-brain" / "memory.db").exists()

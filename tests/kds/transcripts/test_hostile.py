@@ -251,7 +251,5 @@ def test_an_unpacked_folder_that_names_the_origin_of_a_repository_is_told_nothin
     assert session_start(str(shop), None)
     assert session_start(str(unpacked), None) is None
     monkeypatch.chdir(unpacked)
-    assert (
-        f"to make the two one project: kds memory join {shop}" in kds_call("memory", "import").out
-    )
+    assert f"to join them: kds memory join {shop}" in kds_call("memory", "import").out
     assert session_start(str(unpacked), None) is None

@@ -11,7 +11,7 @@ from kds.transcripts.catalogue import AssistantMemory
 
 from ..cli.terminals import Terminal
 from ..clients.conftest import Snapshot
-from ..conftest import KDS, data, refused
+from ..conftest import KDS, data
 
 QUESTION = "Import past sessions of your assistants about this repository"
 INIT = ("init", "--client", "claude")
@@ -76,4 +76,3 @@ def test_undo_gives_back_every_byte_and_says_how_to_forget_what_was_imported(
     assert Snapshot.of(shop) == before
     assert "kds memory forget --project . --yes" in told
     assert DECIDED in kds_call("recall", "which port has staging?").out
-    refused(kds_call("init", "--undo", "--import"), "--undo imports nothing", "kds memory import")

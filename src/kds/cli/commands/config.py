@@ -9,8 +9,8 @@ from kds.api.settings_edit import KEYS, place_of, set_setting, shown, unset_sett
 from kds.brain.environment import Place
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, flag, group
-from kds.cli.options import common_options, find_workspace, workspace_option
+from kds.cli.command import flag, group
+from kds.cli.options import command, common_options, find_workspace
 from kds.cli.output import Table, say
 
 key_argument = click.argument("key", metavar="KEY")
@@ -18,11 +18,8 @@ own_option = flag("--own", "In your own file, for every workspace; `model` is on
 
 
 @group(
-    "kds config",
-    "kds config get references.precision",
     "kds config set memory.enabled on",
     "kds config set model.name openai:gpt-5-mini --own",
-    "kds config unset memory.enabled",
     invoke_without_command=True,
 )
 @common_options
@@ -48,7 +45,6 @@ def config(ctx: click.Context, *, workspace: Path | None) -> None:
 
 @command("kds config get service.auto", of=config)
 @key_argument
-@common_options
 def get(*, key: str, workspace: Workspace) -> None:
     """Print the value of the setting KEY."""
     place, layers = place_of(key), load_layers(workspace)
@@ -56,7 +52,6 @@ def get(*, key: str, workspace: Workspace) -> None:
 
 
 @command(
-    "kds config set hook.secrets warn",
     "kds config set service.idle_minutes 0 --own",
     of=config,
     name="set",
@@ -65,31 +60,30 @@ def get(*, key: str, workspace: Workspace) -> None:
 @key_argument
 @click.argument("value", metavar="VALUE")
 @own_option
-@workspace_option
 def set_(*, key: str, value: str, own: bool, workspace: Workspace) -> None:
     """Set KEY to VALUE in the settings file; its comments stay as they are.
 
     Nothing is written unless all settings together are valid with it.
     """
     set_setting(workspace, key, value, own=own)
-    _tell(workspace, key)
+    _say_value(workspace, key)
 
 
 @command("kds config unset hook.secrets", of=config)
 @key_argument
 @own_option
-@workspace_option
 def unset(*, key: str, own: bool, workspace: Workspace) -> None:
     """Remove the setting KEY from the settings file."""
     unset_setting(workspace, key, own=own)
-    _tell(workspace, key)
+    _say_value(workspace, key)
 
 
-def _tell(workspace: Workspace, key: str) -> None:
+def _say_value(workspace: Workspace, key: str) -> None:
     """Print the value that holds now, which may come from another source."""
-    layers = load_layers(workspace)
-    value = shown(value_of(layers.settings(), KEYS[key]))
-    click.echo(f"{key} is {value}, from {layers.source(KEYS[key])}")
+    layers, place = load_layers(workspace), KEYS[key]
+    value = shown(value_of(layers.settings(), place))
+    told = f"{key} is {value}, from {layers.source(place)}"
+    say({"key": key, **_row(layers, place)}, told)
 
 
 def _row(layers: Layers, place: Place) -> dict[str, object]:

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
 from kds.brain.documents.store import DocumentPlace, Documents
-from kds.brain.documents.values import ALL, Document, DocumentHit, Section
+from kds.brain.documents.values import ALL, Document, Section
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, flag, group, option
+from kds.cli.command import asked_json, flag, group, option
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain, complain_about, pass_on
 from kds.cli.options import (
     PATH,
+    Whole,
     changing,
-    common_options,
-    embeddings_option,
+    command,
     looking,
     question_argument,
     search_embedder,
@@ -30,9 +30,7 @@ NOTHING: Final = "no documents have been added"
 
 _TOLD: Final[tuple[State, ...]] = ("added", "replaced", "removed", "gone")
 _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed", "gone", "failed")
-_DOCUMENT: Final = "id title path kind added_at modified size digest sections chunks pages"
 _SECTION: Final = "index number title path level page first_line last_line chunks"
-_PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
 
 
 @group(
@@ -53,22 +51,19 @@ def docs() -> None:
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=PATH)
 @flag("--prune", "Remove documents whose files are gone.")
-@embeddings_option
-@common_options
-def add(
-    *, paths: tuple[Path, ...], prune: bool, embeddings: str | None, workspace: Workspace
-) -> int:
+def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
     Files that have not changed since are skipped. The vectors for search by meaning are made
     too, unless `recall.embeddings` is off.
     """
-    embedder = search_embedder(embeddings, workspace)
+    embedder = search_embedder(workspace)
     with changing(DocumentPlace.of(workspace)) as store:
         with reported("reading documents") as tell:
             report = add_documents(store, paths, prune=prune, tell=tell)
         _complain_about(report)
-        say(_report_dict(report), _added_lines(report))
+        counts = {state: len(report.of(state)) for state in _COUNTED}
+        say({"counts": counts, "files": report.outcomes}, _added_lines(report))
         if embedder is not None:
             try:
                 with reported("embedding") as tell:
@@ -76,10 +71,9 @@ def add(
             except EmbeddingsError as error:  # words are searched without vectors
                 later = "the documents are added; later: kds memory check --backfill"
                 complain(error.message, later)
-    if not report.of("failed"):
+    if not counts["failed"]:
         return 0 if report.outcomes else BAD_INPUT
-    read = any(report.of(state) for state in ("added", "replaced", "unchanged"))
-    return TESTS_FAILED if read else BAD_INPUT
+    return TESTS_FAILED if counts["failed"] < len(report.outcomes) else BAD_INPUT
 
 
 def _complain_about(report: Report) -> None:
@@ -98,29 +92,13 @@ def _added_lines(report: Report) -> Iterator[Shown]:
             title, size = one.document.title, _size(one.document)
             yield f"{one.state:<9} {_shown_path(one.path)}  '{title}', {size}"
     counts = (f"{len(report.of(state))} {state}" for state in _COUNTED if report.of(state))
-    if report.outcomes:
-        yield ", ".join(counts)
+    yield ", ".join(counts) or None
     if report.of("gone"):
         yield "  documents whose files are gone stay until you add with --prune"
 
 
-def _report_dict(report: Report) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = []
-    for one in report.outcomes:
-        row: dict[str, Any] = {"path": str(one.path), "state": one.state}
-        if one.document is not None:
-            row["document"] = fields(one.document, _DOCUMENT)
-        if one.error is not None:
-            row["error"] = fields(one.error, "message hint")
-        if one.notes:
-            row["notes"] = list(one.notes)
-        rows.append(row)
-    return {"counts": {state: len(report.of(state)) for state in _COUNTED}, "files": rows}
-
-
 @command("kds docs show", "kds docs show agreement.pdf", of=docs)
 @click.argument("name", metavar="[DOC]", required=False)
-@common_options
 def show(*, name: str | None, workspace: Workspace) -> None:
     """List the documents; or show the outline of DOC.
 
@@ -129,12 +107,12 @@ def show(*, name: str | None, workspace: Workspace) -> None:
     with looking(DocumentPlace.of(workspace)) as store:
         if name is None:
             found = store.documents() if store else ()
-            say({"documents": [fields(one, _DOCUMENT) for one in found]}, _document_table(found))
+            say({"documents": found}, _document_table(found))
             return
         document = _kept(store).document(name)
         sections = _kept(store).sections(document.id)
     outline = [fields(one, _SECTION) for one in sections]
-    say(fields(document, _DOCUMENT) | {"outline": outline}, _outline(document, sections))
+    say({"document": document, "outline": outline}, _outline(document, sections))
 
 
 def _kept(store: Documents | None) -> Documents:
@@ -173,66 +151,39 @@ def _outline(document: Document, sections: Sequence[Section]) -> Iterator[Shown]
 )
 @question_argument("QUERY")
 @option("--only DOC", "Look at this document only.", to="scope", default=ALL)
-@option("--limit N", "Most passages.", default=5, type=click.IntRange(1, 100))
+@option("--limit N", "Most passages.", default=5, type=Whole(1, 100))
 @flag("--why", "Also say why each passage was found.")
-@embeddings_option
-@common_options
-def search(
-    *, query: str, scope: str, limit: int, why: bool, embeddings: str | None,
-    workspace: Workspace,
-) -> None:  # fmt: skip
+def search(*, query: str, scope: str, limit: int, why: bool, workspace: Workspace) -> None:
     """Find the passages that answer QUERY, with document, section and page.
 
     A question for a defined term finds its definition first; a section is found by its number.
     """
-    embedder = search_embedder(embeddings, workspace)
     with looking(DocumentPlace.of(workspace)) as store:
         if store is None:
             say({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the documents"):
+            embedder = search_embedder(workspace)
             found = store.search(query, limit=limit, scope=scope, embedder=embedder)
-    report = {
-        "query": found.query,
-        "hits": list(map(_hit_dict, found.hits)),
-        "concepts": list(found.concepts),
-        "notes": list(found.notes),
-        "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
-    }
     pass_on(() if asked_json() else found.notes)
-    lines = [_hit_lines(number, hit, why=why) for number, hit in enumerate(found.hits, start=1)]
+    hits = [fields(hit, "citation passage score parts bias why") for hit in found.hits]
+    lines = [
+        hit_lines(f"{number}. {hit.score:.2f}  {hit.citation}", hit.passage.text,
+                  [("why", reason) for reason in hit.why] if why else ())
+        for number, hit in enumerate(found.hits, start=1)
+    ]  # fmt: skip
+    report = fields(found, "query concepts notes timings_ms") | {"hits": hits}
     say(report, lines or "nothing was found")
-
-
-def _hit_dict(hit: DocumentHit) -> dict[str, Any]:
-    return {
-        "citation": hit.citation,
-        "text": hit.passage.text,
-        "score": round(hit.score, 4),
-        "scores": {name: round(value, 4) for name, value in hit.parts.items()},
-        "bias": hit.bias,
-        **fields(hit.passage, _PASSAGE),
-        "why": list(hit.why),
-    }
-
-
-def _hit_lines(number: int, hit: DocumentHit, *, why: bool) -> Iterator[Shown]:
-    return hit_lines(
-        f"{number}. {hit.score:.2f}  {hit.citation}",
-        hit.passage.text.strip().splitlines(),
-        [("why", reason) for reason in hit.why] if why else (),
-    )
 
 
 @command("kds docs remove handbook.md", "kds docs remove 3f2a9c1b77d0 agreement.pdf", of=docs)
 @click.argument("names", metavar="DOC...", nargs=-1, required=True)
-@common_options
 def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     """Remove documents from the store and wipe their bytes; the files themselves stay."""
     with looking(DocumentPlace.of(workspace)) as store, slow("wiping them from the store"):
         found = _kept(store).remove(names)
     lines = [f"removed '{one.title}' ({_shown_path(one.path)})" for one in found]
-    say({"removed": [fields(one, _DOCUMENT) for one in found]}, lines)
+    say({"removed": found}, lines)
 
 
 def _size(document: Document) -> str:

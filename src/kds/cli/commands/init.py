@@ -13,15 +13,14 @@ from click.core import ParameterSource
 
 from kds.brain.discovery import HOME_VARIABLE
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, flag
+from kds.cli.command import asked_json, flag
 from kds.cli.commands.recall import bring_in
 from kds.cli.guard import Refusal
-from kds.cli.options import common_options
+from kds.cli.options import command
 from kds.cli.output import say
 from kds.cli.progress import slow
 from kds.cli.terminal import for_people
 from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
-from kds.clients.doctor import make_private, ours_too_open
 from kds.clients.exports import Kind, export, generate
 from kds.clients.plan import Plan, Wish, plan_install, watches_tools
 from kds.clients.programs import find_programs
@@ -36,7 +35,7 @@ _QUESTION: Final = (
 )
 
 
-@command("kds init --dry-run", "kds init --client claude --client vscode", "kds init --undo")
+@command("kds init --client claude --client vscode", "kds init --undo")
 @click.option(
     "--client", "named", multiple=True, type=click.Choice(CLIENTS),
     help="May be repeated.  [default: those that the project or the PATH shows]",
@@ -46,16 +45,13 @@ _QUESTION: Final = (
 @click.option("--hook/--no-hook", default=None, help="The prompt hook, or without it.")
 @click.option("--mcp/--no-mcp", default=None, help="The MCP server, or without it.")
 @flag("--skills", "Add the skill `kds`, for when you ask for KDS.")
-@click.option("--start/--no-start", default=True, show_default=True,
-              help="Let the hook start the service in the background.")  # fmt: skip
 @click.option("--import/--no-import", "past", default=None,
               help="Also import past sessions of this repository, or not.  [default: ask once, at "
                    "a terminal]")  # fmt: skip
-@common_options
 @click.pass_context
 def init(
     ctx: click.Context, *, named: tuple[Client, ...], dry_run: bool, back: bool, hook: bool | None,
-    mcp: bool | None, skills: bool, start: bool, past: bool | None, workspace: Workspace,
+    mcp: bool | None, skills: bool, past: bool | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Write the hook, the MCP server or a skill into the project of the workspace.
 
@@ -68,22 +64,10 @@ def init(
     At a terminal it asks once whether to import the past sessions of your assistants
     (kds memory import); elsewhere it does so with --import alone.
     """
-    named_here = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
-    project, notes = _project(workspace, named=named_here, writes=not (back or dry_run))
+    is_named = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
+    project = _project(workspace, named=is_named or bool(os.environ.get(HOME_VARIABLE)))
     if back:
-        _refuse_a_part(project, named, past)
-        if RecordStore(project.workspace.brain).is_foreign():
-            notes.append(
-                "kds-brain/init/record.json was not written here (it is from a clone, was edited, "
-                "or the folder was moved): nothing is restored from it, files only lose what is "
-                "KDS's"
-            )
-        files = _undo(project, dry_run=dry_run)
-        if (brain := project.workspace.brain).is_dir():
-            notes.append(f"{brain} stays, with conversations and rules: delete it if you want")
-        if _is_imported(project):
-            notes.append("sessions that were imported stay: kds memory forget --project . --yes")
-        _report(project.folder, files, notes, undo=True, dry_run=dry_run)
+        _take_back(project, named, dry_run=dry_run)
         return
     chosen = [(client, "named") for client in named] or _found(project, _record(project))
     if not chosen:
@@ -94,17 +78,12 @@ def init(
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
     by_hook, has_mcp = _ways(clients, hook=hook, mcp=mcp)
     by_mcp = frozenset(clients if has_mcp else ())
-    wish = Wish(
-        clients, hook=by_hook, mcp=by_mcp, skills=skills, start=start, tools=watches_tools(project)
-    )
+    wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=skills, tools=watches_tools(project))
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
-    notes += plan.notes
     told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
-    _report(project.folder, plan.files, notes, chosen, dry_run=dry_run, imported=told)
-    if asked_json():
-        return
-    if past or (past is None and not dry_run and _agrees(project)):
+    _report(project.folder, plan.files, plan.notes, chosen, dry_run=dry_run, imported=told)
+    if not asked_json() and (past or (past is None and not dry_run and _agrees(project))):
         say(*bring_in(project.workspace, dry_run=dry_run))
 
 
@@ -127,26 +106,18 @@ def _ways(
     return frozenset(clients) if hook else certain, not by_hook if mcp is None else mcp
 
 
-def _project(workspace: Workspace, *, named: bool, writes: bool) -> tuple[Project, list[str]]:
-    """The project to work on, and what to say about the choice when nobody named it.
-
-    Raises Refusal for a folder above the user's: its content may not be their work.
+def _project(workspace: Workspace, *, named: bool) -> Project:
+    """The project to work on. Raises Refusal for a folder within a repository unless it is named:
+    assistants are mostly started at the top, and Claude Code reads no settings of other folders.
     """
-    if named or os.environ.get(HOME_VARIABLE, "").strip():
-        return Project.of(workspace), []
-    project = Project.new(workspace)
+    project = Project.of(workspace)
     top = repository_of(project.folder)
-    if project.workspace != workspace:
-        found = f"{project.folder} is the top of the repository that {workspace.root} is in"
-        whole = f"kds init --workspace {shlex.quote(str(project.folder))}"
-        here = "for the present folder alone: kds init --workspace ."
-        if writes:
-            raise Refusal(f"{found}: name the one to set up", f"{whole}, or {here}")
-        return project, [f"{found}; {here}"]
-    if top is not None and top != project.folder:
-        whole = f"for all of it: kds init --workspace {shlex.quote(str(top))}"
-        return project, [f"this is a folder within the repository {top}; {whole}"]
-    return project, []
+    if named or workspace.brain.is_dir() or top in (None, project.folder):
+        return project
+    raise Refusal(
+        f"{project.folder} is a folder within the repository {top}: name the one to set up",
+        f"kds init --workspace {shlex.quote(str(top))}, or for this folder: kds init --workspace .",
+    )
 
 
 def _record(project: Project) -> InitRecord:
@@ -158,19 +129,13 @@ def _install(project: Project, wish: Wish, *, dry_run: bool) -> Plan:
     programs = find_programs()
     store = RecordStore(project.workspace.brain)
     plan = plan_install(project, wish, programs, store.load())  # may refuse: first of all
-    if dry_run:
-        opened = len(ours_too_open(project.workspace))
-    else:
+    if not dry_run:
         project.workspace.ensure()
-        opened = make_private(project.workspace)
         with store.hold():
             record = store.load()
             plan = plan_install(project, wish, programs, record)
             record.clients = sorted({*record.clients, *wish.clients})
             carry_out(project, plan.files, store, record)
-    if opened:
-        what = "1 file or folder" if opened == 1 else f"{opened} files and folders"
-        plan.notes.append(f"takes the rights of others from {what} in kds-brain/")
     return plan
 
 
@@ -201,27 +166,29 @@ def _is_imported(project: Project) -> bool:
     return found is not None and found.wanted
 
 
-def _refuse_a_part(project: Project, named: Collection[Client], past: bool | None) -> None:
-    """Refuse to take back only some clients, which share files, and to import meanwhile."""
-    if past:
-        raise Refusal("--undo imports nothing", "kds init --undo; kds memory import")
-    if not named:
-        return
-    stay = [f"--client {one}" for one in _record(project).clients if one not in named]
-    again = f", then `kds init {' '.join(stay)}`" if stay else ""
-    raise Refusal("--undo takes back every client, not one alone", f"kds init --undo{again}")
-
-
-def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
-    store = RecordStore(project.workspace.brain)
-    if dry_run or not project.workspace.brain.is_dir():
-        return plan_undo(project, _record(project), store)
-    with store.hold():
-        files = plan_undo(project, store.load(), store)
-        undo(project, files, store)
-    store.leave()
-    project.workspace.remove_if_bare()
-    return files
+def _take_back(project: Project, named: Collection[Client], *, dry_run: bool) -> None:
+    if named:
+        raise Refusal("--undo takes back every client, not one alone", "kds init --undo")
+    brain, notes = project.workspace.brain, []
+    store = RecordStore(brain)
+    if store.is_foreign():
+        notes.append(
+            "kds-brain/init/record.json was not written here (it is from a clone, was edited, or "
+            "the folder was moved): nothing is restored from it, files only lose what is KDS's"
+        )
+    if dry_run or not brain.is_dir():
+        files = plan_undo(project, _record(project), store)
+    else:
+        with store.hold():
+            files = plan_undo(project, store.load(), store)
+            undo(project, files, store)
+        store.leave()
+        project.workspace.remove_if_bare()
+    if brain.is_dir():
+        notes.append(f"{brain} stays, with conversations and rules: delete it if you want")
+    if _is_imported(project):
+        notes.append("sessions that were imported stay: kds memory forget --project . --yes")
+    _report(project.folder, files, notes, undo=True, dry_run=dry_run)
 
 
 def _report(
@@ -231,38 +198,34 @@ def _report(
 ) -> None:  # fmt: skip
     """Print what became of the files, and in JSON what was ``imported``."""
     changed = [file for file in files if file.changes]
-    diffs = {file.name: _diff(file) for file in changed} if dry_run else {}
-    rows = [{"path": file.name, "change": _change(file)} for file in changed]
-    clients = ", ".join(f"{client} ({why})" for client, why in chosen)
+    rows: list[dict[str, str]] = []
+    for file in changed:
+        change = {"path": file.name, "change": "remove" if file.after is None else "write"}
+        rows.append(change | ({"diff": _diff(file)} if dry_run else {}))
     end = "restart the assistants; `kds doctor` checks the rest"
     if not changed:
-        nothing = "nothing to change: everything is as it should be"
-        end = "nothing to undo here" if undo else nothing
+        end = "nothing to undo here" if undo else "nothing to change: everything is as it should be"
     elif dry_run:
         end = "a dry run: nothing was written"
     elif undo:
         end = "taken back; restart the assistants"
     say(
         {
-            "project": str(folder),
+            "project": folder,
             "dry_run": dry_run,
             "clients": [{"client": client, "because": why} for client, why in chosen],
-            "files": [row | ({"diff": diffs[row["path"]]} if diffs else {}) for row in rows],
+            "files": rows,
             "unchanged": len(files) - len(changed),
-            "notes": list(notes),
+            "notes": notes,
             **({"imported": imported} if imported else {}),
         },
         ("project", str(folder)),
-        ("clients", clients) if clients else None,
-        "".join(diffs.values()).removesuffix("\n") or None,
+        [("clients", ", ".join(f"{client} ({why})" for client, why in chosen))] if chosen else None,
+        "".join(row.get("diff", "") for row in rows).removesuffix("\n") or None,
         [(row["change"], row["path"]) for row in rows],
         [("note", note) for note in notes],
         end,
     )
-
-
-def _change(file: PlannedFile) -> str:
-    return "remove" if file.after is None else "write"
 
 
 def _diff(file: PlannedFile) -> str:
@@ -275,32 +238,23 @@ def _diff(file: PlannedFile) -> str:
     )
 
 
-@command(
-    "kds export skills --to .claude/skills --client claude",
-    "kds export prompts --to .github/prompts",
-    "kds export plugin --to ../kds-plugin",
-    name="export",
-)
+@command("kds export skills --to .claude/skills --claude", name="export")
 @click.argument("kind", type=click.Choice(["skills", "prompts", "plugin"]))
 @click.option("--to", "folder", required=True, metavar="DIR", help="The folder to write into.",
               type=click.Path(path_type=Path, file_okay=False))  # fmt: skip
-@click.option("--client", type=click.Choice(CLIENTS),
-              help="Use what this client has beyond the others.")  # fmt: skip
+@flag("--claude", "Of skills: use what Claude Code has beyond the others.")
 @flag("--force", "Also overwrite files that KDS did not write.")
-@common_options
-def export_(
-    *, kind: Kind, folder: Path, client: Client | None, force: bool, workspace: Workspace
-) -> None:
-    """Write the prompts, your own included, as skills, prompt files or a plugin.
+def export_(*, kind: Kind, folder: Path, claude: bool, force: bool, workspace: Workspace) -> None:
+    """Write the prompts, your own included, as skills, prompt files or a plugin for Claude Code.
 
     Files that KDS did not write, or that were changed since, stay unless you say --force.
     """
     library = PromptLibrary.load(workspace.prompts_dir)
     with slow("rendering the prompts"):
-        made = generate(kind, library, client=client)
-    found = export(made, folder, Project.of(workspace).folder, force=force)
-    files = [{"path": str(path), "state": state} for path, state in found]
+        made = generate(kind, library, for_claude=claude)
+    found = export(made, folder, force=force)
     written = [path for path, state in found if state != "current"]
     told = f"{folder}: {len(written)} written, {len(found) - len(written)} already current"
-    report = {"kind": kind, "folder": str(folder), "files": files}
+    files = [{"path": path, "state": state} for path, state in found]
+    report = {"kind": kind, "folder": folder, "files": files}
     say(report, [("write", str(path)) for path in written], told)

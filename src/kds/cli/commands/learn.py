@@ -1,19 +1,18 @@
 """`kds learn` and `kds forget`: teaching KDS, taking it back, and forgetting all of it."""
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import click
 
 from kds.brain.learning.examples import Learned, LearnedReference
 from kds.brain.workspace import Workspace
-from kds.cli.command import MessageCommand, asked_json, command, flag, group, option
+from kds.cli.command import MessageCommand, flag, group, option
 from kds.cli.guard import Refusal, pass_on
-from kds.cli.options import common_options
-from kds.cli.output import Shown, Table, fields, say, show
+from kds.cli.options import command
+from kds.cli.output import Shown, Table, fields, say
 from kds.cli.progress import slow
-from kds.forget import KINDS, Survey, backups, restore, survey
+from kds.forget import KINDS, Survey, restore, survey
 from kds.forget import forget as forget_all
 from kds.learning import teaching
 from kds.learning.teaching import Learning, offer
@@ -24,7 +23,6 @@ OFF: Final = "off: nothing is recorded, and nothing learned is used"
 
 @group(
     "kds learn teach 'give the dashboard some love' PLAN",
-    "kds learn list",
     "kds learn undo --last",
     closing="More: kds help learning",
 )
@@ -32,8 +30,7 @@ def learn() -> None:
     """Teach KDS what you mean, see what it has learned, and take it back."""
 
 
-@command("kds learn list --json", of=learn, name="list")
-@common_options
+@command("kds learn list", of=learn, name="list")
 def list_(*, workspace: Workspace) -> None:
     """List what is learned, and what you corrected in passing and have not taught."""
     learning = Learning(workspace)
@@ -62,8 +59,7 @@ def _table(what: str, learned: Sequence[Learned]) -> Table | None:
 
 
 @command(
-    "kds learn teach 'review my changes before the PR' VALIDATE",
-    "kds learn teach 'ship it' COMMIT --json",
+    "kds learn teach 'ship it' COMMIT",
     "kds learn teach 'the button' --means 'FAB button'",
     of=learn,
     cls=MessageCommand,
@@ -72,7 +68,6 @@ def _table(what: str, learned: Sequence[Learned]) -> Table | None:
 @click.argument("intent", required=False)
 @option("--means THING", "In place of INTENT: what the description MESSAGE refers to.")
 @flag("--force", "Replace what you taught MESSAGE to mean before.")
-@common_options
 def teach(
     *, message: str, intent: str | None, means: str | None, force: bool, workspace: Workspace
 ) -> None:
@@ -90,35 +85,29 @@ def teach(
         raise Refusal("name an INTENT or --means THING", "kds prompts list shows the intents")
     done = teaching.teach(workspace, message, intent, force=force)
     pass_on(done.warnings)
-    undo = f"kds learn undo {done.example.id}"
-    told = {
-        "new": done.new,
-        "redacted": done.redacted,
-        "instead_of": done.instead_of or None,
-        "undo": undo,
-        "file": str(Learning(workspace).file.text),
-    }
-    what = "learned" if done.new else "learned before"
     instead = f", no longer {done.instead_of}" if done.instead_of else ""
-    say(
-        _as_dict(done.example) | told,
-        f"{what}: {done.example.told}{instead}; {undo} takes it back",
-        "the secret in it is not kept" if done.redacted else None,
-    )
+    secret = "the secret in it is not kept" if done.redacted else None
+    more = fields(done, "redacted instead_of") | {"file": str(Learning(workspace).file.text)}
+    _say_learned(done.example, new=done.new, more=more, instead=instead, note=secret)
 
 
 def _teach_reference(workspace: Workspace, description: str, thing: str) -> None:
     done = teaching.teach_reference(workspace, description, thing)
-    one = done.reference
-    undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
-    told = f"{what}: {one.told}; {undo} takes it back"
-    say(_as_dict(one) | {"new": done.new, "undo": undo}, told)
+    _say_learned(done.reference, new=done.new)
 
 
-@command("kds learn undo 76b5b4ec", "kds learn undo --last", of=learn)
+def _say_learned(
+    one: Learned, *, new: bool, more: Mapping[str, Any] | None = None, instead: str = "",
+    note: str | None = None,
+) -> None:  # fmt: skip
+    undo, what = f"kds learn undo {one.id}", "learned" if new else "learned before"
+    told = f"{what}: {one.told}{instead}; {undo} takes it back"
+    say(_as_dict(one) | {"new": new, "undo": undo} | dict(more or {}), told, note)
+
+
+@command("kds learn undo 76b5b4ec", of=learn)
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 @flag("--last", "Take back what was taught last.")
-@common_options
 def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
     """Take back what was learned; everything else in the file stays."""
     if bool(ids) == last:
@@ -133,60 +122,38 @@ def _as_dict(one: Learned) -> dict[str, Any]:
     return fields(one, f"id text {what} by")
 
 
-YES = "kds forget --yes"
-
-
 @command(
-    "kds forget --dry-run",
-    "kds forget --keep documents --keep cache",
-    "kds forget --restore",
+    "kds forget --keep documents --keep cache", "kds forget --yes", "kds forget --restore",
     closing="More: kds help learning",
-)
-@flag("--dry-run", "Only show what would be deleted, and what stays.")
-@flag("--yes", "Do not ask.")
+)  # fmt: skip
+@flag("--yes", "Do it; without this it is only shown.")
 @click.option("--keep", multiple=True, type=click.Choice([*KINDS]),
               help="Keep this kind; may be given several times.")  # fmt: skip
 @click.option("--restore", "backup", is_flag=False, flag_value="", metavar="[BACKUP]",
               help="Bring back a backup: this one, or the newest. Newer data is not "
               "overwritten.")  # fmt: skip
 @flag("--force", "With --restore: back up newer data, then replace it.")
-@flag("--backups", "List the backups.", to="listing")
-@common_options
 def forget(
-    *, dry_run: bool, yes: bool, keep: tuple[str, ...], backup: str | None, force: bool,
-    listing: bool, workspace: Workspace,
-) -> None:  # fmt: skip
-    """Forget what was learned about this application, after a backup.
+    *, yes: bool, keep: tuple[str, ...], backup: str | None, force: bool, workspace: Workspace
+) -> None:
+    """Forget what was learned about this application, after a backup in kds-brain/backups.
 
     Conversations, memory and profile, taught examples, documents, work in progress and caches are
     deleted. Prompts, rules and settings stay. Delete the backup too when nothing should be left.
     """
-    if listing:
-        made = backups(workspace)
-        say([str(path) for path in made], [*map(str, made)] or "there are no backups")
-    elif backup is not None:
+    if backup is not None:
         _restore(workspace, backup or None, force=force)
-    else:
-        _forget(workspace, survey(workspace, keep=keep), keep, dry_run=dry_run, yes=yes)
-
-
-def _forget(
-    workspace: Workspace, found: Survey, keep: tuple[str, ...], *, dry_run: bool, yes: bool
-) -> None:
-    told: Shown = _told(found) if found.files else f"nothing is remembered here: {workspace.brain}"
-    if dry_run or not found.files:
-        say(found, told)
         return
-    if not yes:
-        if not asked_json():
-            show(told)
-        if asked_json() or not _is_confirmed(workspace):
-            raise Refusal("nothing was forgotten: it was not confirmed", YES)
+    found = survey(workspace, keep=keep)
+    if not yes or not found.files:
+        none = f"nothing is remembered here: {workspace.brain}"
+        say(found, _told(found) if found.files else none)
+        return
     with slow("making a backup, then forgetting"):
         report = forget_all(workspace, keep=keep)
-    items = "".join(f"  {item}\n" for item in report.forgotten.items)
+    items = [f"  {item}" for item in report.forgotten.items]
     bring_back = "to bring it back: kds forget --restore"
-    say(report, f"forgotten:\n{items}backup: {report.backup}\n{bring_back}")
+    say(report, "forgotten:", items, f"backup: {report.backup}", bring_back)
 
 
 def _restore(workspace: Workspace, backup: str | None, *, force: bool) -> None:
@@ -200,15 +167,6 @@ def _restore(workspace: Workspace, backup: str | None, *, force: bool) -> None:
     say(done, told)
 
 
-def _is_confirmed(workspace: Workspace) -> bool:
-    """Ask once; without a terminal the answer is no."""
-    if sys.stdin is None or not sys.stdin.isatty():
-        return False
-    question = f"Forget all of this for {workspace.root}? Type 'yes'"
-    answer: str = click.prompt(question, default="no", show_default=False)
-    return answer.strip().lower() == "yes"
-
-
 def _told(found: Survey) -> Iterator[Shown]:
     for head, rows in (
         ("to be forgotten, after a backup:", found.items),
@@ -217,4 +175,4 @@ def _told(found: Survey) -> Iterator[Shown]:
     ):
         if rows:
             yield [head, *(f"  {one}" for one in rows)]
-    yield f"\nto do it: {YES}"
+    yield "\nto do it: kds forget --yes"

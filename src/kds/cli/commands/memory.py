@@ -1,7 +1,7 @@
 """`kds memory`: the sessions that are remembered; how much there is, and its upkeep."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -18,23 +18,23 @@ from kds.brain.files import replace_private
 from kds.brain.memory.export import archive, checksum, to_json, to_markdown
 from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.metrics import log_recall
-from kds.brain.memory.records import Consent, Profile, Session, Stats
-from kds.brain.passages.assembly import Assembled, assemble
+from kds.brain.memory.records import Consent, ConsentEvent, Profile, Session, Stats
+from kds.brain.passages.assembly import assemble
 from kds.brain.passages.embedding_queue import EmbeddingQueue
 from kds.brain.passages.recall import Hit, recall, recall_settings
-from kds.brain.passages.values import Scope
+from kds.brain.passages.values import EmbeddingModel, Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, flag, group, option
+from kds.cli.command import asked_json, flag, group, option
 from kds.cli.commands.recall import exclude, forget, import_, join, sources
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.options import (
     COUNT,
     FILE,
+    Whole,
     changing,
-    check_target,
     chosen_embedder,
-    common_options,
+    command,
     embeddings_option,
     looking,
     question_argument,
@@ -46,6 +46,7 @@ from kds.cli.output import (
     Shown,
     Table,
     counted,
+    counts_line,
     fields,
     hit_lines,
     mebibytes,
@@ -59,27 +60,18 @@ from kds.cli.terminal import shown
 MARKDOWN: Final = "markdown"
 _RULE: Final = "\n---\n\n"
 """Between two sessions in one Markdown file."""
-
-SEARCHING: Final = "searched: kds memory search"
-"""Use of the profile, in the audit log of the consent."""
-
-PURPOSE: Final = "answers that suit me"
-USES: Final = {
+_AUDITED: Final = {
+    "search": "searched: kds memory search",
     "show": "shown to its owner: kds memory profile show",
     "set": "edited by its owner: kds memory profile set",
 }
-"""Uses of the profile, in the audit log."""
+"""Uses of the profile, in the audit log of the consent."""
+_AUDIT_LINES: Final = 20
 
 NO_CONSENT: Final = "there is no consent: nothing is kept about you"
 GRANT_HINT: Final = "give it first: kds memory consent grant"
-
 EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 NO_DOCUMENTS: Final = Holdings(0, 0, 0, 0, 0, 0)
-
-_MESSAGE: Final = "id seq role speaker at tokens content"
-_SUMMARY: Final = "first_seq last_seq kind at text"
-_MODEL: Final = "name dimensions state vectors waiting failed"
-_PROFILE: Final = " ".join(one.name for one in dataclasses.fields(Profile))
 
 session_argument = click.argument("name", metavar="SESSION")
 yes_option = flag("--yes", "Do it; without this it is only shown.")
@@ -117,118 +109,75 @@ for one in (import_, sources, join, exclude, forget):
 @question_argument("QUERY")
 @option("--session SESSION", "Search this one first, the others only when it has too little.",
         to="name")  # fmt: skip
-@option("--limit N", "Most hits.", default=10, type=click.IntRange(1, 200))
+@option("--limit N", "Most hits.", default=10, type=Whole(1, 200))
 @option("--budget TOKENS", "Put the hits together as context of at most so many tokens.",
         type=COUNT)  # fmt: skip
 @flag("--explain", "Also say why each hit was found, and how long each stage took.")
-@embeddings_option
-@common_options
 def search(
     *, query: str, name: str | None, limit: int, budget: int | None, explain: bool,
-    embeddings: str | None, workspace: Workspace,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Search past conversations by words, identifiers and meaning.
 
     The service makes the vectors for that, and `kds memory check --backfill`.
     """
-    embedder = search_embedder(embeddings, workspace)
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
-            empty: dict[str, object] = {key: [] for key in ("hits", "profile", "summaries")}
-            none = {"query": query, **empty, "counts": {}, "timings_ms": {}, "notes": [NOTHING]}
-            say(none, NOTHING)
+            say({"query": query, "hits": [], "counts": {}, "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the memory"):
             found = recall(
                 store, query, scope=Scope(session.id if session else None), limit=limit,
-                settings=recall_settings(load_settings(workspace).recall), embedder=embedder,
-                now=utc_now(),
+                settings=recall_settings(load_settings(workspace).recall),
+                embedder=search_embedder(workspace), now=utc_now(),
             )  # fmt: skip
         context = assemble(query, found.hits, budget_tokens=budget) if budget else None
         used = context.tokens if context else None
-        known = store.profile.matching(found.question, SEARCHING, vector=found.vector)
+        known = store.profile.matching(found.question, _AUDITED["search"], vector=found.vector)
         found = log_recall(
             store, found, surface="cli", budget_tokens=budget, used_tokens=used, profile=len(known)
         )
         ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
         titles = {one: kept.title for one in ids if (kept := store.find_session(one)) is not None}
-    report = {
-        "query": query,
-        "hits": [_hit_dict(hit, titles) for hit in found.hits],
-        "summaries": [
-            {"session": summary.session_id, **fields(summary, "first_seq last_seq text"),
-             "score": round(score, 4)}
-            for summary, score in found.summaries
-        ],
-        "notes": list(found.notes),
-        "counts": dict(found.counts),
-        "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
-        "profile": list(known),
-    }  # fmt: skip
-    if context is not None:
-        counts = {"used": len(context.used), "left_out": len(context.left_out)}
-        report["context"] = fields(context, "text tokens budget_tokens") | counts
-    say(report, _search_lines(report, context, explain=explain))
 
-
-def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
-    passage, scores = hit.passage, fields(hit.parts, "dense lexical code")
-    return {
-        "session": passage.session_id,
-        "title": titles.get(passage.session_id, ""),
-        "message": passage.message_id,
-        **fields(passage, "role speaker at kind header"),
-        "text": passage.body,
-        "tokens": passage.tokens,
-        "score": round(hit.score, 4),
-        "scores": {key: None if one is None else round(one, 4) for key, one in scores.items()},
-        "elsewhere": hit.elsewhere,
-        "why": list(hit.why),
-    }
-
-
-def _search_lines(
-    report: Mapping[str, Any], context: Assembled | None, *, explain: bool
-) -> Iterator[Shown]:
-    yield [("profile", line) for line in report["profile"]]
-    pass_on([*report["notes"], *(context.notes if context else ())])
-    if context is None:
-        for one in report["summaries"]:
-            yield f"summary of messages {one['first_seq']}-{one['last_seq']}: {one['text']}\n"
-        for number, hit in enumerate(report["hits"], start=1):
-            yield _hit_lines(number, hit, explain=explain)
-    if not report["hits"] or (context and not context.text):
-        yield "nothing was found"
-    elif context is not None:
-        yield context.text
-    if explain:
+    def lines() -> Iterator[Shown]:
+        pass_on([*found.notes, *(context.notes if context else ())])
+        yield [("profile", line) for line in known]
         if context is not None:
-            yield "tokens", f"{context.tokens} of {context.budget_tokens}"
-        counts = ", ".join(f"{source} {count}" for source, count in report["counts"].items())
-        yield "candidates", counts or "none"
-        yield "ms", ", ".join(f"{stage} {ms:.1f}" for stage, ms in report["timings_ms"].items())
+            yield context.text or "nothing was found"
+        else:
+            for summary, _ in found.summaries:
+                of = f"{summary.first_seq}-{summary.last_seq}"
+                yield f"summary of messages {of}: {summary.text}\n"
+            for number, hit in enumerate(found.hits, start=1):
+                title = titles.get(hit.passage.session_id, "")
+                yield _hit_lines(number, hit, title, explain=explain)
+            yield None if found.hits else "nothing was found"
+        if explain:
+            yield [("tokens", f"{context.tokens} of {budget}")] if context else None
+            yield "candidates", counts_line(found.counts)
+            yield "ms", counts_line(found.timings_ms)
+
+    report = fields(found, "hits summaries counts timings_ms notes") | {"titles": titles}
+    say({"query": query} | report | {"profile": known, "context": context}, lines())
 
 
-def _hit_lines(number: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[Shown]:
-    title = f" '{hit['title']}'" if hit["title"] else ""
-    elsewhere = ", another session" if hit["elsewhere"] else ""
-    said = f"{hit['speaker'] or hit['role']}, {shown(hit['at'])}{elsewhere}"
-    heading = f"{number}. {hit['score']:.2f}  {hit['session'][:SHOWN_ID]}{title}, {said}"
-    scores = (f"{key} {'-' if one is None else one}" for key, one in hit["scores"].items())
-    why = [*(("why", one) for one in hit["why"]), ("scores", ", ".join(scores))]
-    return hit_lines(heading, hit["text"].strip().splitlines(), why if explain else ())
+def _hit_lines(number: int, hit: Hit, title: str, *, explain: bool) -> Iterator[Shown]:
+    passage = hit.passage
+    said = f"{passage.speaker or passage.role}, {shown(passage.at)}"
+    title = f" '{title}'" if title else ""
+    heading = f"{number}. {hit.score:.2f}  {passage.session_id[:SHOWN_ID]}{title}, {said}"
+    scores = counts_line(fields(hit.parts, "dense lexical code"))
+    why = [*(("why", one) for one in hit.why), ("scores", scores)]
+    more = ", another session" if hit.elsewhere else ""
+    return hit_lines(heading + more, passage.body, why if explain else ())
 
 
-@command(
-    "kds memory show",
-    "kds memory show last",
-    of=memory,
-)
+@command("kds memory show", "kds memory show last", of=memory)
 @click.argument("name", metavar="[SESSION]", required=False)
 @option("--limit N", "Sessions to list.", default=20, type=COUNT)
-@option("--offset N", "Sessions to skip.", default=0, type=click.IntRange(min=0))
-@common_options
+@option("--offset N", "Sessions to skip.", default=0, type=Whole(0))
 def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> None:
     """List the sessions, the one changed last first; or print SESSION with its messages.
 
@@ -244,29 +193,25 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         summaries = store.summaries(session.id)
         known = store.entities.load(session.id)
     terms = known.terms if known else ()
-    report = session_dict(session) | {
-        "messages": [fields(message, _MESSAGE) for message in messages],
-        "summaries": [fields(summary, _SUMMARY) for summary in summaries],
-        "terms": [fields(term, "term snippet turn") for term in terms],
-    }
-
-    def text() -> Iterator[Shown]:
-        size = counted(session.message_count, "message")
-        yield "session", session.id
-        yield "title", session.title or "(none yet)"
-        yield [("document", document) for document in session.documents]
-        yield "begun", shown(session.created_at)
-        yield "changed", shown(session.updated_at)
-        yield "holds", f"{size}, about {counted(session.token_count, 'token')}"
-        for one in terms:
-            yield "term", f"{one.term}: {one.snippet}" if one.snippet else one.term
-        for summary in summaries:
-            yield f"\nsummary of {summary.first_seq}-{summary.last_seq}: {summary.text}"
-        for message in messages:
-            speaker = f" ({message.speaker})" if message.speaker else ""
-            yield f"\n{message.seq} {message.role}{speaker} {shown(message.at)}\n{message.content}"
-
-    say(report, text())
+    more = {"messages": messages, "summaries": summaries, "terms": terms}
+    size = counted(session.message_count, "message")
+    said = (
+        f"\n{one.seq} {one.role}{f' ({one.speaker})' if one.speaker else ''} {shown(one.at)}\n"
+        f"{one.content}"
+        for one in messages
+    )
+    say(
+        session_dict(session) | more,
+        ("session", session.id),
+        ("title", session.title or "(none yet)"),
+        [("document", document) for document in session.documents],
+        ("begun", shown(session.created_at)),
+        ("changed", shown(session.updated_at)),
+        ("holds", f"{size}, about {counted(session.token_count, 'token')}"),
+        [("term", f"{one.term}: {one.snippet}" if one.snippet else one.term) for one in terms],
+        [f"\nsummary of {one.first_seq}-{one.last_seq}: {one.text}" for one in summaries],
+        said,
+    )
 
 
 @command("kds memory rename last 'Dark mode'", of=memory)
@@ -274,7 +219,6 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
 @click.argument("title")
 @option("--document NAME", "Also say which document it is about, or several; '': none.",
         to="documents", multiple=True)  # fmt: skip
-@common_options
 def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Workspace) -> None:
     """Rename SESSION; later messages do not change its title."""
     with _found(workspace, name) as (store, session):
@@ -287,7 +231,6 @@ def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Work
 @command("kds memory delete 'Dark mode'", "kds memory delete 3f2a91c0 --yes", of=memory)
 @click.argument("names", metavar="SESSION...", nargs=-1, required=True)
 @yes_option
-@common_options
 def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
     """Delete sessions and everything in them, and wipe their bytes on disk.
 
@@ -307,7 +250,6 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
 @option("--older-than TIME", "Sessions unused for this long: 36h, 30d, 8w.", to="age",
         required=True, type=read_span)  # fmt: skip
 @yes_option
-@common_options
 def cleanup(*, age: timedelta, yes: bool, workspace: Workspace) -> None:
     """Delete sessions that have not been used for a while.
 
@@ -320,11 +262,11 @@ def cleanup(*, age: timedelta, yes: bool, workspace: Workspace) -> None:
 
 def _say_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     messages = sum(session.message_count for session in sessions)
-    listed = [session_dict(session) for session in sessions]
     counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
     text = f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it"
-    told = {"sessions": listed, "messages": messages, "dry_run": not done}
-    say(told, [session_table(sessions), text] if sessions else "no session is that old")
+    told = {"sessions": list(map(session_dict, sessions)), "messages": messages}
+    lines = [session_table(sessions), text] if sessions else "no session is that old"
+    say(told | {"dry_run": not done}, lines)
 
 
 @command(
@@ -339,7 +281,6 @@ def _say_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
               help="JSON to import again, or Markdown to read.  [default: json]")  # fmt: skip
 @option("--to FILE", "Write it there, readable by you alone.  [default: print it]", to="target",
         type=FILE)  # fmt: skip
-@common_options
 def export(
     *, names: tuple[str, ...], everything: bool, form: str, target: Path | None,
     workspace: Workspace,
@@ -352,10 +293,8 @@ def export(
         raise Refusal("name the sessions to export", "SESSION..., or --all for every one")
     if target is None and asked_json() and form == MARKDOWN:
         raise Refusal("--json does not go with Markdown on stdout", "add --to FILE")
-    if target is not None:
-        if target.exists():
-            raise Refusal(f"'{target}' exists already", "name another one")
-        check_target(target)
+    if target is not None and target.exists():
+        raise Refusal(f"'{target}' exists already", "name another one")
     with looking(MemoryPlace.of(workspace)) as store:
         chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
         chosen += tuple(find_session(store, name) for name in dict.fromkeys(names))
@@ -369,14 +308,13 @@ def export(
     messages, total = sum(len(found.messages) for found in archives), checksum(archives)
     counts = f"{counted(len(archives), 'session')}, {counted(messages, 'message')}"
     say(
-        {"sessions": len(archives), "messages": messages, "checksum": total, "path": str(target)},
+        {"sessions": len(archives), "messages": messages, "checksum": total, "path": target},
         f"{counts} in {target}, checksum {total}",
     )
 
 
 @command("kds memory summarize", "kds memory summarize 'Dark mode' --json", of=memory)
 @click.argument("name", metavar="[SESSION]", default=LAST)
-@common_options
 def summarize(*, name: str, workspace: Workspace) -> None:
     """Summarize now what was said in SESSION since its last summary.
 
@@ -401,7 +339,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     told = "No summary: nothing was said since the last one."
     if made is not None:
         told = f"summary of {made.first_seq}-{made.last_seq}: {made.text}"
-    say({"session": session.id, "summary": fields(made, _SUMMARY) if made else None}, told)
+    say({"session": session.id, "summary": made}, told)
 
 
 @command(
@@ -415,7 +353,6 @@ def summarize(*, name: str, workspace: Workspace) -> None:
       "meaning. It goes on where it stopped.")  # fmt: skip
 @flag("--off", "With --backfill: want no vectors any more; those there are stay.")
 @embeddings_option
-@common_options
 def check(
     *, rebuild: bool, backfill: bool, off: bool, embeddings: str | None, workspace: Workspace
 ) -> int:
@@ -425,9 +362,7 @@ def check(
     complete.
     """
     if (off or embeddings) and not backfill:
-        raise Refusal(f"{'--off' if off else '--embeddings'} is for vectors", "add --backfill")
-    if off and embeddings:
-        raise Refusal("--off and --embeddings exclude each other", "give one of them")
+        raise Refusal("--off and --embeddings are for vectors", "add --backfill")
     embedder = None if off or not backfill else chosen_embedder(embeddings, workspace)
     if backfill and not off and embedder is None:
         raise Refusal("the embedding model is off", "name one: --embeddings shipped")
@@ -443,20 +378,26 @@ def check(
             held = documents.holdings() if documents else NO_DOCUMENTS
             paths = [one.path for one in documents.documents()] if documents else []
             models = documents.models() if documents else ()
-    report: dict[str, Any] = {
-        "sound": not problems,
-        "problems": problems,
-        "path": str(place),
-        **fields(stats, "sessions messages tokens chunks summaries size_bytes schema_version"),
-        "models": [fields(one, _MODEL) for one in stats.models],
-        "profile_consent": given,
-        "documents": fields(held, "documents sections chunks tokens size_bytes")
-        | {
-            "gone": [path for path in paths if not Path(path).exists()],
-            "models": [fields(one, _MODEL) for one in models],
-        },
-    } | ({} if embedded is None else {"embedded": embedded})
-    say(report, problems, _check_lines(report))
+    gone = [path for path in paths if not Path(path).exists()]
+    report = {"sound": not problems, "problems": problems, "path": str(place)}
+    holds = fields(stats, "sessions messages tokens chunks summaries size_bytes schema_version")
+    kept = fields(held, "documents sections chunks tokens size_bytes") | {"gone": gone}
+    report |= holds | {"models": stats.models, "profile_consent": given}
+    report |= {"documents": kept | {"models": models}}
+    lines: list[Shown] = [problems, [f"the file of a document is gone: {path}" for path in gone]]
+    if embedded is None:
+        lines += [
+            None if problems else "the memory is in order",
+            [(name, f"{holds[name]:,}") for name in list(holds)[:5]],
+            ("documents", f"{held.documents:,}"),
+            ("size", mebibytes(stats.size_bytes + held.size_bytes)),
+            ("profile", "kept, with consent" if given else "no consent"),
+            ("kept in", f"{place} (schema {stats.schema_version})"),
+        ]
+    else:
+        report["embedded"] = embedded
+        lines = [problems, f"{embedded:,} vectors made" if embedded else "there was nothing to do"]
+    say(report, lines, map(_model_line, stats.models))
     return TESTS_FAILED if problems else 0
 
 
@@ -470,24 +411,10 @@ def _backfilled(store: EmbeddingQueue, embedder: Any) -> int:
         return embed_waiting(store, embedder, tell=tell)
 
 
-def _check_lines(report: Mapping[str, Any]) -> Iterator[Shown]:
-    if "embedded" in report:
-        made = report["embedded"]
-        yield f"{made:,} vectors made" if made else "there was nothing to do"
-    else:
-        held = report["documents"]
-        yield [f"the file of a document is gone: {path}" for path in held["gone"]]
-        yield "the memory is in order" if report["sound"] else None
-        names = ("sessions", "messages", "tokens", "chunks", "summaries")
-        yield [(name, f"{report[name]:,}") for name in names]
-        yield "documents", f"{held['documents']:,}"
-        yield "size", mebibytes(report["size_bytes"] + held["size_bytes"])
-        yield "profile", "kept, with consent" if report["profile_consent"] else "no consent"
-        yield "kept in", f"{report['path']} (schema {report['schema_version']})"
-    for model in report["models"]:
-        failed = f", {model['failed']:,} given up" if model["failed"] else ""
-        made = f"{model['vectors']:,} made, {model['waiting']:,} waiting{failed}"
-        yield "vectors", f"{model['name']}: {made}; {model['state']}"
+def _model_line(model: EmbeddingModel) -> tuple[str, str]:
+    failed = f", {model.failed:,} given up" if model.failed else ""
+    made = f"{model.vectors:,} made, {model.waiting:,} waiting{failed}"
+    return "vectors", f"{model.name}: {made}; {model.state}"
 
 
 @command(
@@ -497,16 +424,16 @@ def _check_lines(report: Mapping[str, Any]) -> Iterator[Shown]:
     of=memory,
 )
 @click.argument("action", type=click.Choice(["show", "grant", "revoke"]), default="show")
-@option("--for PURPOSE", "With grant: what you consent to.", to="purpose", default=PURPOSE)
-@option("--limit N", "With show: latest lines of the audit log.", default=20, type=COUNT)
-@common_options
-def consent(*, action: str, purpose: str, limit: int, workspace: Workspace) -> None:
+@option("--for PURPOSE", "With grant: what you consent to.", to="purpose",
+        default="answers that suit me")  # fmt: skip
+def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
     """Show, grant or revoke your consent to a profile; it is off until you grant it.
 
     `show` prints the audit log, too: every grant, change and use, never what the profile says.
     `revoke` wipes the profile and its vectors, down to their bytes on disk.
     """
-    found, log = Consent(given=False), []
+    found = Consent(given=False)
+    log: tuple[ConsentEvent, ...] = ()
     opened = changing if action == "grant" else looking
     with opened(MemoryPlace.of(workspace)) as store:
         if action == "grant" and store is not None:
@@ -514,14 +441,12 @@ def consent(*, action: str, purpose: str, limit: int, workspace: Workspace) -> N
         elif action == "revoke" and store is not None:
             found = store.profile.revoke()
         elif store is not None:
-            found, events = store.profile.consent(), store.profile.events()[-limit:]
-            log = [fields(event, "at action purpose") for event in events]
+            found, log = store.profile.consent(), store.profile.events()[-_AUDIT_LINES:]
     since = shown(found.since) if found.since else None
-    if found.given:
-        told = f"consent stands since {since}, for: {found.purpose}"
-    else:
+    told = f"consent stands since {since}, for: {found.purpose}"
+    if not found.given:
         told = NO_CONSENT + (f"; revoked {since}" if since else "")
-    rows = [(shown(one["at"]), one["action"], one["purpose"]) for one in log]
+    rows = [(shown(one.at), one.action, one.purpose) for one in log]
     table = ["", Table(("at", "what", "for"), rows)] if rows else None
     say(fields(found, "given since purpose") | {"events": log}, told, table)
 
@@ -535,7 +460,6 @@ def consent(*, action: str, purpose: str, limit: int, workspace: Workspace) -> N
 )
 @click.argument("action", type=click.Choice(["show", "set", "clear"]), default="show")
 @click.argument("pairs", metavar="[KEY=VALUE]...", nargs=-1)
-@common_options
 def profile(
     *, action: Literal["show", "set", "clear"], pairs: tuple[str, ...], workspace: Workspace
 ) -> None:
@@ -556,14 +480,13 @@ def profile(
                 store.profile.save(Profile())
             say({"cleared": granted}, "the profile is empty" if granted else NO_CONSENT)
             return
-        found = store.profile.use(USES[action]) if store else None
+        found = store.profile.use(_AUDITED[action]) if store else None
         if action == "set":
             if store is None or found is None:
                 raise Refusal(NO_CONSENT, GRANT_HINT)
             found = store.profile.save(_changed(found, pairs))
             _embed(store, workspace)
-    kept = None if found is None else fields(found, _PROFILE)
-    say({"consent": found is not None, "profile": kept}, _profile_lines(kept))
+    say({"consent": found is not None, "profile": found}, _profile_lines(found))
 
 
 def _changed(before: Profile, pairs: Iterable[str]) -> Profile:
@@ -575,7 +498,7 @@ def _changed(before: Profile, pairs: Iterable[str]) -> Profile:
             raise Refusal(f"'{pair}' is not KEY=VALUE", "such as role='backend developer'")
         if key in ("languages", "frameworks"):
             change[key] = tuple(filter(None, map(str.strip, value.split(","))))
-        elif key in _PROFILE.split():
+        elif key in {one.name for one in dataclasses.fields(before)}:
             change[key] = value
         else:
             preferences[key] = value
@@ -592,14 +515,12 @@ def _embed(store: MemoryStore, workspace: Workspace) -> None:
             complain(f"the profile is saved and found by its words only: {error}")
 
 
-def _profile_lines(kept: Mapping[str, Any] | None) -> Iterator[Shown]:
+def _profile_lines(kept: Profile | None) -> Iterator[Shown]:
     if kept is None:
         yield f"{NO_CONSENT}\n{GRANT_HINT}"
-    elif not any(kept.values()):
-        yield "the profile is empty"
-    for key, one in (kept or {}).items():
-        if key == "preferences":
-            one = [f"{name}={value}" for name, value in one.items()]
-        if one:
-            label = "prefers" if key == "preferences" else key
-            yield label, one if isinstance(one, str) else ", ".join(one)
+        return
+    told = dataclasses.asdict(kept)
+    told["prefers"] = [f"{name}={value}" for name, value in told.pop("preferences").items()]
+    lines = [(key, one if isinstance(one, str) else ", ".join(one))
+             for key, one in told.items() if one]  # fmt: skip
+    yield lines or "the profile is empty"

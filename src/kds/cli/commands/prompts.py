@@ -5,18 +5,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt, begin_rule
-from kds.api.rehearsal import describe_outcome
+from kds.api.rehearsal import RuleOutcome, describe_outcome
 from kds.brain.errors import DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, flag, group
-from kds.cli.guard import TESTS_FAILED, complain, problem_rows
-from kds.cli.options import common_options, open_router, workspace_option
+from kds.cli.command import asked_json, flag, group
+from kds.cli.guard import TESTS_FAILED, complain
+from kds.cli.options import command, open_router
 from kds.cli.output import Shown, Table, fields, say
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
@@ -26,17 +26,13 @@ from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import load_rules
 from kds.testing.prompt_examples import ExampleReach, LintFinding, example_reach, lint_examples
 
-SHOWN_STRAYS: Final = 3
-"""Examples of a prompt that are named one by one when they reach another agent."""
 
-
-@group("kds prompts list", "kds prompts check")
+@group("kds prompts check")
 def prompts() -> None:
     """List, show, create or check prompt files, your own included."""
 
 
-@command("kds prompts list --json", of=prompts, name="list")
-@common_options
+@command("kds prompts list", of=prompts, name="list")
 def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents with their intents, by priority, then the others."""
     found = _ordered(PromptLibrary.load(workspace.prompts_dir))
@@ -46,24 +42,18 @@ def list_(*, workspace: Workspace) -> None:
 
 @command("kds prompts new deploy-runner", of=prompts)
 @click.argument("name")
-@workspace_option
 def new(*, name: str, workspace: Workspace) -> None:
     """Create a prompt file for an agent of your own; it passes `kds prompts check` as it is.
 
     NAME is lower case words joined by -. Its intent is called like it: DEPLOY_RUNNER.
     """
-    click.echo(f"{begin_prompt(workspace, name)}\nnext: edit it, then kds prompts check")
+    path = begin_prompt(workspace, name)
+    say({"path": path}, f"{path}\nnext: edit it, then kds prompts check")
 
 
-@command(
-    "kds prompts show code-executor",
-    "kds prompts show PLAN --json",
-    "kds prompts show code-executor --render",
-    of=prompts,
-)
+@command("kds prompts show PLAN", "kds prompts show code-executor --render", of=prompts)
 @click.argument("name")
 @flag("--render", "Render it with sample inputs.")
-@common_options
 def show(*, name: str, render: bool, workspace: Workspace) -> None:
     """Print the file of the prompt NAME, or of the agent of an intent, as it is.
 
@@ -78,16 +68,13 @@ def show(*, name: str, render: bool, workspace: Workspace) -> None:
         return
     if prompt.more is not None and not asked_json():
         complain(f"its examples are in {prompt.more.path}")
-    card = {**_summary(prompt), "tools": list(prompt.tools), "patterns": [
-        {"pattern": one.source, "weight": one.weight, "exact": one.exact}
-        for one in prompt.patterns
-    ]}  # fmt: skip
+    patterns = [fields(one, "source weight exact") for one in prompt.patterns]
+    card = {**_summary(prompt), "tools": prompt.tools, "patterns": patterns}
     say(card, prompt.path.read_text(encoding="utf-8").removesuffix("\n"))
 
 
-@command("kds prompts check", "kds prompts check --json", "kds prompts check --lint", of=prompts)
+@command("kds prompts check --lint", of=prompts)
 @flag("--lint", "Also name examples that two agents have: hints, not errors.")
-@common_options
 def check(*, lint: bool, workspace: Workspace) -> None:
     """Load every prompt file and render it with sample inputs; report all problems.
 
@@ -101,33 +88,27 @@ def check(*, lint: bool, workspace: Workspace) -> None:
         "strays": stray_files(workspace),
     }
     report: dict[str, Any] = {
-        "prompts": len(library.prompts()),
-        "agents": len(library.agents()),
-        "problems": [],
-        **{kind: problem_rows(problems) for kind, problems in notes.items()},
-        "examples": [one.as_dict() for one in found],
-    }
+        "prompts": len(library.prompts()), "agents": len(library.agents()), "problems": [],
+        **notes, "examples": found,
+    }  # fmt: skip
     linted: Sequence[LintFinding] = ()
     if lint:
-        linted = lint_examples(library.prompts(), own=workspace.prompts_dir)
-        report["lint"] = list(linted)
-    lines = _check_lines(library, found, chain(*notes.values()), workspace.prompts_dir)
-    say(report, lines, _lint_table(linted, library.prompts()) if linted else None)
+        linted = report["lint"] = lint_examples(library.prompts(), own=workspace.prompts_dir)
+    lines = _check_lines(found, chain(*notes.values()), workspace.prompts_dir)
+    ordered = f"{report['prompts']} prompts are in order, {report['agents']} of them agents"
+    say(report, ordered, lines, _lint_table(linted, library.prompts()) if linted else None)
 
 
 def _check_lines(
-    library: PromptLibrary, found: Sequence[ExampleReach], notes: Iterable[Problem], own: Path
+    found: Sequence[ExampleReach], notes: Iterable[Problem], own: Path
 ) -> Iterator[Shown]:
     for note in notes:
         complain(f"{note.where}: {note.message}", note.hint)
     for one in found:
-        for stray in one.strays[:SHOWN_STRAYS]:
+        for stray in one.strays:
             agents = f"{one.prompt.intent} and {stray.intent}"
             hint = f"leave it to one of {agents}; `kds route --why --no-log` shows the scores"
             complain(f"{stray.where}: the example '{stray.text}' reaches {stray.intent}", hint)
-        if (more := len(one.strays) - SHOWN_STRAYS) > 0:
-            complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
-    yield f"{len(library.prompts())} prompts are in order, {len(library.agents())} of them agents"
     examples, reached = sum(one.examples for one in found), sum(one.reached for one in found)
     yield f"{reached:,} of {examples:,} examples reach their own agent when typed verbatim"
     for one in found:
@@ -135,7 +116,7 @@ def _check_lines(
             yield f"  {one.prompt.name}: {one.reached:,} of {one.examples:,}"
 
 
-def _lint_table(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> Iterator[Shown]:
+def _lint_table(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> Sequence[Shown]:
     """The findings, with the files as `kds prompts list` names them."""
     refs = {str(prompt.path): prompt.ref for prompt in prompts}
     places = (one.where.rpartition(":") for one in found)
@@ -143,7 +124,7 @@ def _lint_table(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> 
         (f"{refs.get(path, path)}:{line}", one.text, " ".join(one.others))
         for one, (path, _, line) in zip(found, places, strict=True)
     ]
-    yield ["", Table(("where", "example", "also of"), rows)]
+    return ["", Table(("where", "example", "also of"), rows)]
 
 
 def _rendered(workspace: Workspace) -> PromptLibrary:
@@ -168,7 +149,7 @@ def _ordered(library: PromptLibrary) -> tuple[PromptFile, ...]:
 def _summary(prompt: PromptFile) -> Mapping[str, object]:
     return {
         **fields(prompt, "name intent description priority"),
-        "inputs": list(prompt.inputs),
+        "inputs": prompt.inputs,
         **fields(prompt, "confirm handoffs"),
         "examples": len(prompt.examples),
         "prompt_file": prompt.ref,
@@ -184,13 +165,12 @@ def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
     return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}
 
 
-@group("kds rules list", "kds rules check")
+@group("kds rules check")
 def rules() -> None:
     """List, create or check reference rules, including your own in kds-brain/rules/."""
 
 
-@command("kds rules list --json", of=rules, name="list")
-@common_options
+@command("kds rules list", of=rules, name="list")
 def list_rules(*, workspace: Workspace) -> None:
     """List the rules in the order in which they are tried, with what each is for."""
     found = sorted(load_rules(workspace.rules_dir).rules, key=lambda rule: rule.priority)
@@ -201,17 +181,16 @@ def list_rules(*, workspace: Workspace) -> None:
 
 @command("kds rules new usual-place", of=rules, name="new")
 @click.argument("name")
-@workspace_option
 def new_rule(*, name: str, workspace: Workspace) -> None:
     """Create a file for a rule of your own; it passes `kds rules check` as it is.
 
     NAME is lower case words joined by -; the file is kds-brain/rules/NAME.yaml.
     """
-    click.echo(f"{begin_rule(workspace, name)}\nnext: edit it, then kds rules check")
+    path = begin_rule(workspace, name)
+    say({"path": path}, f"{path}\nnext: edit it, then kds rules check")
 
 
-@command("kds rules check", "kds rules check --json", of=rules, name="check")
-@common_options
+@command("kds rules check", of=rules, name="check")
 def check_rules(*, workspace: Workspace) -> int:
     """Load every rule file and run its tests; exit code 1 when one fails.
 
@@ -224,18 +203,7 @@ def check_rules(*, workspace: Workspace) -> int:
     told = {
         "rules": len({outcome.rule for outcome in outcomes}),
         "tests": len(outcomes),
-        "failed": [
-            {
-                "rule": one.rule,
-                "where": one.test.where,
-                "in": one.test.message,
-                "expected": list(one.test.expected) or [one.test.message],
-                "actual": one.turn.expanded,
-                "fired": list(one.fired),
-                "why": list(one.turn.why),
-            }
-            for one in failed
-        ],
+        "failed": list(map(_failure, failed)),
         "problems": [],
     }
     passed = len(outcomes) - len(failed)
@@ -243,3 +211,9 @@ def check_rules(*, workspace: Workspace) -> int:
     texts = [f"{describe_outcome(one)}\n" for one in failed]
     say(told, texts, toned(counts, "problem" if failed else "ok"))
     return TESTS_FAILED if failed else 0
+
+
+def _failure(one: RuleOutcome) -> Mapping[str, object]:
+    expected = one.test.expected or (one.test.message,)
+    told = {"where": one.test.where, "in": one.test.message, "expected": expected}
+    return fields(one, "rule fired") | told | {"actual": one.turn.expanded, "why": one.turn.why}

@@ -1,7 +1,6 @@
 """`kds route`, `kds context` and the `#file:` forms: messages, and the ten that are remembered."""
 
 import json
-import re
 import shlex
 from pathlib import Path
 
@@ -11,57 +10,47 @@ import kds
 from kds.brain.clock import utc_now
 from kds.brain.context.conversations import Contexts, conversation_path
 from kds.brain.context.journal import LoadedContext
+from kds.brain.context.origin import Kind, terminal_origin
 from kds.brain.errors import MessageError
 from kds.brain.message import clean_message, utterances, well_formed
-from kds.brain.turn import ContextEntry, Utterance, entry_to_wire
+from kds.brain.turn import WARNING, ContextEntry, Utterance, entry_to_wire
 from kds.brain.workspace import Workspace
-from kds.cli.command import MessageCommand, asked_json, command, flag, group, option
-from kds.cli.guard import pass_on
+from kds.cli.command import MessageCommand, flag, group, option
+from kds.cli.guard import complain, pass_on
 from kds.cli.options import (
-    common_options,
+    command,
     context_option,
-    json_option,
     message_argument,
     read_message,
-    route_message,
-    workspace_option,
+    start_afterwards,
 )
 from kds.cli.output import Shown, counted, entry_table, say, step_lines, turn_lines
+from kds.cli.progress import slow
+from kds.service.router_client import RouterClient
 
 why_option = flag("--why", "Also print what every step recorded.")
 no_log_option = flag("--no-log", "Leave the conversation context as it is.")
 
-_ITEM = re.compile(r"[^\s,\[\]]")
-"""Where a message begins, in a list or on a line."""
-_HISTORY_HINT = 'write a JSON list, or a line {"role": "user", "content": "..."} for each message'
+_HISTORY_HINT = 'write a list: [{"role": "user", "content": "..."}]'
 
 
 @command(
-    "kds route 'I want to add a FAB button'",
     "kds route 'Make it purple' --why",
-    "kds route 'And the other one?' --rewrite --why",
     "kds route 'yes, do it' --reply 'Shall I raise the limit to 512Mi?'",
     "echo 'Make it purple' | kds route - --json --no-log",
     cls=MessageCommand,
 )
 @message_argument
-@json_option
 @why_option
 @flag("--prompt", "Print the agent's prompt alone.", to="prompt_only")
 @no_log_option
-@click.option("--rewrite/--no-rewrite", default=None,
-              help="Have a model write the message out, or not.  "
-              "[default: as rewriting.mode says]")  # fmt: skip
 @option("--reply TEXT", "What the assistant said last: its question, its options.")
-@option(
-    "--history FILE", "What was said before: a JSON list of role and content, or one a line.",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-)  # fmt: skip
+@option("--history FILE", "What was said before: a JSON list of objects with role and content.",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False))  # fmt: skip
 @context_option
-@workspace_option
 def route(
-    words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, rewrite: bool | None,
-    reply: str | None, history: Path | None, context: str | None, workspace: Workspace,
+    words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, reply: str | None,
+    history: Path | None, context: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
@@ -72,66 +61,50 @@ def route(
     before = [] if history is None else _read_history(history)
     if reply:
         before.append(Utterance(well_formed(reply), "assistant"))
-    turn = route_message(
-        message, workspace, context=context, log=not no_log, rewrite=rewrite,
-        may_start=not no_log, history=before,
-    )  # fmt: skip
-    steps = [
-        {"step": one.step, "cpu_ms": round(one.cpu_ms, 3), "notes": list(one.notes)}
-        for one in turn.records
-    ]
+    client = RouterClient(workspace, tell=complain, watch=slow)
+    kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
+    turn = client.route(
+        message, conversation=context, origin=terminal_origin(kind), log=not no_log, history=before
+    )
+    # of the context: a line that cannot be read
+    pass_on(note.removeprefix(WARNING) for note in turn.why if note.startswith(WARNING))
+    if client.alone and not no_log:
+        start_afterwards(workspace)
     lines: list[Shown] = [turn.prompt] if prompt_only else [turn_lines(turn)]
     if turn.prompt and turn.agent and not prompt_only:
         lines.append(("prompt", f"{len(turn.prompt):,} characters; --prompt prints it"))
-    report = {**turn.as_dict(), **({"steps": steps} if why else {})}
+    report = {**turn.as_dict(), **({"steps": turn.records} if why else {})}
     say(report, lines, step_lines(turn) if why else None)
 
 
 def _read_history(file: Path) -> list[Utterance]:
-    """What was said before, oldest first. Raises MessageError with path and line."""
-    text = file.read_text(encoding="utf-8-sig", errors="replace")
-    said: list[Utterance] = []
-    at = 0
+    """What was said before, oldest first. Raises MessageError with the place."""
     try:
-        if text.lstrip().startswith("["):
-            json.loads(text)  # also refuses a list without its end
-        while item := _ITEM.search(text, at):
-            at = item.start()
-            found, end = json.JSONDecoder().raw_decode(text, at)
-            said += utterances([found])
-            at = end
+        return list(utterances(json.loads(file.read_text("utf-8-sig", errors="replace"))))
     except json.JSONDecodeError as error:
         where = f"{file}:{error.lineno}"
         raise MessageError(f"not JSON: {error.msg}", where=where, hint=_HISTORY_HINT) from error
     except RecursionError as error:
-        raise MessageError("nested too deeply", where=f"{file}:1", hint=_HISTORY_HINT) from error
+        raise MessageError("nested too deeply", where=str(file), hint=_HISTORY_HINT) from error
     except MessageError as error:
-        where = f"{file}:{1 + text.count(chr(10), 0, at)}"
-        wrong = error.message.removeprefix("history[0] ")
-        raise MessageError(f"the message {wrong}", where=where, hint=error.hint) from error
-    return said
+        raise MessageError(error.message, where=str(file), hint=error.hint) from error
 
 
-@group("kds context load", "kds context clear", name="context")
+@group("kds context load", name="context")
 def context() -> None:
     """Load, log or clear the conversation context: ten messages, two hours."""
 
 
-@command("kds context load --json", 'wc -l "$(kds context load --path)"', of=context)
+@command("kds context load", 'wc -l "$(kds context load --path)"', of=context)
 @flag("--path", "Print where the file is, or would be, instead.", to="only_path")
 @context_option
-@common_options
 def load(*, only_path: bool, context: str | None, workspace: Workspace) -> None:
     """Show what is remembered, oldest first, and which terminal said it."""
     if not only_path:
         _show(Contexts(workspace).journal(context).load())
         return
     place = workspace.context_path if context is None else conversation_path(workspace, context)
-    text = str(place)
-    if not asked_json() and any("\ud800" <= character <= "\udfff" for character in text):
-        click.echo(bytes(place))  # a path that is not text must come out byte for byte
-    else:
-        say({"path": text}, text)
+    say({"path": place}, str(place))
 
 
 @command(
@@ -143,7 +116,6 @@ def load(*, only_path: bool, context: str | None, workspace: Workspace) -> None:
 @click.option("--context-ref", help="What it refers to.")
 @click.option("--session-id", help="The session it belongs to.")
 @context_option
-@common_options
 def log(
     *, message: str, intent: str, context_ref: str | None, session_id: str | None,
     context: str | None, workspace: Workspace,
@@ -162,7 +134,6 @@ def log(
 
 @command("kds context clear", of=context)
 @context_option
-@common_options
 def clear(*, context: str | None, workspace: Workspace) -> None:
     """Forget the conversation context."""
     count = Contexts(workspace).journal(context).clear()
@@ -183,11 +154,9 @@ def _show(loaded: LoadedContext) -> None:
     context_settings={"ignore_unknown_options": True},
 )
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
-@json_option
 @why_option
 @no_log_option
 @context_option
-@workspace_option
 @click.pass_context
 def invoke(
     ctx: click.Context, words: tuple[str, ...], *, why: bool, no_log: bool, context: str | None,

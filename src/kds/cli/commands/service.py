@@ -19,12 +19,13 @@ from kds.brain.clock import moment, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.files import read_private
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, flag, group, option
+from kds.cli.command import command as bare_command
+from kds.cli.command import flag, group, option
 from kds.cli.guard import BAD_INPUT, complain_about
 from kds.cli.options import (
     COUNT,
     PATH,
-    common_options,
+    command,
     find_workspace,
     read_span,
     workspace_option,
@@ -63,7 +64,7 @@ _NEXT: Final = {
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
-@group("kds service start", "kds service status", "kds service stop")
+@group("kds service status")
 def service() -> None:
     """Start, stop or look at the service that keeps your routers warm.
 
@@ -77,7 +78,6 @@ def service() -> None:
               "[default: the settings, 30]")  # fmt: skip
 @flag("--no-wait", "Return as soon as it is coming, before it answers.")
 @flag("--auto", "For the hook and commands: if set so.", hidden=True)
-@common_options
 def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     """Start the service in the background, unless it runs already."""
     settings = _settings(workspace)
@@ -105,7 +105,6 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
 
 @command("kds service stop", of=service)
 @flag("--force", "Kill it when it does not end by itself.")
-@common_options
 def stop(*, force: bool, workspace: Workspace) -> None:  # the same for every workspace
     """End the service; requests in flight are answered first."""
     with slow("waiting for the service to end"):
@@ -113,8 +112,7 @@ def stop(*, force: bool, workspace: Workspace) -> None:  # the same for every wo
     say({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
-@command("kds service status --json", of=service)
-@common_options
+@command("kds service status", of=service)
 @click.pass_context
 def status(ctx: click.Context, *, workspace: Workspace) -> None:
     """Show whether the service runs, and how it is.
@@ -154,10 +152,9 @@ def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
                 yield "warning", warning
 
 
-@command("kds service logs", "kds service logs -n 5 --json", of=service)
+@command("kds service logs -n 5", of=service)
 @click.option("-n", "count", type=COUNT, default=20, show_default=True,
               help="How many of the newest lines of each.")  # fmt: skip
-@common_options
 def logs(*, count: int, workspace: Workspace) -> None:
     """Show the newest lines of the logs of the hook in this workspace, and of the service.
 
@@ -175,9 +172,8 @@ def logs(*, count: int, workspace: Workspace) -> None:
     say(lines, rows or "nothing was written down")
 
 
-@command("kds web", "kds web --no-open")
+@command("kds web --no-open")
 @flag("--no-open", "Print the link; open no browser.")
-@common_options
 def web(*, no_open: bool, workspace: Workspace) -> None:
     """Open the web page of this workspace: chat, and everything that KDS knows.
 
@@ -192,11 +188,8 @@ def web(*, no_open: bool, workspace: Workspace) -> None:
     url, login = client.web()
     has_display = sys.platform in ("win32", "darwin") or any(map(os.environ.get, _DISPLAYS))
     opened = not no_open and has_display and webbrowser.open(login)
-    say(
-        {"url": url, "login": login, "opened": opened},
-        ("page", url),
-        ("log in", f"{login}  (works once)"),
-    )
+    lines = [("page", url), ("log in", f"{login}  (works once)")]
+    say({"url": url, "login": login, "opened": opened}, lines)
 
 
 START_AGAIN: Final = 75
@@ -217,13 +210,9 @@ WAITING: Final = (
 )
 
 
-@command(
-    "kds serve",
-    "kds serve --idle-timeout 30m",
+@bare_command(
     "kds serve --workspace ~/shop --workspace ~/blog --http 8765",
     'curl --unix-socket "$XDG_RUNTIME_DIR/kds/service.sock" http://localhost/healthz',
-    'curl -H "Authorization: Bearer $(cat ~/.config/kds/service.token)" '
-    "http://127.0.0.1:8765/healthz",
 )
 @option("--workspace DIR", "Folder of a workspace that stays open; may be given several times. "
         "Others are opened when a request names them.  [default: $KDS_HOME, else searched]",
@@ -317,7 +306,7 @@ class _JsonLog(logging.Handler):
         )
 
 
-@command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")
+@bare_command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")
 @option("--http [HOST:]PORT", "Serve streamable HTTP there, for this machine and with a token, "
         "instead of stdio.", to="address")  # fmt: skip
 @workspace_option

@@ -3,6 +3,7 @@
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import click
 
@@ -15,17 +16,19 @@ from kds.brain.learning.examples import FILE_NAME as LEARNED
 from kds.brain.learning.examples import LearnedFile
 from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.store.postgres import Server
-from kds.brain.store.postgres_schema import STEPS, require, state_of, version
+from kds.brain.store.postgres_schema import STEPS, require, state_of
 from kds.brain.store.postgres_schema import upgrade as upgrade_tables
 from kds.brain.store.team import Team, Token
 from kds.brain.store.texts import PostgresText
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
-from kds.cli.command import command, flag, group, option
+from kds.cli.command import flag, group, option
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
-from kds.cli.options import COUNT, common_options
+from kds.cli.options import COUNT, command
 from kds.cli.output import Table, counted, fields, say
 from kds.cli.progress import slow
 from kds.cli.terminal import shown
+
+AUDIT_LINES: Final = 100
 
 organisation_option = option(
     "--organisation NAME", "Whose they are.  [default: database.organisation]"
@@ -34,7 +37,6 @@ organisation_option = option(
 
 @group(
     "kds db upgrade",
-    "kds db check --json",
     closing="""KDS_DATABASE names the server, or `database.url` in your own settings.
 More: kds help operations""",
 )
@@ -42,32 +44,22 @@ def database() -> None:
     """Set up and check the PostgreSQL database that KDS_DATABASE names."""
 
 
-@command("kds db upgrade", "kds db upgrade --check", of=database)
-@flag("--check", "Only tell; exit code 1 when there is something to do.", to="only_check")
-@common_options
-def upgrade(*, only_check: bool, workspace: Workspace) -> int:
+@command("kds db upgrade", of=database)
+def upgrade(*, workspace: Workspace) -> None:
     """Create the tables on the server, or upgrade them to this version of KDS.
 
     Services of the previous version keep working meanwhile; concurrent upgrades wait for each
-    other.
+    other. `kds db check` tells whether there is something to do.
     """
     with _opened(workspace) as (named, server), slow("upgrading the database"):
-        if only_check:
-            before, after = version(server), len(STEPS)
-        else:
-            before, after = upgrade_tables(server)
+        before, after = upgrade_tables(server)
+    told = f"the tables of {named} went from version {before} to {after}"
     if before >= after:
         told = f"nothing to do: the tables of {named} are of version {before}"
-    elif only_check:
-        told = f"the tables of {named} are of version {before}; this KDS needs {after}"
-    else:
-        told = f"the tables of {named} went from version {before} to {after}"
     say({"database": str(named), "before": before, "after": max(before, after)}, told)
-    return TESTS_FAILED if only_check and before < after else 0
 
 
-@command("kds db check --json", of=database)
-@common_options
+@command("kds db check", of=database)
 def check(*, workspace: Workspace) -> int:
     """Check the server, the role, the tables and your data; change nothing.
 
@@ -83,7 +75,7 @@ def check(*, workspace: Workspace) -> int:
     say(
         {"database": str(named)}
         | fields(state, "version vector steps role superuser standby")
-        | {"needed": len(STEPS), "warnings": list(state.warnings), "problems": problems},
+        | {"needed": len(STEPS), "warnings": state.warnings, "problems": problems},
         ("database", str(named)),
         ("server", f"PostgreSQL {state.version}, {vector}"),
         ("tables", f"version {state.steps}; this KDS needs {len(STEPS)}"),
@@ -105,9 +97,7 @@ def _problems(named: SharedDatabase) -> Iterator[str]:
         yield f"what was learned is not used: {error.where}: {error.message}"
 
 
-@group(
-    "kds team add ann", "kds team list", "kds team remove ann", closing="More: kds help operations"
-)
+@group("kds team add ann", closing="More: kds help operations")
 def team() -> None:
     """Manage access to a shared service: its tokens and their audit log.
 
@@ -115,12 +105,11 @@ def team() -> None:
     """
 
 
-@command("kds team add ann", "kds team add eve --admin --days 90", of=team)
+@command("kds team add eve --admin --days 90", of=team)
 @click.argument("person", metavar="PERSON")
 @organisation_option
 @flag("--admin", "May see the figures of the service, too.")
 @option("--days N", "End after N days.", type=COUNT)
-@common_options
 def add(
     *, person: str, organisation: str | None, admin: bool, days: int | None, workspace: Workspace
 ) -> None:
@@ -130,36 +119,27 @@ def add(
     say({"organisation": name, "person": person, "token": token}, token)
 
 
-@command("kds team list --json", "kds team list --audit", of=team, name="list")
+@command("kds team list --audit", of=team, name="list")
 @flag("--audit", "Instead: who made, revoked and removed what, the latest first.")
-@option("--limit N", "With --audit: entries to show.", default=100, type=COUNT)
 @organisation_option
-@common_options
-def list_(*, audit: bool, limit: int, organisation: str | None, workspace: Workspace) -> None:
+def list_(*, audit: bool, organisation: str | None, workspace: Workspace) -> None:
     """List the tokens of an organisation, including those that have ended."""
     with _team(workspace, organisation) as (found, name):
-        entries = found.audit(name, limit=limit) if audit else ()
+        entries = found.audit(name, limit=AUDIT_LINES) if audit else ()
         tokens = () if audit else found.tokens(name)
     if audit:
         rows = [(shown(one.at), one.actor, one.action, one.person) for one in entries]
-        told = [fields(one, "at organisation actor action person") for one in entries]
-        say(told, Table(("when", "by", "what", "person"), rows))
+        say(entries, Table(("when", "by", "what", "person"), rows))
         return
     rows = [(one.id, one.person.name, one.person.role, _state(one)) for one in tokens]
-    say([_token(one) for one in tokens], Table(("token", "person", "role", "state"), rows))
+    say(tokens, Table(("token", "person", "role", "state"), rows))
 
 
-@command(
-    "kds team remove ann --token all",
-    "kds team remove ann --token 5f1c2a",
-    "kds team remove ann --yes",
-    of=team,
-)
+@command("kds team remove ann --token 5f1c2a", "kds team remove ann --yes", of=team)
 @click.argument("person", metavar="PERSON")
 @option("--token ID", "End only the token whose id begins so, or `all`; what they said stays.")
 @organisation_option
 @flag("--yes", "Remove everything; without this or --token nothing is done.")
-@common_options
 def remove(
     *, person: str, token: str | None, organisation: str | None, yes: bool, workspace: Workspace
 ) -> None:
@@ -209,13 +189,3 @@ def _state(token: Token) -> str:
     if token.revoked_at is not None:
         return f"revoked {shown(token.revoked_at)}"
     return "good" if token.expires_at is None else f"good until {moment(token.expires_at)}"
-
-
-def _token(token: Token) -> dict[str, object]:
-    return {
-        "id": token.id,
-        "organisation": token.person.organisation,
-        "person": token.person.name,
-        "role": token.person.role,
-        **fields(token, "created_at expires_at revoked_at"),
-    }

@@ -1,30 +1,27 @@
 """`kds skills`: what a prompt can activate, what keeps it from being chosen, and its tests."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from kds.activation import Activator, Entry
-from kds.activation.checks import Finding, check_entries, listing_tokens
+from kds.activation.checks import check_entries, listing_tokens
 from kds.activation.discovery import READS, discover, reads
 from kds.activation.uses import Uses
-from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, flag, group, option
+from kds.cli.command import flag, group
 from kds.cli.guard import TESTS_FAILED, Refusal, complain
-from kds.cli.options import common_options, message_argument, read_message
-from kds.cli.output import Table, counted, fields, print_json, say
+from kds.cli.options import command, message_argument, read_message
+from kds.cli.output import Table, counted, fields, say
 from kds.cli.progress import slow
 from kds.testing.skills import describe, failure, judge, read_cases
 
 NO_ENTRIES = "no skill, agent, command or prompt file"
-SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SHOWN_SIGNS = 8
 """Pieces of evidence that `explain` prints, the largest first."""
 
 
-@group("kds skills list", "kds skills explain 'write the notes for 2.4'", "kds skills check")
+@group("kds skills explain 'write the notes for 2.4'", "kds skills check")
 def skills() -> None:
     """Skills, agents, commands and prompt files: which one fits a prompt, and why."""
 
@@ -41,15 +38,10 @@ def _read(workspace: Workspace) -> Activator:
         return Activator.open(workspace)
 
 
-@command("kds skills list", "kds skills list --client claude --json", of=skills, name="list")
-@option(
-    "--client NAME", "Only what this assistant reads: claude, copilot, codex, gemini, opencode."
-)
-@common_options
+@command("kds skills list --client claude", of=skills, name="list")
+@click.option("--client", type=click.Choice([*READS]), help="Only what this assistant reads.")
 def list_(*, client: str | None, workspace: Workspace) -> None:
     """List skills, agents, commands and prompt files, and the tokens that their listing costs."""
-    if client not in (None, *READS):
-        raise Refusal(f"unknown client '{client}'", f"one of {', '.join(READS)}")
     found = discover(workspace.root, Path.home())
     for problem in found.problems:
         complain(problem)
@@ -66,7 +58,6 @@ def list_(*, client: str | None, workspace: Workspace) -> None:
 
 @command("kds skills explain 'write the notes for 2.4'", of=skills)
 @message_argument
-@common_options
 def explain(*, words: tuple[str, ...], workspace: Workspace) -> None:
     """Say which entry fits PROMPT, how probable that is, and on what evidence."""
     text = read_message(words)
@@ -80,11 +71,8 @@ def explain(*, words: tuple[str, ...], workspace: Workspace) -> None:
     )
 
 
-@command("kds skills check", "kds skills check --format sarif > skills.sarif", of=skills)
-@click.option("--format", "form", type=click.Choice(["text", "github", "sarif"]), default="text",
-              help="For CI: annotations of GitHub, or SARIF 2.1.  [default: text]")  # fmt: skip
-@common_options
-def check(*, form: str, workspace: Workspace) -> int:
+@command("kds skills check", of=skills)
+def check(*, workspace: Workspace) -> int:
     """Find near-duplicates, descriptions that say too little or too much, and what is never found.
 
     Exit code 1 when something needs fixing, or cannot be read.
@@ -92,53 +80,15 @@ def check(*, form: str, workspace: Workspace) -> int:
     activator = _read(workspace)
     with slow("comparing descriptions"):
         found = check_entries(activator)
-    if form == "sarif":
-        print_json(_sarif(found, workspace.root))
-    elif form == "github":
-        for one in found:
-            text = f"{one.message}; {one.hint}".replace("%", "%25").replace("\n", "%0A")
-            click.echo(f"::warning file={_place(one, workspace.root)}::{text}")
-    else:
-        say(
-            {"entries": len(activator.entries), "findings": found},
-            [f"{one.where}: {one.message}\n  fix: {one.hint}" for one in found],
-            f"{len(activator.entries)} entries, {len(found)} to fix",
-        )
+    say(
+        {"entries": len(activator.entries), "findings": found},
+        [f"{one.where}: {one.message}\n  fix: {one.hint}" for one in found],
+        f"{len(activator.entries)} entries, {len(found)} to fix",
+    )
     return TESTS_FAILED if found else 0
 
 
-def _place(finding: Finding, root: Path) -> str:
-    """The file of a finding, below the folder of the project where it is."""
-    path = Path(finding.where)
-    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
-
-
-def _sarif(found: Sequence[Finding], root: Path) -> dict[str, object]:
-    """The findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
-    rules = [{"id": kind} for kind in sorted({one.kind for one in found})]
-    results = [
-        {
-            "ruleId": one.kind,
-            "level": "warning",
-            "message": {"text": f"{one.message}; {one.hint}"},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": _place(one, root)},
-                        "region": {"startLine": 1},
-                    }
-                }
-            ],
-        }
-        for one in found
-    ]
-    tool = {"driver": {"name": "kds", "version": kds_version(), "rules": rules}}
-    run = {"tool": tool, "results": results}
-    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-@command("kds skills history", "kds skills history --json", of=skills)
-@common_options
+@command("kds skills history", of=skills)
 def history(*, workspace: Workspace) -> None:
     """Show which entry ran after which prompt of this project, and which name was ignored."""
     uses = Uses(workspace).read()
@@ -147,10 +97,9 @@ def history(*, workspace: Workspace) -> None:
     say({"uses": uses}, table)
 
 
-@command("kds skills forget release-notes", "kds skills forget --all", of=skills)
+@command("kds skills forget release-notes", of=skills)
 @click.argument("name", required=False, metavar="[ENTRY]")
 @flag("--all", "Of every entry.", to="everything")
-@common_options
 def forget(*, name: str | None, everything: bool, workspace: Workspace) -> None:
     """Forget what was learned of an entry from its use."""
     if (name is None) is not everything:
@@ -163,7 +112,6 @@ def forget(*, name: str | None, everything: bool, workspace: Workspace) -> None:
 
 @command("kds skills test tests/skills.yaml", of=skills)
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@common_options
 def test(*, file: Path, workspace: Workspace) -> int:
     """Run the cases of FILE: a YAML list of `prompt`, `expect` (a name or null) and `history`.
 

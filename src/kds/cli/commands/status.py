@@ -13,16 +13,14 @@ from kds.brain.memory.metrics import KEPT
 from kds.brain.memory.records import Stats
 from kds.brain.settings import load_layers
 from kds.brain.workspace import Workspace
-from kds.cli.command import asked_json, command, flag, group, option
+from kds.cli.command import asked_json, flag, group, option
 from kds.cli.commands.memory import EMPTY
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain_about
 from kds.cli.options import (
     COUNT,
-    common_options,
-    json_option,
+    command,
     looking,
     read_span,
-    workspace_option,
 )
 from kds.cli.output import SHOWN_ID, Shown, Table, counted, fields, mebibytes, say, show
 from kds.cli.progress import slow
@@ -36,17 +34,16 @@ from kds.testing.metrics import MetricsReport, metrics_tables, read_report
 from kds.transcripts.told import hook_calls, with_words
 
 _NOUNS: Final = {
-    "context": ("message", " in the context"),
-    "sessions": ("session", ""),
-    "messages": ("remembered message", ""),
-    "documents": ("document", ""),
-    "own prompts": ("prompt", " of your own"),
-    "own rule files": ("rule file", ""),
+    "context": "message in the context",
+    "sessions": "session",
+    "messages": "remembered message",
+    "documents": "document",
+    "own prompts": "prompt of your own",
+    "own rule files": "rule file",
 }
 
 
-@command("kds status", "kds status --json")
-@common_options
+@command("kds status")
 def status(*, workspace: Workspace) -> int:
     """Show workspace, service, memory, model and hook, and how much is kept here.
 
@@ -114,13 +111,12 @@ def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "model", f"{model['name']} ({model['from']})" if model["name"] else "none"
     yield "hook", ", ".join(report["hooks"]) or "not installed: kds init"
     counts = report["counts"].items()
-    kept = [counted(count, _NOUNS[name][0]) + _NOUNS[name][1] for name, count in counts if count]
+    kept = [counted(count, _NOUNS[name]) for name, count in counts if count]
     yield "kept", ", ".join(kept) or "nothing"
 
 
-@command("kds doctor", "kds doctor --json", "kds doctor --fix")
+@command("kds doctor --fix")
 @flag("--fix", "Take away other users' rights to kds-brain, and have git ignore it.")
-@common_options
 def doctor(*, fix: bool, workspace: Workspace) -> int:
     """Check workspace, service, hook and client files; exit code 1 when there is a problem.
 
@@ -149,15 +145,14 @@ def _finding_lines(finding: Finding) -> Iterator[Shown]:
         yield "", f"  do: {finding.fix}"
 
 
-@group("kds hook why", "kds hook why --session 5c0ffee5 --json")
+@group("kds hook why")
 def hook() -> None:
     """What the hook of your assistants does; `kds init` sets it up."""
 
 
-@command("kds hook why", "kds hook why --session 5c0ffee5", "kds hook why --json", of=hook)
+@command("kds hook why --session 5c0ffee5", of=hook)
 @option("--session ID", "Only of this session of a client: its id, or the beginning of it.")
 @option("--limit N", "Only the newest calls.", default=20, type=COUNT)
-@common_options
 def why(*, session: str | None, limit: int, workspace: Workspace) -> None:
     """Show what the hook told the model and when, and why it was silent.
 
@@ -169,29 +164,21 @@ def why(*, session: str | None, limit: int, workspace: Workspace) -> None:
         raise Refusal(f"no session '{session}' in the hook's log", "kds hook why lists them")
     found = with_words(found[-limit:])
     rows = [
-        (
-            shown(one.at or ""),
-            one.client or "",
-            (one.session or "")[:SHOWN_ID],
-            one.event or "",
-            "\n".join([one.what, *one.told]),
-        )
+        (shown(one.at or ""), one.client or "", (one.session or "")[:SHOWN_ID], one.event or "",
+         "\n".join([one.what, *one.told]))
         for one in found
-    ]
+    ]  # fmt: skip
     none = "the hook was not called here yet: kds init sets it up, kds doctor tries it"
     say({"calls": found}, Table(("time", "client", "session", "event", "what"), rows, none=none))
 
 
 NOTHING: Final = """\
 nothing was measured in this time
-Turns and recalls are measured where the memory is on: set KDS_MEMORY=on, or `memory: {enabled: \
-true}` in kds-brain/settings.yaml. Measurements are kept for 30 days."""
+Turns and recalls are measured where the memory is on: kds config set memory.enabled on"""
 
 
-@command("kds metrics", "kds metrics --since 24h --json")
+@command("kds metrics --since 24h")
 @option("--since TIME", "How far to look back, at most 30d.", default="7d", type=read_span)
-@json_option
-@workspace_option
 def metrics(*, since: timedelta, workspace: Workspace) -> None:
     """Print KDS's own metrics: turns, corrections, recalls, hits, times.
 

@@ -14,18 +14,19 @@ from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
-from kds.cli.command import MessageCommand, asked_json, command, flag, option
+from kds.cli.command import MessageCommand, asked_json, flag, option
+from kds.cli.command import command as bare_command
 from kds.cli.guard import Refusal, complain, complain_about, pass_on
 from kds.cli.options import (
+    command,
     context_option,
-    json_option,
     message_argument,
     read_message,
     start_afterwards,
     start_now,
     workspace_option,
 )
-from kds.cli.output import counted, entry_table, say, show, step_lines, turn_lines
+from kds.cli.output import counted, entry_table, fields, say, show, step_lines, turn_lines
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
 from kds.service.router_client import LOADING
@@ -55,7 +56,6 @@ model_option = option(
 
 @command(
     "kds ask 'I want to add a FAB button'",
-    "kds ask 'go ahead'",
     "kds ask 'Make it purple' --dry-run",
     "git diff | kds ask - --agent change-governor --json",
     cls=MessageCommand,
@@ -63,19 +63,16 @@ model_option = option(
     "and `kds ask continue` asks again.",
 )
 @message_argument
-@json_option
 @flag("--dry-run", "Print what would be sent; ask and keep nothing.")
 @option("--agent NAME", "The agent to take it: work-planner, or PLAN.")
 @session_option
 @flag("--follow", "Hand the work on: PLAN to EXECUTE to TEST.")
 @model_option
-@flag("--no-stream", "Print the answer when it is complete.")
 @flag("--no-log", "Keep nothing: neither message nor answer.")
 @context_option
-@workspace_option
 def ask(
     words: tuple[str, ...], *, dry_run: bool, agent: str | None, session: str | None, follow: bool,
-    model: str | None, no_stream: bool, no_log: bool, context: str | None, workspace: Workspace,
+    model: str | None, no_log: bool, context: str | None, workspace: Workspace,
 ) -> int:  # fmt: skip
     """Route MESSAGE, run the agent it is for, print the answer, remember both.
 
@@ -93,12 +90,10 @@ def ask(
         if dry_run:
             _show_preview(asked, message, agent)
             return 0
-        if asked_json() or no_stream:
+        if asked_json():
             with slow(WAITING):
                 answer = asked.ask(message, agent=agent, follow=follow)
-            say(answer, answer.text if answer.error is None else None)
-            if not asked_json():
-                _tell_noted(answer)
+            say(answer)
         else:
             with slow(WAITING) as arrived:
                 answer = _show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
@@ -113,17 +108,14 @@ def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None
         preview = asked.preview(message, agent=agent)
     pass_on(() if asked_json() else preview.notes)
     sent = [{"role": one.role, "content": one.text} for one in preview.messages]
-    told = {"says": preview.says or None, "notes": list(preview.notes)}
     say(
-        {"turn": preview.turn, "messages": sent, **told},
+        fields(preview, "turn says notes") | {"messages": sent},
         preview.says or None,
         [[(f"--- {one.role}", ""), one.text] for one in preview.messages],
     )
 
 
-@command(
-    "kds chat",
-    "kds chat hello",
+@bare_command(
     "kds chat --session 'Dark mode'",
     "printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat",
     cls=MessageCommand,
@@ -263,17 +255,13 @@ def _show_stream(pieces: Iterator[str | Answer], arrived: Callable[[], None]) ->
         if isinstance(piece, Answer):
             if not last.endswith("\n"):
                 click.echo()
-            _tell_noted(piece)
+            if piece.turn.noted:
+                complain(f"noted: {piece.turn.noted}")
             return piece
         click.echo(piece, nl=False)
         sys.stdout.flush()
         last = piece or last
     raise AssertionError("an exchange ends with its answer")
-
-
-def _tell_noted(answer: Answer) -> None:
-    if answer.turn.noted:
-        complain(f"noted: {answer.turn.noted}")
 
 
 def _tell_about(answer: Answer, *, has_model: bool) -> None:
