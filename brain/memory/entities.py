@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from kds.brain.memory.extractive import split
-from kds.brain.memory.facts import FILE_ENDINGS, facts_of_all
+from kds.brain.memory.facts import FILE_ENDINGS
 from kds.brain.memory.records import EntityMemory, EntityTerm
 from kds.brain.memory.shortening import mark_code, shorten
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
@@ -36,7 +36,7 @@ MANY: Final = 5
 
 _READ_CHARS: Final = 20_000
 _HEADING: Final = re.compile(r"^ {0,3}#{1,6}\s+(?P<title>\S.*?)[\s#]*$", re.MULTILINE)
-_FILE: Final = re.compile(rf"[\w~./\\@-]*\.(?:{FILE_ENDINGS})")
+_FILE: Final = re.compile(rf"(?<![\w/.:-])[\w~./\\@-]*\w\.(?:{FILE_ENDINGS})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +193,7 @@ def snippet(term: str, answer: str) -> str:
 
 
 def _files(text: str) -> list[str]:
-    found = (fact.text for fact in facts_of_all(text) if fact.kind == "identifier")
-    return [path for path in dict.fromkeys(found) if _FILE.fullmatch(path)][:MANY]
+    return list(dict.fromkeys(found[0] for found in _FILE.finditer(text)))[:MANY]
 
 
 def _headings(text: str) -> list[str]:

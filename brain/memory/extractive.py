@@ -2,18 +2,17 @@
 
 Facts come first: dates, amounts, names, identifiers and decisions are kept, at least in a list
 ("Dates: ..."), as long as the budget holds them. The rest of the room goes to whole sentences,
-those that tell the most facts first. Facts without room are counted in the summary itself, so that
-a reader knows there is more to be found.
+those that tell the most facts first.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import cbrt
-from typing import Any, Final
+from typing import Final
 
-from kds.brain.memory.facts import READ_CHARS, SENTENCES_KNOWN, Fact, FactKind, Told, facts_of
+from kds.brain.memory.facts import READ_CHARS, REMEMBERED, Fact, FactKind, Told, facts_of, words_of
 from kds.brain.memory.shortening import CODE_MARK, mark_code
 from kds.brain.passages.values import Message
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
@@ -23,7 +22,7 @@ LIST_SHARE: Final = 0.75
 would be nothing but lists, which say what was talked about and not what was said."""
 
 VALUE: Final[dict[FactKind, float]] = {
-    "decision": 4.0,
+    "decision": 6.0,
     "date": 3.0,
     "identifier": 2.5,
     "amount": 2.5,
@@ -33,17 +32,13 @@ VALUE: Final[dict[FactKind, float]] = {
 stands in other messages too. An order, not a measurement."""
 
 BY_LABEL: Final = {"Assistant": 0.8, "Tool": 0.4, "System": 0.6}
-"""The user's own words count fully, what was said in reply less: without it 48 % of the facts that
-users told in real chats are kept instead of 51 %."""
+"""The user's own words count fully, what was said in reply less."""
 
 EARLIER: Final = 0.6
 """What is told by the earlier summary only: it was there for some turns already."""
 
 MISSES: Final = 8
 """Facts or sentences in a row without room, after which no other is tried."""
-
-NOTE: Final = 5
-"""Words of the note on facts that were left out."""
 
 LABELS: Final = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 LISTED: Final[dict[FactKind, str]] = {
@@ -58,7 +53,8 @@ LISTED: Final[dict[FactKind, str]] = {
 _LONGEST: Final = 300
 """Characters of one sentence; longer stretches without an end are cut between words."""
 
-_LEFT_OUT: Final = re.compile(r"\((\d+) more facts? left out\)")
+_LEFT_OUT: Final = re.compile(r"\(\d+ more facts? left out\)")
+"""A note of summaries that were stored by versions before 0.3."""
 _END: Final = re.compile(
     r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|vs|No)\.)(?<!\b(?:Mrs|e\.g|i\.e|etc)\.)"
     r"[\"')\]*]*\s+(?=[\"'(\[*`]*[A-Z0-9/.@#…-])|(?<=[。！？])|(?<=\])\s+(?=[A-Z])"
@@ -75,61 +71,14 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence as a summary would have it; ``source`` 0 is the earlier summary, then messages."""
+class Part:
+    """A sentence as a summary would have it, or a fact without one (``text`` is empty)."""
 
     label: str
     text: str
     facts: tuple[Fact, ...]
-    source: int
-    first: bool
-    """Whether the message begins with it."""
-
-    @property
-    def weight(self) -> float:
-        """How much counts what it says: by who said it, and when."""
-        return BY_LABEL.get(self.label, 1.0) * (1.0 if self.source else EARLIER)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """All that is to be summarised."""
-
-    sentences: tuple[Sentence, ...]
-    loose: tuple[Fact, ...] = ()
-    """Facts that an earlier summary has without their sentences."""
-    left_out: int = 0
-    """Facts that earlier summaries had no room for."""
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """Every fact that says something alone, each once."""
-        told = (*self.loose, *(fact for one in self.sentences for fact in one.facts))
-        return tuple({fact.id: fact for fact in reversed(told) if not fact.is_bare}.values())[::-1]
-
-    def lost(self, text: str) -> tuple[Fact, ...]:
-        """Return the facts that ``text`` does not tell."""
-        told = Told(text)
-        return tuple(fact for fact in self.facts if not told.has(fact))
-
-    def lacking(self, text: str) -> "Reading":
-        """Return the sentences with facts that ``text`` does not tell, and other such facts."""
-        lost = {fact.id for fact in self.lost(text)}
-        return Reading(
-            tuple(one for one in self.sentences if any(fact.id in lost for fact in one.facts)),
-            tuple(fact for fact in self.loose if fact.id in lost),
-            self.left_out,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """A summary, and what became of the facts; ``left_out`` counts earlier ones too."""
-
-    text: str
-    facts: int
-    kept: int
-    left_out: int
+    weight: float = EARLIER
+    """How much counts what it says: by who said it, and when."""
 
 
 class ExtractiveSummarizer:
@@ -139,169 +88,160 @@ class ExtractiveSummarizer:
         self, limit: Limit | None = None, *, count_tokens: TokenCounter = estimate_tokens
     ) -> None:
         self.limit = limit or Limit()
-        self.count_tokens: TokenCounter = lru_cache(maxsize=SENTENCES_KNOWN)(count_tokens)
+        self.count_tokens: TokenCounter = lru_cache(maxsize=REMEMBERED)(count_tokens)
 
-    def __call__(self, messages: Sequence[Message], previous: str) -> str:
+    def __call__(
+        self, messages: Sequence[Message], previous: str, *, limit: Limit | None = None
+    ) -> str:
         """Return the summary of ``previous`` and the messages after it."""
-        return self.digest(messages, previous).text
+        return self.of(read(messages, previous), limit=limit)
 
-    def digest(
-        self, messages: Sequence[Message], previous: str = "", *, limit: Limit | None = None
-    ) -> Digest:
-        """Return the summary and what it had no room for."""
-        return self.digest_of(read(messages, previous), limit=limit)
-
-    def digest_of(self, reading: Reading, *, limit: Limit | None = None) -> Digest:
+    def of(self, parts: Iterable[Part], *, limit: Limit | None = None) -> str:
         """Summarise what was taken apart already."""
-        return _Draft(reading, limit or self.limit, self.count_tokens).digest()
+        draft = _Draft(parts, limit or self.limit, self.count_tokens)
+        draft.keep_facts()
+        draft.choose_sentences()
+        draft.measure()  # parts were counted one by one, with a label each
+        draft.choose_sentences()
+        while not self.is_within(text := draft.text(), draft.limit):
+            draft.drop()
+        return text
+
+    def is_within(self, text: str, limit: Limit) -> bool:
+        """Tell whether a summary keeps a limit."""
+        return not text or (
+            len(text.split()) <= limit.words and self.count_tokens(text) <= limit.tokens
+        )
 
 
 class _Draft:
-    """A summary in the making: sentences in full, other facts in lists. Facts go by their ids."""
+    """A summary in the making: sentences in full, other facts in lists."""
 
-    def __init__(self, reading: Reading, limit: Limit, count: TokenCounter) -> None:
-        self.reading, self.limit, self.count = reading, limit, count
-        self.facts = {fact.id: fact for fact in reading.facts}
-        self.place = {one: at for at, one in enumerate(self.facts)}
-        once = {one.text: one for one in reversed(reading.sentences)}
-        self.sentences = [one for one in reading.sentences if once[one.text] is one]
-        self.ids = [frozenset(fact.id for fact in one.facts) for one in self.sentences]
-        self.kept: set[str] = set()
-        self.chosen: set[int] = set()
+    def __init__(self, parts: Iterable[Part], limit: Limit, count: TokenCounter) -> None:
+        self.limit, self.count = limit, count
+        self.words, self.tokens = float(limit.words), float(limit.tokens)
+        self.facts: dict[frozenset[str], Fact] = {}
+        self.values: dict[frozenset[str], float] = {}
+        sentences: dict[str, Part] = {}
+        for part in parts:
+            if part.text:
+                sentences.setdefault(part.text, part)
+            for fact in part.facts:
+                self.facts.setdefault(fact.key, fact)
+                worth = VALUE[fact.kind] * part.weight
+                self.values[fact.key] = max(self.values.get(fact.key, 0.0), worth)
+        self.sentences = list(sentences.values())
+        self.kept: list[frozenset[str]] = []
+        self.chosen: list[int] = []
 
-    @cached_property
-    def values(self) -> dict[str, float]:
-        """What each fact is worth: its kind, and who told it."""
-        values = dict.fromkeys(self.facts, 0.0)
-        for fact in self.reading.loose:
-            if fact.id in values:
-                values[fact.id] = VALUE[fact.kind] * EARLIER
-        for one in self.sentences:
-            for fact in one.facts:
-                if fact.id in values:
-                    values[fact.id] = max(values[fact.id], VALUE[fact.kind] * one.weight)
-        return values
-
-    def digest(self) -> Digest:
-        self._keep_facts()
-        self._choose_sentences()
-        while not self._is_within(text := self._text()):  # parts were counted one by one
-            if not (self.chosen or self.kept):
-                return Digest("", len(self.facts), 0, len(self.facts) + self.reading.left_out)
-            (self.chosen or self.kept).pop()
-        told = len(self._told())
-        return Digest(text, len(self.facts), told, self._left_out())
-
-    def _keep_facts(self) -> None:
+    def keep_facts(self) -> None:
         """Choose the facts that fit in lists, the most valuable for their room first.
 
         The cube root of the room: else a decision of ten words would count less than five
         numbers, and a date less than an acronym.
         """
-        worth = {
-            one: self._with_inside(fact) / cbrt(self.count(fact.text) + 1)
-            for one, fact in self.facts.items()
-        }
-        self._add(self.kept, sorted(self.facts, key=lambda one: -worth[one]), LIST_SHARE)
-
-    def _with_inside(self, fact: Fact) -> float:
-        """The value of a fact, with those that the words of a decision tell too."""
-        inside = {one.id for one in facts_of(fact.text)} if fact.kind == "decision" else set()
-        return sum(self.values.get(one, 0.0) for one in inside | {fact.id})
-
-    def _choose_sentences(self) -> None:
-        """Add sentences for what they tell and for their beginnings, as long as they fit."""
-        worth = []
-        for one, ids in zip(self.sentences, self.ids, strict=True):
-            told = sum(self.values[fact] for fact in ids & self.kept)
-            score = told + (0.3 + 0.3 * one.first) * one.weight
-            worth.append(score / (self.count(one.text) + 1))
-        self._add(self.chosen, sorted(range(len(worth)), key=lambda index: -worth[index]), 1.0)
-
-    def _add(self, chosen: set[Any], order: Iterable[Any], share: float) -> None:
-        """Add what fits into a share of the room, until nothing has fitted for a while."""
-        misses = 0
-        for one in order:
-            chosen.add(one)
-            if self._has_room(share):
+        cost = {key: self.count(fact.text) for key, fact in self.facts.items()}
+        order = sorted(self.facts, key=lambda key: -self.values[key] / cbrt(cost[key] + 1))
+        labels, misses = set[FactKind](), 0
+        for key in order:
+            fact = self.facts[key]
+            label = fact.kind not in labels
+            words = len(fact.text.split()) + 2 * label
+            if self._take(words, cost[key] + 1 + 4 * label, LIST_SHARE):
+                self.kept.append(key)
+                labels.add(fact.kind)
                 misses = 0
-                continue
-            chosen.discard(one)
-            misses += 1
-            if misses >= MISSES:
+            elif (misses := misses + 1) >= MISSES:
                 return
 
-    def _has_room(self, share: float) -> bool:
-        """Whether the parts fit, each counted alone: most of them were counted before."""
-        alone = self._alone()
-        parts = [self.sentences[index].text for index in self.chosen]
-        parts += [fact.text for fact in alone]
-        labels = {fact.kind for fact in alone}
-        speakers = {self.sentences[index].source for index in self.chosen}
-        words = sum(len(part.split()) for part in parts) + 2 * len(labels) + len(speakers)
-        tokens = sum(self.count(part) for part in parts) + len(alone) + 4 * len(labels)
-        note = NOTE if self._left_out() else 0
-        return (
-            words + note <= self.limit.words * share
-            and tokens + 3 * len(speakers) + 2 * note <= self.limit.tokens * share
+    def choose_sentences(self) -> None:
+        """Add sentences for what they tell, as long as they fit; their facts leave the lists."""
+        told = {fact.key for index in self.chosen for fact in self.sentences[index].facts}
+        listed = {key: self.facts[key].text for key in self.kept if key not in told}
+        worth = []
+        for one in self.sentences:
+            new = sum(self.values[fact.key] for fact in one.facts if fact.key in listed)
+            worth.append((new + 0.5 * one.weight) / (self.count(one.text) + 1))
+        misses = 0
+        others = set(range(len(worth))).difference(self.chosen)
+        for index in sorted(others, key=lambda at: (-worth[at], at)):
+            one = self.sentences[index]
+            freed = [listed[key] for key in {fact.key for fact in one.facts} if key in listed]
+            words = len(one.text.split()) + 1 - sum(len(text.split()) for text in freed)
+            tokens = self.count(one.text) + 3 - sum(self.count(text) + 1 for text in freed)
+            if self._take(words, tokens):
+                self.chosen.append(index)
+                for fact in one.facts:
+                    listed.pop(fact.key, None)
+                misses = 0
+            elif (misses := misses + 1) >= MISSES:
+                return
+
+    def _take(self, words: float, tokens: float, share: float = 1.0) -> bool:
+        """Take room for a part, unless it leaves less than is to be kept free."""
+        left = 1.0 - share
+        fits = (
+            self.words - words >= self.limit.words * left
+            and self.tokens - tokens >= self.limit.tokens * left
         )
+        if fits:
+            self.words -= words
+            self.tokens -= tokens
+        return fits
 
-    def _is_within(self, text: str) -> bool:
-        return len(text.split()) <= self.limit.words and self.count(text) <= self.limit.tokens
+    def measure(self) -> None:
+        """Find out how much room there is beside what was chosen."""
+        text = self.text()
+        self.words = self.limit.words - len(text.split())
+        self.tokens = self.limit.tokens - self.count(text)
 
-    def _told(self) -> set[str]:
-        inside = {one for index in self.chosen for one in self.ids[index]}
-        return (inside | self.kept) & self.facts.keys()
+    def drop(self) -> None:
+        """Leave out what was added last."""
+        (self.chosen or self.kept).pop()
 
-    def _left_out(self) -> int:
-        return len(self.facts) - len(self._told()) + self.reading.left_out
-
-    def _alone(self) -> list[Fact]:
-        """The facts that neither a chosen sentence nor the words of a decision tell."""
-        inside = {one for index in self.chosen for one in self.ids[index]}
-        alone = [self.facts[one] for one in sorted(self.kept - inside, key=self.place.__getitem__)]
-        decided = " ".join(fact.text for fact in alone if fact.kind == "decision")
-        return [one for one in alone if one.kind == "decision" or one.text not in decided]
-
-    def _text(self) -> str:
+    def text(self) -> str:
+        """Write it down."""
         lines: list[str] = []
         label: str | None = None
         for index in sorted(self.chosen):
-            sentence = self.sentences[index]
-            ended = sentence.text[-1] in ".!?…。！？:]"  # ends of other scripts
-            text = sentence.text if ended else f"{sentence.text}."
-            if lines and sentence.label == label:
-                lines[-1] += f" {text}"
+            one = self.sentences[index]
+            said = one.text if one.text[-1] in ".!?…。！？:]" else f"{one.text}."
+            if lines and one.label == label:
+                lines[-1] += f" {said}"
             else:
-                lines.append(f"{sentence.label}: {text}" if sentence.label else text)
-            label = sentence.label
-        alone = self._alone()
+                lines.append(f"{one.label}: {said}" if one.label else said)
+            label = one.label
+        inside = {fact.key for index in self.chosen for fact in self.sentences[index].facts}
+        kept = set(self.kept) - inside
+        alone = [fact for key, fact in self.facts.items() if key in kept]
+        decided = " ".join(fact.text for fact in alone if fact.kind == "decision")
         for kind, name in LISTED.items():
-            if texts := [fact.text for fact in alone if fact.kind == kind]:
+            texts = [one.text for one in alone if one.kind == kind]
+            if kind != "decision":
+                texts = [text for text in texts if text not in decided]
+            if texts:
                 lines.append(f"{name}: {'; '.join(texts)}")
-        if count := self._left_out():
-            lines.append(f"({count} more {'fact' if count == 1 else 'facts'} left out)")
         return "\n".join(lines)
 
 
-def read(messages: Iterable[Message], previous: str = "") -> Reading:
+def read(messages: Iterable[Message], previous: str = "") -> tuple[Part, ...]:
     """Take apart messages, and the summary of what was before them."""
-    sentences: list[Sentence] = []
-    loose: list[Fact] = []
-    starts = tuple(f"{label}: " for label in LISTED.values())
-    for line in _LEFT_OUT.sub("", previous).splitlines():
-        if start := next((one for one in starts if line.startswith(one)), ""):
-            items = (item.strip() for item in line.removeprefix(start).split("; "))
-            loose += [_loose(item) for item in items if item]
-            continue
-        label = next((one for one in LABELS.values() if line.startswith(f"{one}: ")), "")
-        text = line.removeprefix(f"{label}: ") if label else line
-        sentences += _sentences(text, label, source=0)
-    for source, message in enumerate(messages, start=1):
+    parts = [part for line in _LEFT_OUT.sub("", previous).splitlines() for part in _summary(line)]
+    for message in messages:
+        label = message.speaker or LABELS[message.role]
         text = mark_code(message.content[:READ_CHARS])
-        sentences += _sentences(text, message.speaker or LABELS[message.role], source)
-    left_out = sum(int(found[1]) for found in _LEFT_OUT.finditer(previous))
-    return Reading(tuple(sentences), tuple(loose), left_out)
+        parts += _sentences(text, label, BY_LABEL.get(label, 1.0))
+    return tuple(parts)
+
+
+def lacking(parts: Iterable[Part], text: str) -> tuple[Part, ...]:
+    """Return the parts with facts that ``text`` does not tell, and of their facts those."""
+    told = Told(text)
+    lost = (
+        Part(one.label, one.text, tuple(fact for fact in one.facts if not told.has(fact)))
+        for one in parts
+    )
+    return tuple(one for one in lost if one.facts)
 
 
 def split(text: str) -> Iterator[str]:
@@ -322,27 +262,24 @@ def split(text: str) -> Iterator[str]:
                 yield sentence
 
 
-def _sentences(text: str, label: str, source: int) -> list[Sentence]:
-    found: list[Sentence] = []
+def _summary(line: str) -> Iterator[Part]:
+    """Read a line of an earlier summary."""
+    label, colon, rest = line.partition(": ")
+    for kind, name in LISTED.items():
+        if colon and label == name:
+            facts = (Fact(kind, item.strip(), words_of(item)) for item in rest.split("; "))
+            yield from (Part("", "", (fact,)) for fact in facts if fact.key)
+            return
+    if colon and label in LABELS.values():
+        yield from _sentences(rest, label, EARLIER * BY_LABEL.get(label, 1.0))
+    else:
+        yield from _sentences(line, "", EARLIER)
+
+
+def _sentences(text: str, label: str, weight: float) -> Iterator[Part]:
     for said in split(text):
-        facts, words = _facts(said), said.split()
+        # "12 lines" of marked code are nobody's amount
+        plain = CODE_MARK.sub(lambda mark: re.sub(r"\d+ lines?", "", mark[0]), said)
+        facts, words = facts_of(plain), said.split()
         if facts or len(words) > 1:
-            found.append(Sentence(label, " ".join(words), facts, source, first=not found))
-    return found
-
-
-def _facts(said: str) -> tuple[Fact, ...]:
-    """The facts of a sentence. "12 lines" of marked code are nobody's amount."""
-    if not (mark := CODE_MARK.search(said)):
-        return facts_of(said)
-    inside = tuple(fact for fact in facts_of(mark[0]) if fact.kind == "identifier")
-    return (*facts_of(CODE_MARK.sub(" ", said)), *inside)
-
-
-def _loose(item: str) -> Fact:
-    """Read a fact that stands alone: what it was taken for cannot be seen any more."""
-    found = facts_of(item)
-    if found and found[0].kind == "decision":
-        return found[0]
-    whole = next((fact for fact in found if fact.text == item), None)
-    return whole or Fact("name", item, item.casefold())
+            yield Part(label, " ".join(words), facts, weight)

@@ -12,7 +12,7 @@ from threading import Lock, Thread, current_thread
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.memory.extractive import Limit, read
+from kds.brain.memory.extractive import Limit, lacking, read
 from kds.brain.memory.records import SUMMARY_COLUMNS, summary_of
 from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
 from kds.brain.passages.passage_file import any_of, words_of
@@ -250,7 +250,7 @@ class Condensation:
             return known
         messages = self._since(known, session_id, last_seq)
         made = self._by(model).make(_spoken(messages), known.text, limit=limit)
-        covered = Covered(made.text, last_seq, (*known.notes, *_gap(known, messages)))
+        covered = Covered(made.text, last_seq)
         newer = self.stored(session_id).last_seq > known.last_seq  # another thread was quicker
         if not newer and (keep == "always" or (keep == "due" and _is_due(messages))):
             self._on_made("rolling", made)
@@ -265,29 +265,25 @@ class Condensation:
     def within(self, text: str, limit: Limit) -> str:
         """Cut a summary down, when a window has less room for it than usual."""
         extractive = self._summarizer.extractive
-        if len(text.split()) <= limit.words and extractive.count_tokens(text) <= limit.tokens:
-            return text
-        return extractive.digest((), text, limit=limit).text
+        return text if extractive.is_within(text, limit) else extractive((), text, limit=limit)
 
     def with_periodic(
         self, session_id: str, text: str, verbatim: Iterable[str], *, limit: Limit
     ) -> str:
         """Add to the summary of a window what the newest periodic summary says besides.
 
-        That is its sentences which neither the summary nor the messages beside it have, as long
-        as there is room: a model's, as a rule. One that the rolling summary covers adds nothing.
+        That is what neither the summary nor the messages beside it tell, as long as there is
+        room. One that the rolling summary covers adds nothing.
         """
         known = self.stored(session_id, "periodic")
         if known.last_seq <= self.stored(session_id).last_seq:
             return text
-        beside = (text, *verbatim)
-        count = self._summarizer.extractive.count_tokens
-        for sentence in read((), known.text).sentences:
-            longer = f"{text} {sentence.text}".strip()
-            fits = len(longer.split()) <= limit.words and count(longer) <= limit.tokens
-            if fits and not any(sentence.text.rstrip(".!?") in one for one in beside):
-                text = longer
-        return text
+        extractive = self._summarizer.extractive
+        rest = lacking(read((), known.text), "\n".join((text, *verbatim)))
+        left = Limit(
+            limit.words - len(text.split()), limit.tokens - extractive.count_tokens(text) - 1
+        )
+        return "\n".join(filter(None, (text, extractive.of(rest, limit=left))))
 
     def periodic(
         self, session_id: str, last_seq: int, *, replies: int, model: Summarizer | None = None
@@ -384,10 +380,3 @@ def _spoken(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 def _is_due(messages: tuple[Message, ...]) -> bool:
     return sum(message.role == "user" for message in messages) >= STORED_TURNS
-
-
-def _gap(known: Covered, messages: tuple[Message, ...]) -> tuple[str, ...]:
-    if not messages or messages[0].seq == known.last_seq + 1:
-        return ()
-    first, last = known.last_seq + 1, messages[0].seq - 1
-    return (f"messages {first} to {last} are not in the summary",)

@@ -1,4 +1,4 @@
-"""Summaries without a model: every fact is kept, or counted as left out."""
+"""Summaries without a model: every fact that has room is kept."""
 
 import re
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spoken import CONVERSATION, FACTS, spoken
 
-from kds.brain.memory.extractive import ExtractiveSummarizer, Limit, read
+from kds.brain.memory.extractive import ExtractiveSummarizer, Limit, lacking, read
 from kds.brain.passages.values import Role
 from kds.brain.words.tokens import estimate_tokens
 
@@ -34,11 +34,9 @@ def test_a_summary_is_made_of_sentences_where_they_fit() -> None:
     assert "Sure" not in text
 
 
-def test_what_does_not_fit_is_chosen_by_value_and_counted() -> None:
-    digest = summarise.digest(spoken(CONVERSATION), limit=Limit(words=40, tokens=40))
-    assert "Use SQLite instead of Postgres" in digest.text
-    assert f"({digest.left_out} more facts left out)" in digest.text
-    assert digest.left_out == digest.facts - digest.kept > 0
+def test_what_does_not_fit_is_chosen_by_value() -> None:
+    text = summarise(spoken(CONVERSATION), "", limit=Limit(words=40, tokens=40))
+    assert "Use SQLite instead of Postgres" in text
 
 
 AMOUNTS = st.integers(min_value=11, max_value=99_999).map(lambda n: f"${n:,}")
@@ -56,12 +54,9 @@ MESSAGE = st.tuples(
 @given(st.lists(MESSAGE, max_size=6))
 @settings(max_examples=60)
 def test_facts_that_fit_are_all_kept(pairs: list[tuple[Role, str]]) -> None:
-    messages = spoken(pairs)
-    digest = summarise.digest(messages)
-    if digest.left_out == 0:
-        assert read(messages).lost(digest.text) == ()
-    else:
-        assert len(" ".join(fact.text for fact in read(messages).facts)) > 400
+    parts = read(spoken(pairs))
+    if lacking(parts, summarise(spoken(pairs), "")):
+        assert len(" ".join(fact.text for one in parts for fact in one.facts)) > 400
 
 
 @given(
@@ -74,9 +69,9 @@ def test_facts_that_fit_are_all_kept(pairs: list[tuple[Role, str]]) -> None:
 def test_no_summary_is_longer_than_its_limits(
     pairs: list[tuple[Role, str]], previous: str, words: int, tokens: int
 ) -> None:
-    digest = summarise.digest(spoken(pairs), previous, limit=Limit(words, tokens))
-    assert len(digest.text.split()) <= words
-    assert estimate_tokens(digest.text) <= tokens
+    text = summarise(spoken(pairs), previous, limit=Limit(words, tokens))
+    assert len(text.split()) <= words
+    assert estimate_tokens(text) <= tokens
 
 
 def test_after_many_turns_a_summary_still_has_sentences() -> None:

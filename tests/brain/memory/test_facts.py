@@ -23,7 +23,6 @@ def found(text: str) -> set[tuple[str, str]]:
         ("20% less", "amount", "20%"),
         ("it takes 3.5 GB", "amount", "3.5 GB"),
         ("port 8080 is taken", "amount", "8080"),
-        ("twelve users waited", "amount", "twelve users"),
         ("I met Maria Lopez there", "name", "Maria Lopez"),
         ("Maria wants a report", "name", "Maria"),
         ("Deploy Grafana first", "name", "Grafana"),
@@ -87,5 +86,4 @@ def test_every_fact_stands_in_its_text_and_is_told_by_it(text: str) -> None:
     for fact in facts_of(text):
         assert fact.text in text
         assert fact.text == fact.text.strip()
-        if len(text.splitlines()) < 2:
-            assert told.has(fact)
+        assert told.has(fact)
