@@ -10,7 +10,7 @@ import pytest
 from kds.api.conversations import Conversations
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
-from kds.service.jobs import BATCH, embed
+from kds.service.jobs import embed
 from kds.service.workspaces import ServedWorkspace
 
 from .conftest import running, wait_until
@@ -62,12 +62,6 @@ def test_without_a_setting_the_shipped_encoder_embeds_and_off_leaves_it_out(
     store = served.memory_if_any()
     assert store is not None
     assert [(one.name, one.vectors) for one in store.models()] == [("shipped", 12)]
-
-
-def test_a_batch_is_the_last_one_when_somebody_comes(served: ServedWorkspace) -> None:
-    idle = iter([60.0])
-    embed(served, lambda: next(idle, 0.0))
-    assert served.embedding.embedded == BATCH
 
 
 def test_a_service_embeds_by_itself_and_gets_over_a_model_that_fails(

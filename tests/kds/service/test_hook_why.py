@@ -97,15 +97,6 @@ def test_each_silence_has_a_reason(prompt: str, why: str, root: Path, kds_call: 
     assert noted(kds_call) == [f"silent: {why}"]
 
 
-def test_a_word_that_could_mean_several_things_is_named_as_such(root: Path, kds_call: Run) -> None:
-    for prompt in ("I want to add a FAB button", "why does that fail?", "Explain Kubernetes"):
-        run_hook(root, prompt=prompt, **CLAUDE)
-    assert noted(kds_call)[1:] == [
-        "silent: not sure enough what it refers to",
-        "silent: nothing in it refers to what was said before",
-    ]
-
-
 def test_a_prompt_that_comes_twice_is_silent_the_second_time(
     root: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

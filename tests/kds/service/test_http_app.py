@@ -47,13 +47,6 @@ def test_conversations_do_not_see_each_other(client: httpx.Client) -> None:
     assert client.delete("/context", params={"conversation": "one"}).json() == {"cleared": 1}
 
 
-def test_a_joined_conversation_begins_where_the_workspace_stands(client: httpx.Client) -> None:
-    route(client, PLAN)
-    reply = route(client, "Make it purple", conversation="joined", join=True).json()
-    assert reply["expanded"] == "Make the FAB button purple"
-    assert remembered(client) == [PLAN, "Make it purple"]
-
-
 def test_a_message_can_be_remembered_as_it_stands(client: httpx.Client) -> None:
     said = {"message": "Make it purple", "intent": "execute", "context_ref": "FAB button"}
     reply = client.post("/context", json=said)

@@ -95,19 +95,6 @@ def test_a_session_remembers_what_was_asked_in_it(client: httpx.Client) -> None:
     assert [message["content"] for message in page] == [ASKED, THEN]
 
 
-def test_the_context_that_is_sent_wins_and_the_session_remembers(client: httpx.Client) -> None:
-    ask(client, "What is the late fee?", session_id="both")
-    reply = ask(
-        client, THEN, session_id="both",
-        conversation_context=[{"role": "user", "content": ASKED}],
-    )  # fmt: skip
-    assert reply["rewritten_query"] == REWRITTEN
-    assert reply["session"]["turn"] == 2
-    assert reply["session"]["hit"] is False
-    then = ask(client, "Who calculates it?", session_id="both", conversation_context=[])
-    assert then["session"]["turn"] == 3
-
-
 def test_the_scope_says_where_to_look(client: httpx.Client) -> None:
     client.post("/sessions", json={"id": "old-talk"})
     said = "We agreed that Rosa pays the late fee of the bakery in cash."
