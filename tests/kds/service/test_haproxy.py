@@ -163,12 +163,11 @@ def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
         wait_until(lambda: balancer.ready() == {"DOWN"})
         reply = ann.post("/route", json={"message": "Make it white", "conversation": "c"})
         assert reply.json()["expanded"] == "Make the FAB button white"
-        assert "not stored yet" in reply.text
+        assert "is not stored" in reply.text
         outage(False)
         wait_until(lambda: balancer.ready() == {"UP"})
-        for _ in services:  # the service that has the waiting message adds it with the next
-            expanded(ann, "Add tests for that")
-        assert sorted(heard(ann)) == sorted([*said, "Make it white", *["Add tests for that"] * 2])
+        expanded(ann, "Add tests for that")
+        assert heard(ann) == [*said, "Add tests for that"]
 
 
 def test_a_service_that_is_ended_ends_without_an_error_for_anybody(
