@@ -285,6 +285,8 @@ class Workspaces:
         """The workspace of requests that name none."""
         self.left: set[Workspace] = set()
         """Those that were let go: what they remember has yet to expire."""
+        self.keeper = Worker(name="kds-keeper")
+        """The thread that imports sessions of assistants, for which nobody else waits."""
 
     def __iter__(self) -> Iterator[ServedWorkspace]:
         """In the order in which they were opened."""
@@ -321,6 +323,7 @@ class Workspaces:
 
     def close(self) -> None:
         """Close all."""
+        self.keeper.close()
         for served in self:
             served.close()
         self._open.clear()

@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,6 +47,7 @@ from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
 from kds.service.models import JSON, MESSAGE_LIMIT
 from kds.service.requests import opened, root_of
+from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.arriving import (
     keep_current,
@@ -124,9 +124,6 @@ class HookState:
 
 _states: WeakKeyDictionary[ServedWorkspace, HookState] = WeakKeyDictionary()
 
-_keeper: Final = ThreadPoolExecutor(1, thread_name_prefix="kds-keeper")
-"""Imports sessions of assistants, one after the other: nobody else waits for that."""
-
 _background: set[asyncio.Task[None]] = set()
 """Tasks under way: the event loop itself keeps no hold of them."""
 
@@ -141,21 +138,21 @@ router = APIRouter()
 )
 async def hook(request: Request) -> Response:
     """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
-    call = read_hook(await request.body())
+    call, keeper = read_hook(await request.body()), request.app.state.workspaces.keeper
     root = root_of(request) or ""
     level: SecretsMode = "off" if call.probe else _level(root)
     leak = answer = None
     if call.event == "tool":
         answer = _of_tool(call, level)
     elif call.event == "end":
-        answer = _of_end(root, call)
+        answer = _of_end(root, call, keeper)
     elif call.event == "prompt" and level != "off":
         leak = await asyncio.to_thread(leak_in, call.prompt)
     if leak and level == "block":
         answer = Answer(prompt_stopped(leak, call.client), f"stopped: {leak.kinds}")
     if answer is None:  # a workspace that loads slowly, or not at all, lets no secret through
         async with opened(request) as served:
-            answer = await _answer(served, call, leak)
+            answer = await _answer(served, call, leak, keeper)
     if answer.noted and not call.probe:
         with suppress(OSError):
             brain = str(_live(root).workspace.brain)
@@ -193,26 +190,31 @@ def _of_tool(call: HookCall, level: SecretsMode) -> Answer:
     return Answer(tool_answer(files, call.client, level), f"{done}: a file of secrets")
 
 
-def _of_end(root: str, call: HookCall) -> Answer:
+def _of_end(root: str, call: HookCall, keeper: Worker) -> Answer:
     """Have what is new of a session imported; the client waits for nothing, nor for a workspace."""
     session = call.session
     with suppress(ConfigError):
         if session and root and "\0" not in root:
             settings = _live(root).settings
-            _keep(lambda: keep_session(settings, session))
+            _in_background(keeper.run(lambda: keep_session(settings, session)))
     return Answer()
 
 
-async def _answer(served: ServedWorkspace, call: HookCall, leak: Leak | None) -> Answer:
+async def _answer(
+    served: ServedWorkspace, call: HookCall, leak: Leak | None, keeper: Worker
+) -> Answer:
     """What to say about an event; ``leak`` is what a prompt holds that goes on all the same."""
     chosen = served.memory.config.settings
     if call.event == "start":
-        return await _of_start(served, call, chosen)
+        return await _of_start(served, call, chosen, keeper)
     if call.event != "prompt":
         return Answer()
+    warning = line_of_warning(leak, call.client) if leak else None
+    told = await _of_prompt(served, call, chosen, warning)
+    if not call.probe:
+        _in_background(keeper.run(lambda: keep_current(chosen)))
     if leak is None:
-        return await _of_prompt(served, call, chosen)
-    told = await _of_prompt(served, call, chosen, line_of_warning(leak, call.client))
+        return told
     return Answer(
         {**(told.output or {}), **prompt_warning(leak, call.client)},
         f"warned: {leak.kinds}; {told.noted}",
@@ -251,7 +253,6 @@ async def _of_prompt(
             served, call.prompt, history, call.session,
             client=call.client, transcript=call.transcript,
         )  # fmt: skip
-    _keep(lambda: keep_current(chosen))
     said = {
         f"which {entry.kind} fits ({entry.name})" if entry else "":
             activation_line(entry, call.client) if entry else None,
@@ -266,9 +267,12 @@ async def _of_prompt(
     )
 
 
-async def _of_start(served: ServedWorkspace, call: HookCall, chosen: Settings) -> Answer:
+async def _of_start(
+    served: ServedWorkspace, call: HookCall, chosen: Settings, keeper: Worker
+) -> Answer:
     """Import what is new, for which a start waits a while, and say where the branch stopped."""
-    await asyncio.wait({_keep(lambda: keep_current(chosen, now=True))}, timeout=START_S)
+    task = _in_background(keeper.run(lambda: keep_current(chosen, now=True)))
+    await asyncio.wait({task}, timeout=START_S)
     with suppress(KdsError):  # no line is better than a session that does not start
         line = await asyncio.to_thread(session_start, call.cwd or served.root, call.session)
         if line:
@@ -288,8 +292,11 @@ async def _said_before(served: ServedWorkspace, call: HookCall, chosen: Settings
     return None
 
 
-def _keep(work: Callable[[], None]) -> asyncio.Future[None]:
-    return asyncio.get_running_loop().run_in_executor(_keeper, work)
+def _in_background(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    task = asyncio.create_task(work)
+    _background.add(task)
+    task.add_done_callback(_background.discard)
+    return task
 
 
 def _state(served: ServedWorkspace) -> HookState:
@@ -324,9 +331,7 @@ async def fitting(
             with suppress(KdsError, OSError, ValueError):  # nothing is learned
                 session.learn(client, path, names.__contains__, uses, before)
 
-        task = asyncio.create_task(served.archivist.run(learn))
-        _background.add(task)
-        task.add_done_callback(_background.discard)
+        _in_background(served.archivist.run(learn))
     told = await served.worker.run(lambda: activator.suggest(message, history))
     named = told.entry is not None and session.name(message, told.entry.name)
     return told.entry if named else None
