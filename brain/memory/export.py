@@ -10,12 +10,10 @@ The JSON of one or several sessions::
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING
 from datetime import datetime
-from io import StringIO
-from typing import Annotated, Any, Final, Literal, TextIO, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -39,11 +37,6 @@ from kds.brain.store.columns import within_reach
 VERSION: Final = 1
 
 _PROBLEMS_SHOWN: Final = 5
-
-_OPENING: Final = re.compile(r'\s*\{\s*"kds_memory"\s*:\s*1\s*,\s*"sessions"\s*:\s*\[')
-_HEAD: Final = 1 << 16
-_MOST: Final = 1 << 26
-"""Characters that are read of a file at once: at first, and at most."""
 
 Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT, pattern=r"^\S(?:.*\S)?$")]
 Moment = Annotated[AwareDatetime, AfterValidator(within_reach)]
@@ -125,63 +118,19 @@ def checksum(archives: Iterable[Archive]) -> str:
 
 def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:
     """Read what `to_json` wrote. Raises StoreError that names the wrong places."""
-    return tuple(stream_json(StringIO(text), where=where))
-
-
-def stream_json(file: TextIO, *, where: str = "the archive") -> Iterator[Archive]:
-    """Yield the sessions that `to_json` wrote, one at a time, however large the file is.
-
-    Raises StoreError, when it is reached, for what is wrong.
-    """
-    decoder = json.JSONDecoder()
-    buffer, opened, number = "", False, 0
-    for part in _parts(file):
-        buffer += part
-        if not opened:
-            found = _OPENING.match(buffer)
-            if found is None and len(buffer) > _HEAD:
-                break
-            if found is None:
-                continue
-            opened, buffer = True, buffer[found.end() :]
-        while buffer := buffer.lstrip(" \t\r\n,"):
-            if buffer[0] == "]":
-                return
-            try:
-                data, end = decoder.raw_decode(buffer)
-            except json.JSONDecodeError:  # the rest of the session is yet to come
-                break
-            yield _session_of(data, where, f"$.sessions[{number}]")
-            buffer, number = buffer[end:], number + 1
-    raise StoreError(
-        "it is not an export of the memory, or a part of one: "
-        + (f"session {number} does not end" if opened else "it does not begin as one"),
-        where=where,
-        hint="export the sessions again: kds memory export",
-    )
-
-
-def _parts(file: TextIO) -> Iterator[str]:
-    """The file in parts that grow, so that a long session is not tried again too often."""
-    size = _HEAD
-    while part := file.read(size):
-        yield part
-        size = min(2 * size, _MOST)
-
-
-def _session_of(data: object, where: str, place: str) -> Archive:
     try:
-        session = _Session.model_validate_json(json.dumps(data))
+        read = ArchiveFile.model_validate_json(text)
     except ValidationError as error:
-        raise _refusal(error, where, place) from error
-    for count, summary in enumerate(session.summaries):
-        if not summary.first_seq <= summary.last_seq <= len(session.messages):
-            raise StoreError(
-                "the summary is of messages that are not there",
-                where=f"{where}: {place}.summaries[{count}]",
-                hint="export the session again",
-            )
-    return _archive_of(session)
+        raise _refusal(error, where) from error
+    for number, session in enumerate(read.sessions):
+        for count, summary in enumerate(session.summaries):
+            if not summary.first_seq <= summary.last_seq <= len(session.messages):
+                raise StoreError(
+                    "the summary is of messages that are not there",
+                    where=f"{where}: $.sessions[{number}].summaries[{count}]",
+                    hint="export the session again",
+                )
+    return tuple(map(_archive_of, read.sessions))
 
 
 def to_markdown(found: Archive) -> str:
@@ -250,11 +199,9 @@ def _archive_of(read: Any) -> Archive:
     return Archive(session, messages, summaries)
 
 
-def _refusal(error: ValidationError, where: str, place: str) -> StoreError:
+def _refusal(error: ValidationError, where: str) -> StoreError:
     found = error.errors(include_url=False, include_input=False)
-    lines = [
-        f"{place}{_path(problem['loc'])}: {problem['msg']}" for problem in found[:_PROBLEMS_SHOWN]
-    ]
+    lines = [f"${_path(problem['loc'])}: {problem['msg']}" for problem in found[:_PROBLEMS_SHOWN]]
     more = f" (and {len(found) - len(lines)} more)" if len(found) > len(lines) else ""
     return StoreError(
         f"it is not an export of the memory: {'; '.join(lines)}{more}",

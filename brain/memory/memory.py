@@ -150,9 +150,6 @@ message are quoted."""
 PROMPT_FOUND: Final = 40
 """Passages that are searched for: those of the conversation itself often come first."""
 
-Rewriter = Callable[[str], str]
-"""Makes a question self-contained, as the router does ("What about it?" says what "it" is)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
@@ -160,8 +157,6 @@ class Remembered:
 
     recall: Recall
     assembled: Assembled
-    query: str
-    """What was searched for: the question, or what it was rewritten to."""
     notes: tuple[str, ...] = ()
 
 
@@ -173,7 +168,6 @@ class Tools:
     find_summarizer: Callable[[], Summarizer | None] = lambda: None
     """Finds the one of the moment where ``summarizer`` is None; asked each time."""
     embedder: Embedder | None = None
-    rewrite: Rewriter | None = None
     count_tokens: TokenCounter = estimate_tokens
     clock: Clock = utc_now
     on_by_default: bool = True
@@ -399,26 +393,24 @@ class ConversationMemory:
     ) -> Remembered:
         """Find what was said about ``query``, in the session first, and log how that went.
 
-        Raises StoreError. A rewriter that fails is a note.
+        Raises StoreError.
         """
         flags = self.flags
         given = self.config.settings.recall.token_budget
         budget = given if budget_tokens is None else budget_tokens
         if not flags.enabled:
             nothing = Recall(read_question(query), (), (), ("the memory is off",), {}, {}, {})
-            return Remembered(nothing, assemble(query, (), budget_tokens=budget), query)
-        asked, notes = self._rewritten(query, flags)
+            return Remembered(nothing, assemble(query, (), budget_tokens=budget))
         found = recall(
             self.store,
-            asked,
+            query,
             scope=Scope(session, document),
             limit=limit,
             settings=self.recall_settings,
             embedder=self.tools.embedder,
             now=self.tools.clock(),
         )
-        found = replace(found, flags={**found.flags, "rewritten": asked != query})
-        text = assemble(asked, found.hits, budget_tokens=budget, count=self.tools.count_tokens)
+        text = assemble(query, found.hits, budget_tokens=budget, count=self.tools.count_tokens)
         found = log_recall(
             self.store,
             found,
@@ -426,7 +418,7 @@ class ConversationMemory:
             budget_tokens=budget,
             used_tokens=text.tokens,
         )
-        return Remembered(found, text, asked, (*notes, *found.notes, *text.notes))
+        return Remembered(found, text, (*found.notes, *text.notes))
 
     def for_prompt(
         self,
@@ -539,11 +531,3 @@ class ConversationMemory:
         with self._lock:
             if self._store is not None:
                 self._store.close()
-
-    def _rewritten(self, query: str, flags: MemorySettings) -> tuple[str, tuple[str, ...]]:
-        if self.tools.rewrite is None or not flags.enable_query_rewriting:
-            return query, ()
-        try:
-            return self.tools.rewrite(query) or query, ()
-        except KdsError as error:
-            return query, (f"searched as typed: {error.message}",)

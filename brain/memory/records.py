@@ -13,8 +13,6 @@ from kds.brain.passages.schema import Row
 from kds.brain.passages.values import EmbeddingModel, Message, Passage, Summary
 from kds.brain.store.columns import from_micros, to_micros
 
-"""Labels from the outermost inwards; none of them empty."""
-
 ConsentAction = Literal["granted", "revoked", "changed", "used"]
 
 
@@ -30,7 +28,7 @@ class Session:
     """One conversation, and the definition of one: each field is a column of both engines.
 
     Rows, exports, and the JSON of commands are read from these fields. To add one: a field with
-    a default, and the column in both lists of migrations (`added_column`).
+    a default, and the column in both lists of migrations.
     """
 
     id: str
@@ -200,21 +198,6 @@ def session_of(row: Row) -> Session:
 def session_row(session: Session) -> dict[str, object]:
     """Return the EXPORTED fields of a session as its columns hold them."""
     return {one.name: _to_column(getattr(session, one.name)) for one in EXPORTED}
-
-
-def added_column(name: str) -> str:
-    """Return the SQL that adds the column of a new field of `Session`, for either engine.
-
-    >>> added_column("document_context")
-    'ALTER TABLE session ADD COLUMN document_context TEXT'
-    """
-    (one,) = (one for one in fields(Session) if one.name == name)
-    kind = "TEXT" if _SESSION[name] in (str, str | None) else "BIGINT"
-    column = f"ALTER TABLE session ADD COLUMN {name} {kind}"
-    if one.default is None:
-        return column
-    default = _to_column(one.default)
-    return f"{column} NOT NULL DEFAULT {default!r}"
 
 
 def _from_column(kind: Any, value: Any) -> Any:

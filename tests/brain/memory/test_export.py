@@ -24,7 +24,7 @@ def data(store: SqliteStore) -> Any:
 @pytest.mark.parametrize(
     ("place", "value", "named"),
     [
-        (("kds_memory",), 2, "it does not begin as one"),
+        (("kds_memory",), 2, "$.kds_memory"),
         (("sessions", 0, "messages", 1, "role"), "oracle", "$.sessions[0].messages[1].role"),
         (("sessions", 0, "messages", 0, "at"), "noon", "$.sessions[0].messages[0].at"),
         (

@@ -10,7 +10,7 @@ import pytest
 from conformance import HandClock
 from spoken import CONVERSATION, FACTS
 
-from kds.brain.memory.memory import ConversationMemory, Rewriter, Tools
+from kds.brain.memory.memory import ConversationMemory, Tools
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.summarizer import Summarizer
 from kds.brain.memory.window import LABEL
@@ -28,10 +28,8 @@ class Chat:
         self.environ: dict[str, str] = {}
         self.clock = HandClock()
 
-    def open(
-        self, *, summarizer: Summarizer | None = None, rewrite: Rewriter | None = None
-    ) -> ConversationMemory:
-        tools = Tools(summarizer=summarizer, rewrite=rewrite, clock=self.clock)
+    def open(self, *, summarizer: Summarizer | None = None) -> ConversationMemory:
+        tools = Tools(summarizer=summarizer, clock=self.clock)
         return ConversationMemory.open(self.workspace, tools, environ=self.environ)
 
     @property
@@ -102,14 +100,6 @@ def test_a_recall_is_assembled_within_its_budget_and_measured(chat: Chat) -> Non
     assert metric["budget_tokens"] == 60
     assert metric["surface"] == "chat"
     assert "module_3" not in str(metric)
-
-
-def test_a_recall_asks_what_the_question_was_rewritten_to(chat: Chat) -> None:
-    memory = chat.open(rewrite=lambda query: query.replace("it", "module_3"))
-    talk(memory, 6)
-    assert memory.recall("who added it?", session="s").query == "who added module_3?"
-    chat.environ["KDS_ENABLE_QUERY_REWRITING"] = "off"
-    assert memory.recall("who added it?", session="s").query == "who added it?"
 
 
 def test_with_the_memory_off_nothing_is_stored_and_the_chat_goes_on(chat: Chat) -> None:

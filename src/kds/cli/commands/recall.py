@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
-from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ import click
 
 from kds.brain.clock import utc_now
 from kds.brain.errors import StoreError
-from kds.brain.memory.export import archive, checksum, stream_json
+from kds.brain.memory.export import archive, checksum, from_json
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -200,10 +199,10 @@ def import_(
     if clients or since or everywhere or dry_run:
         raise Refusal("these options are for sessions of assistants", "leave FILE out")
     text, where = _read(file), "stdin" if str(file) == STDIN else str(file)
-    count = sum(1 for _ in stream_json(StringIO(text), where=where))
+    archives = from_json(text, where=where)
     with changing(MemoryPlace.of(workspace)) as store:
-        archives = stream_json(StringIO(text), where=where)
-        restored = [store.restore(one) for one in tracked(archives, "importing", count=count)]
+        every = tracked(archives, "importing", count=len(archives))
+        restored = [store.restore(one) for one in every]
         total = checksum(archive(store, session.id) for session in restored)
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
