@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kds.learning.corrections import LearningLog as LearningLog
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.service.lifecycle import spawn_service as spawn_service
-    from kds.service.router_client import RouterClient as RouterClient
+    from kds.service.service_client import RouterClient as RouterClient
     from kds.session.exchange import Answer as Answer
     from kds.session.session import Session as Session
     from kds.testing.dialogues import Dialogue as Dialogue
@@ -75,7 +75,7 @@ _HOMES = {
     "kds.brain.turn": "UNKNOWN ContextEntry IntentScore Reference StepRecord Turn",
     "kds.brain.workspace": "Workspace",
     "kds.api.conversations": "Conversations",
-    "kds.service.router_client": "RouterClient",
+    "kds.service.service_client": "RouterClient",
     "kds.testing.dialogues": (
         "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
     ),

@@ -22,7 +22,7 @@ from kds.cli.command import command as bare_command
 from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
-from kds.service.router_client import LOADING
+from kds.service.service_client import LOADING
 
 if TYPE_CHECKING:  # 0.2 s of imports: a warm `kds route` opens no store
     from kds.brain.passages.store import Embedder, PassageStore, Place

@@ -27,7 +27,7 @@ from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
 from kds.service.freshness import Mark, fingerprint
-from kds.service.router_client import RouterClient
+from kds.service.service_client import RouterClient
 from kds.transcripts.briefs import brief
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.recalling import ask, latest, read_session

@@ -17,7 +17,7 @@ from typing import IO, Any, Final, Literal
 
 from filelock import FileLock, Timeout
 
-from kds.brain.errors import KdsError, StoreError, WorkspaceError
+from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import PRIVATE, failure, read_private, remove_private, replace_private
 from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
@@ -122,7 +122,7 @@ class Instance:
 def standing_of(workspace: Workspace) -> Mapping[str, Any]:
     """What can be said of the service: its ``status``, and all it says itself when it answers.
 
-    Raises WorkspaceError when nobody may look.
+    Raises StoreError when nobody may look.
     """
     answer = health(workspace)
     written = noted(ServiceAddress())
@@ -152,9 +152,7 @@ def is_running() -> bool:
     except Timeout:
         return True
     except OSError as error:
-        raise WorkspaceError(
-            f"cannot look at the service: {error.strerror}", where=str(path), hint="check its mode"
-        ) from error
+        raise failure("lock", path, error) from error
     return False
 
 
@@ -253,12 +251,12 @@ def _ended_by(pid: int, number: signal.Signals, timeout_s: float) -> bool:
 
 
 def _open_log(path: Path) -> IO[bytes]:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    def private(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), PRIVATE)
+
     try:
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(".log.1"))
-        return os.fdopen(os.open(path, flags, 0o600), "ab")
+        return open(path, "ab", opener=private)  # for its opener
     except OSError as error:
-        raise WorkspaceError(
-            f"cannot write the log: {error.strerror}", where=str(path), hint="check its mode"
-        ) from error
+        raise failure("write", path, error) from error

@@ -9,7 +9,7 @@ import socket
 import threading
 from collections.abc import Coroutine, Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -59,12 +59,6 @@ class ServiceOptions:
     drain_s: float = 0.0
     """How long they are answered on after SIGTERM, so that a balancer can take note first."""
 
-    def possible(self) -> "ServiceOptions":
-        """The same, with loopback HTTP where there would be nothing to listen on."""
-        unix_socket = self.unix_socket and hasattr(socket, "AF_UNIX")
-        http = self.http if unix_socket or self.http or self.team else HttpAddress()
-        return replace(self, unix_socket=unix_socket, http=http)
-
 
 class Service:
     """Serves a user's workspaces until it is told to stop: `run` blocks, `stop` ends it."""
@@ -83,7 +77,10 @@ class Service:
         ``site`` makes the web page, when somebody asks for it.
         """
         self._kept = tuple(dict.fromkeys(workspaces))
-        self._options = options.possible()
+        self._options = options
+        self._unix_socket = options.unix_socket and hasattr(socket, "AF_UNIX")
+        listens = self._unix_socket or options.http or options.team
+        self._http = options.http if listens else HttpAddress()
         self._log = log
         self._make_site = site
         self._address = address or ServiceAddress()
@@ -141,7 +138,7 @@ class Service:
 
         Not when it only answers people, all of whose things are on a server: there may be several.
         """
-        if self._options.unix_socket or self._options.http is not None:
+        if self._unix_socket or self._http is not None:
             self._instance = Instance.claim(self._address)
             stack.callback(self._instance.release)
             stack.callback(self._instance.withdraw)
@@ -184,12 +181,12 @@ class Service:
             return address
 
         http = unix = None
-        if self._options.http is not None:
-            http = bind(self._options.http, TokenAuth(app, open_token(self._address.token_path)))
+        if self._http is not None:
+            http = bind(self._http, TokenAuth(app, open_token(self._address.token_path)))
         if self._options.team is not None:
             self._team = self._team_auth(stack, app)
             bind(self._options.team, self._team)
-        if self._options.unix_socket and self._instance is not None:
+        if self._unix_socket and self._instance is not None:
             listeners.add(stack.enter_context(self._instance.bind()), app)
             self.places.append(unix := str(self._address.socket_path))
         self._announce(http, unix)

@@ -15,8 +15,7 @@ from kds.brain.errors import ExposedError, OutageError, StoreError
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, locked_text, shared_database
 from kds.router.prompts.library import PromptLibrary
-from kds.service.router_client import RouterClient
-from kds.service.service_client import How
+from kds.service.service_client import How, RouterClient
 from kds.session.memory import SessionMemory
 
 SHARED: Final = "workspace"

@@ -19,10 +19,9 @@ from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.mcp.workplace import Workplace
-from kds.service import lifecycle, router_client
+from kds.service import lifecycle, service_client
 from kds.service.freshness import Installation
-from kds.service.router_client import RouterClient
-from kds.service.service_client import ServiceAddress
+from kds.service.service_client import RouterClient, ServiceAddress
 
 from ..conftest import said_in
 
@@ -143,7 +142,7 @@ def test_a_program_that_outlives_an_update_asks_the_new_service_or_says_what_to_
     for name in ("__init__.py", "brain/turn.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
-    monkeypatch.setattr(router_client, "INSTALLATION", Installation(root))
+    monkeypatch.setattr(service_client, "INSTALLATION", Installation(root))
     workplace = Workplace(served_place)
     shutil.rmtree(root)
     with pytest.raises(KdsError, match="KDS was updated while this program was running") as caught:

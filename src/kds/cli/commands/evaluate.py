@@ -15,7 +15,7 @@ from kds.cli.options import COUNT, FILE, PATH, command
 from kds.cli.output import Table, fields, say
 from kds.cli.progress import reported
 from kds.cli.terminal import toned
-from kds.service.router_client import LOADING
+from kds.service.service_client import LOADING
 from kds.testing.dialogues import find_dialogue_files, read_dialogues
 from kds.testing.measuring import KINDS, Bench, play_dialogues
 from kds.testing.playing import describe, dialogue_error

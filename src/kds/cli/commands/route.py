@@ -26,7 +26,7 @@ from kds.cli.options import (
 )
 from kds.cli.output import Shown, counted, entry_table, say, step_lines, turn_lines
 from kds.cli.progress import slow
-from kds.service.router_client import RouterClient
+from kds.service.service_client import RouterClient
 
 why_option = flag("--why", "Also print what every step recorded.")
 no_log_option = flag("--no-log", "Leave the conversation context as it is.")

@@ -29,7 +29,7 @@ from kds.cli.options import (
 from kds.cli.output import counted, entry_table, fields, say, show, step_lines, turn_lines
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
-from kds.service.router_client import LOADING
+from kds.service.service_client import LOADING
 from kds.session.exchange import Answer
 
 NO_ANSWER: Final = 3
