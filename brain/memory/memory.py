@@ -418,7 +418,8 @@ class ConversationMemory:
             budget_tokens=budget,
             used_tokens=text.tokens,
         )
-        return Remembered(found, text, (*found.notes, *text.notes))
+        notes = (*self.store.take_warnings(), *found.notes, *text.notes)
+        return Remembered(found, text, notes)
 
     def for_prompt(
         self,

@@ -140,6 +140,7 @@ class SessionTable:
         """Say which documents the session is about, one a line."""
         return self._change(session_id, "document_context = ?", kept_document(document))
 
+    @healing
     def _delete(self, sessions: Sequence[Session]) -> None:
         if not sessions:
             return

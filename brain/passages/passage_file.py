@@ -8,12 +8,14 @@ repeated.
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import StoreError
 from kds.brain.passages.embedding_queue import backfill
 from kds.brain.passages.schema import ids_within
 from kds.brain.passages.store import PassageStore, Weights
@@ -143,8 +145,13 @@ class PassageFile(PassageStore):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was found and put right since the store was opened."""
+        """What was found and put right, and not told yet."""
         return self.database.warnings
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """Return the warnings, which are told once."""
+        taken, self.database.warnings = self.database.warnings, ()
+        return taken
 
     def _ranked(
         self,
@@ -192,10 +199,17 @@ class PassageFile(PassageStore):
     @healing
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return in how many passages each word occurs: of several terms, the rarest counts."""
+        self._see_index()
         with self.database.read() as connection:
             counts = ([self._frequency(connection, one) for one in self._forms(word)]
                       for word in words)  # fmt: skip
             return {word: min(found, default=0) for word, found in zip(words, counts, strict=True)}
+
+    def _see_index(self) -> None:
+        """Make the search index anew where it lost its words."""
+        with suppress(StoreError):  # whatever is asked next says what is wrong, and may mend it
+            if not health.index_answers(self.database) and health.mend_index(self.database):
+                self._common.clear()
 
     def _any_of(self, words: Iterable[str]) -> str:
         if self.phrases:

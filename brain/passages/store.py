@@ -55,7 +55,11 @@ class PassageStore(EmbeddingQueue, ABC):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was found and put right since the store was opened."""
+        """What was found and put right, and not told yet."""
+        return ()
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """Return the warnings, which are told once."""
         return ()
 
     def measure(self) -> tuple[int, float]:

@@ -1,11 +1,12 @@
 """Examining the database, and putting its search index in order."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from kds.brain.errors import StoreError
 from kds.brain.store.engine import Engine
@@ -13,6 +14,9 @@ from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_errors import is_damage
 from kds.brain.store.sqlite_files import clear_suspect
 from kds.brain.store.sqlite_opening import is_file_sound
+
+_WORD: Final = re.compile(r"\b[a-z]{3,}\b")
+"""Words that an index takes as they are, but for their stem."""
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Kept")
@@ -81,6 +85,31 @@ def index_sizes(engine: Engine) -> dict[str, int]:
             index: int(connection.execute(ask.format(index)).fetchone()[0])
             for index in engine.kind.indexes
         }
+
+
+def index_answers(database: Database) -> bool:
+    """Tell whether each search index has the first and the last of its texts.
+
+    It costs a tenth of a millisecond, and tells of an index that was emptied, cut off, or that
+    SQLite (3.40) finds in order although it finds no words in it. `check` compares all.
+    """
+    with database.read() as connection:
+        return all(_answers(connection, index) for index in database.kind.indexes)
+
+
+def _answers(connection: sqlite3.Connection, index: str) -> bool:
+    for end, order in (("min", "ASC"), ("max", "DESC")):
+        stored = f"SELECT rowid, * FROM {index} ORDER BY rowid {order} LIMIT 1"
+        last, *texts = connection.execute(stored).fetchone() or (None,)
+        indexed = connection.execute(f"SELECT {end}(id) FROM {index}_docsize").fetchone()[0]
+        if last != indexed:
+            return False
+        # The last word in the order of the index: the first is found in spite of some faults.
+        if word := max(_WORD.findall(" ".join(map(str, texts))), default=""):
+            ask = f"SELECT 1 FROM {index} WHERE {index} MATCH ? AND rowid = ?"
+            if connection.execute(ask, (f'"{word}"', last)).fetchone() is None:
+                return False
+    return True
 
 
 def mend_index(database: Database) -> bool:

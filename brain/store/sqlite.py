@@ -25,7 +25,14 @@ from kds.brain.files import is_read_only
 from kds.brain.store.migrations import FileKind, is_ours, refuse_foreign, trust, version_of
 from kds.brain.store.sqlite_errors import is_damage, store_error
 from kds.brain.store.sqlite_files import identity, mark_suspect
-from kds.brain.store.sqlite_opening import connect, prepare, refuse_link, require_search
+from kds.brain.store.sqlite_opening import (
+    complete,
+    connect,
+    prepare,
+    refuse_link,
+    require_search,
+    schema_of,
+)
 
 TIMEOUT_S: Final = 30.0
 """How long a write waits for other writers. Eight processes that write without a pause keep one
@@ -72,6 +79,8 @@ class Database:
         self._outdated: list[sqlite3.Connection] = []
         self._durable = True
         self._closed = False
+        self._schema: int | None = None
+        """SQLite's count of changes to the definitions, when they were last looked at."""
         self.read_only = is_read_only(path)
         self._open()
 
@@ -112,7 +121,9 @@ class Database:
         try:
             with self._translated():
                 self._renew()
-                yield self._own_writer()
+                writer = self._own_writer()
+                self._complete(writer)
+                yield writer
         finally:
             self._writing.release()
 
@@ -124,6 +135,9 @@ class Database:
             generation = self.generation
             connection = self._take()
             try:
+                if not self.read_only and schema_of(connection) != self._schema:
+                    with self.exclusive():
+                        pass  # which makes anew what was dropped
                 connection.execute("BEGIN")
                 yield connection
             finally:
@@ -135,6 +149,14 @@ class Database:
         with self._writing, self._pooling:
             self._drop(abandon=False)
             self._close_outdated()
+
+    def _complete(self, writer: sqlite3.Connection) -> None:
+        """Make a search index anew that another program has dropped while the file was open."""
+        if schema_of(writer) == self._schema:
+            return
+        if self._schema is not None:
+            self.warnings += complete(writer, self.kind)
+        self._schema = schema_of(writer)
 
     def _own_writer(self) -> sqlite3.Connection:
         self._close_outdated()
@@ -188,6 +210,7 @@ class Database:
                 self.path, self.kind, clock=self.clock, timeout_s=self.timeout_s
             )
         self._identity = identity(self.path)
+        self._schema = None
 
     def _check_readable(self) -> None:
         try:

@@ -152,10 +152,8 @@ def _migrated(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tup
     with closing(connect(path, timeout_s=timeout_s)) as connection:
         refuse_foreign(connection, path, kind)
         version = version_of(connection)
-        if missing := missing_indexes(connection, kind):
-            return _completed(connection, kind, missing)
         if version == len(kind.migrations):
-            return ()
+            return complete(connection, kind)
         trust(connection)  # it was looked at before
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA foreign_keys = OFF")  # steps may make tables anew
@@ -167,15 +165,21 @@ def _migrated(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tup
         return (f"{kind.what} was brought up to date; the earlier one is kept as {copy.name}",)
 
 
-def _completed(
-    connection: sqlite3.Connection, kind: FileKind, missing: frozenset[str]
-) -> tuple[str, ...]:
-    """Make an index anew that somebody has dropped: what it was made of is all there."""
+def schema_of(connection: sqlite3.Connection) -> int:
+    """Return SQLite's count of changes to the definitions in the file."""
+    return int(connection.execute("PRAGMA schema_version").fetchone()[0])
+
+
+def complete(connection: sqlite3.Connection, kind: FileKind) -> tuple[str, ...]:
+    """Make the indexes anew that somebody has dropped: what they were made of is all there."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        add_missing(connection, kind, missing)
+        if missing := missing_indexes(connection, kind):
+            add_missing(connection, kind, missing)
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+    if not missing:
+        return ()
     return (f"a search index of {kind.what} was missing and has been made anew",)

@@ -204,8 +204,9 @@ def start_now(workspace: Workspace) -> None:
 def looking(place: "Place[S]") -> Iterator[S | None]:
     """Open a store to look at it, and pass on its warnings; None where nothing was ever kept."""
     with place.if_any() as store:
-        pass_on(store.warnings if store else ())
+        pass_on(store.take_warnings() if store else ())
         yield store
+        pass_on(store.take_warnings() if store else ())
 
 
 @contextmanager
@@ -216,8 +217,9 @@ def changing(place: "Place[S]") -> Iterator[S]:
     """
     place.prepare()
     with place.open() as store:
-        pass_on(store.warnings)
+        pass_on(store.take_warnings())
         yield store
+        pass_on(store.take_warnings())
 
 
 def chosen_embedder(name: str | None, workspace: Workspace) -> "Embedder | None":

@@ -72,7 +72,7 @@ class Library:
             scope=ALL if only is None else self._place(only),
             embedder=embedder,
         )
-        return replace(found, notes=(*store.warnings, *found.notes))
+        return replace(found, notes=(*store.take_warnings(), *found.notes))
 
     def holdings(self) -> Holdings | None:
         """How much there is; None when no document was ever added. Raises StoreError."""

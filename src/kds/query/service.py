@@ -352,7 +352,7 @@ class QueryService:
             known = recollect(self.memory, query.session, begins=remembers)
             if known is not None and remembers:
                 stored = self.memory.add(known.session, "user", query.text)
-                warnings += self.memory.store.warnings
+                warnings += self.memory.store.take_warnings()
                 known = replace(known, asked=stored.id if stored else None)
             found = known
         return found
@@ -382,6 +382,7 @@ class QueryService:
         """Note the figures of a search of conversations, and of a turn that was remembered."""
         findings = found.findings
         if findings.conversations is not None:
+            warnings += self.memory.store.take_warnings()
             noted = log_recall(
                 self.memory.store,
                 findings.conversations,

@@ -147,7 +147,8 @@ def ask(
                 for hit in hits[:limit]
                 if hit.passage.session_id in kept
             )
-            answers.append(Answer(found, certainty(signs) if hits else 0.0, result.notes))
+            notes = (*store.take_warnings(), *result.notes)
+            answers.append(Answer(found, certainty(signs) if hits else 0.0, notes))
     answers.sort(key=lambda one: -one.sure)
     every = [replace(one, hit=replace(one.hit, score=one.hit.score * answer.sure))
              for answer in answers for one in answer.found]  # fmt: skip

@@ -156,25 +156,54 @@ def test_a_damaged_index_is_made_anew_on_the_spot(open_store: OpenStore) -> None
     assert len(by_text(store, "walrus", limit=5)) == 2
 
 
-@pytest.mark.parametrize(
-    "harm",
-    ["DROP TABLE chunk_fts", "DROP TABLE summary_fts", "DROP TABLE chunk_word",
-     "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'chunk_fts_data'"],
-)  # fmt: skip
-def test_a_missing_index_is_made_anew_and_nothing_is_set_aside(
-    open_store: OpenStore, harm: str
+DROPPED = [
+    *("DROP TABLE chunk_fts", "DROP TABLE summary_fts", "DROP TABLE chunk_word"),
+    "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'chunk_fts_data'",
+]
+EMPTIED = [
+    "INSERT INTO chunk_fts(chunk_fts) VALUES ('delete-all')",
+    *(f"DELETE FROM chunk_fts_{table}" for table in ("data", "docsize", "idx")),
+]
+
+
+def harmed(store: SqliteStore, harm: str) -> None:
+    """Do ``harm`` to the file of a store, as another program would."""
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.executescript(harm)
+
+
+@pytest.mark.parametrize("harm", [*DROPPED, *EMPTIED])
+@pytest.mark.parametrize("meanwhile", ["reopened", "searched", "appended", "deleted"])
+def test_an_index_that_lost_its_words_finds_them_again(
+    open_store: OpenStore, harm: str, meanwhile: str
 ) -> None:
     store = open_store()
-    say(store, store.create_session(), "the walrus", "of the north")
-    path = store.path
-    store.close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(harm)
-    store = open_store()
-    assert "was missing and has been made anew" in store.warnings[0]
-    assert len(by_text(store, "walrus", limit=5)) == 1
+    session, other = store.create_session(), store.create_session()
+    for number in range(200):  # an index of several pages
+        store.append(session.id, "user", f"the walrus{number} of the north")
+    store.append(other.id, "user", "of the south")
+    harmed(store, harm)
+    if meanwhile == "reopened":
+        store.close()
+        store = open_store()
+    elif meanwhile == "appended":
+        store.append(session.id, "user", "one more")
+    elif meanwhile == "deleted":
+        store.delete_session(other.id)
+    assert store.document_frequencies(["walrus7"]) == {"walrus7": 1}
+    assert len(by_text(store, "walrus7", limit=5)) == 1
     assert store.check().sound
-    assert [one.name for one in path.parent.iterdir() if "damaged" in one.name] == []
+
+
+@pytest.mark.parametrize("harm", [DROPPED[0], EMPTIED[0]])
+def test_an_index_that_is_made_anew_is_said_once(open_store: OpenStore, harm: str) -> None:
+    store = open_store()
+    say(store, store.create_session(), "the walrus", "of the north")
+    harmed(store, harm)
+    assert store.document_frequencies(["walrus"]) == {"walrus": 1}
+    [said] = store.take_warnings()
+    assert "has been made anew" in said
+    assert store.take_warnings() == ()
 
 
 def test_an_index_that_lacks_a_row_is_noticed_and_rebuilt(open_store: OpenStore) -> None:
