@@ -6,6 +6,7 @@ question. No window ever has more tokens than its budget.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from kds.brain.errors import StoreError
@@ -38,22 +39,8 @@ SMALLEST_CUT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class WindowTokens:
-    """Tokens of a window by part."""
-
-    summary: int = 0
-    verbatim: int = 0
-    query: int = 0
-
-    @property
-    def total(self) -> int:
-        """Tokens of the whole window."""
-        return self.summary + self.verbatim + self.query
-
-
-@dataclass(frozen=True, slots=True)
-class Budget(WindowTokens):
-    """Tokens for each part; ``total`` (1,100 by default) is never exceeded.
+class Budget:
+    """Tokens by part; of a window the ``total`` (1,100 by default) is never exceeded.
 
     A longer question takes what it needs from the two others, in proportion.
     """
@@ -61,6 +48,11 @@ class Budget(WindowTokens):
     summary: int = 200
     verbatim: int = 800
     query: int = 100
+
+    @property
+    def total(self) -> int:
+        """Tokens of all parts."""
+        return self.summary + self.verbatim + self.query
 
     def beside(self, query: int) -> "Budget":
         """Return what is left for the others beside a question of that many tokens."""
@@ -88,12 +80,14 @@ class Window:
     """What to send: the summary as a system message, the last turns, the question."""
 
     messages: tuple[Sent, ...]
-    summary: str
-    """Of the messages before ``first_seq``; "" when there is none."""
-    tokens: WindowTokens
+    tokens: Budget
     budget: Budget
     first_seq: int
     """The first message that is sent verbatim; all before it are in the summary."""
+    room: int
+    """Tokens that a summary may have, its label included."""
+    summary: str = ""
+    """Of the messages before ``first_seq``; "" when there is none."""
     notes: tuple[str, ...] = ()
 
     def earlier(self) -> tuple[Utterance, ...]:
@@ -104,6 +98,17 @@ class Window:
             Utterance(one.content, "assistant" if one.role == "assistant" else "user")
             for one in before
         )
+
+    def with_summary(self, summary: str, count: TokenCounter) -> "Window":
+        """Put a summary in front; one that has no room after all is left out."""
+        if not summary:
+            return self
+        content = f"{LABEL}\n{summary}"
+        if (tokens := count(content)) > self.room:
+            return replace(self, notes=(*self.notes, "no room for the summary"))
+        head = Sent("system", content, tokens)
+        filled = replace(self.tokens, summary=tokens)
+        return replace(self, messages=(head, *self.messages), summary=summary, tokens=filled)
 
     def as_metric(self) -> dict[str, object]:
         """The record for the log of metrics: figures only."""
@@ -118,42 +123,6 @@ class Window:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A window without its summary."""
-
-    budget: Budget
-    room: Budget
-    """What each part may have beside this question."""
-    verbatim: tuple[Sent, ...]
-    query: Sent | None
-    first_seq: int
-    notes: tuple[str, ...] = ()
-
-    def summary_room(self, count: TokenCounter) -> int:
-        """Tokens that a summary may have beside its label."""
-        return max(self.room.summary - count(f"{LABEL}\n"), 0)
-
-    def window(self, summary: str, count: TokenCounter, *notes: str) -> Window:
-        """Put the summary in front; one that has no room after all is left out."""
-        content = f"{LABEL}\n{summary}" if summary else ""
-        tokens = count(content) if content else 0
-        if tokens > self.room.summary:
-            summary, content, tokens = "", "", 0
-            notes = (*notes, "no room for the summary")
-        head = (Sent("system", content, tokens),) if content else ()
-        tail = (self.query,) if self.query else ()
-        verbatim = sum(message.tokens for message in self.verbatim)
-        return Window(
-            messages=(*head, *self.verbatim, *tail),
-            summary=summary,
-            tokens=WindowTokens(tokens, verbatim, self.query.tokens if self.query else 0),
-            budget=self.budget,
-            first_seq=self.first_seq,
-            notes=(*self.notes, *notes),
-        )
-
-
 def lay_out(
     messages: Sequence[Message],
     query: str,
@@ -162,19 +131,18 @@ def lay_out(
     budget: Budget,
     turns: int | None = TURNS,
     whole: bool = False,
-) -> Layout:
+) -> Window:
     """Choose what of the newest ``messages`` of a session goes verbatim, and fit in the question.
 
     ``turns`` None: as many as fit. ``whole``: replies are not shortened, and the tokens that
     were counted when a message was stored stand.
     """
-    asked = _query(query, budget, count)
-    room = budget.beside(asked.tokens) if asked else budget
+    content = fit(query, budget.total, count) if query.strip() else ""
+    asked = (Sent("user", content, count(content), cut=content != query),) if content else ()
+    room = budget.beside(asked[0].tokens) if asked else budget
     chosen: tuple[Sent, ...] = ()
     left = room.verbatim
-    for index, turn in enumerate(_newest_turns(messages)):
-        if turns is not None and index >= turns:
-            break
+    for turn in islice(_newest_turns(messages), turns):
         sent = tuple(_sent(message, left, count, whole=whole) for message in turn)
         cost = sum(one.tokens for one in sent)
         if cost > left:
@@ -182,10 +150,17 @@ def lay_out(
                 chosen = _tail(sent, left, count)
             break
         chosen, left = (*sent, *chosen), left - cost
-    first = chosen[0].seq if chosen else None
     after_all = messages[-1].seq + 1 if messages else 1
-    notes = ("the question is longer than the budget and was cut",) if asked and asked.cut else ()
-    return Layout(budget, room, chosen, asked, after_all if first is None else first, notes)
+    return Window(
+        messages=(*chosen, *asked),
+        tokens=Budget(0, sum(one.tokens for one in chosen), sum(one.tokens for one in asked)),
+        budget=budget,
+        first_seq=(chosen[0].seq if chosen else None) or after_all,
+        room=room.summary,
+        notes=("the question is longer than the budget and was cut",)
+        if any(one.cut for one in asked)
+        else (),
+    )
 
 
 def turns_of(messages: Iterable[Message]) -> Iterator[tuple[Message, ...]]:
@@ -206,13 +181,6 @@ def _newest_turns(messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
     if begun_before and len(found) > 1:
         found = found[1:]
     return reversed(found)
-
-
-def _query(query: str, budget: Budget, count: TokenCounter) -> Sent | None:
-    if not query.strip():
-        return None
-    content = fit(query, budget.total, count)
-    return Sent("user", content, count(content), cut=content != query) if content else None
 
 
 def _sent(message: Message, room: int, count: TokenCounter, *, whole: bool) -> Sent:
@@ -260,6 +228,7 @@ class Windows:
     ) -> None:
         self._store = store
         self._count = count
+        self._label = count(f"{LABEL}\n")
         self._condensation = Condensation(store, summarizer, on_made=self._log_summary)
 
     def make(
@@ -269,12 +238,11 @@ class Windows:
 
         ``keep`` "never": no summary is stored, because a model will write it (`catch_up`).
         """
-        if flags.context_limit_tokens:
-            window = self._whole(session_id, query, flags, keep)
-        else:
-            messages = self._recent(session_id, query, flags)
-            layout = self._short(messages, query, flags)
-            window = self._summarised(session_id, layout, _usual(flags, self._count), flags, keep)
+        window, limit, condensed = self._laid_out(session_id, query, flags)
+        if condensed and keep == "due":
+            keep = "always"
+        if flags.condenses and window.first_seq > 1:
+            window = self._summarised(session_id, window, limit, keep)
         notes = self._log(WINDOW, window.as_metric() | {"whole": flags.context_limit_tokens > 0})
         return replace(window, notes=(*window.notes, *notes))
 
@@ -286,28 +254,62 @@ class Windows:
         model: Summarizer | None = None,
     ) -> None:
         """Make the summaries that are due after a message, by the ``model`` if there is one."""
-        if newest.role == "assistant":
-            every = flags.summary_every
-            if every > 0:
-                self._condensation.periodic(session_id, newest.seq, replies=every, model=model)
-        known = self._condensation.stored(session_id)
-        too_early = newest.seq - known.last_seq < STORED_TURNS + TURNS
-        if not flags.condenses or too_early:
+        if newest.role == "assistant" and (every := flags.summary_every) > 0:
+            self._condensation.periodic(session_id, newest.seq, replies=every, model=model)
+        since = newest.seq - self._condensation.stored(session_id).last_seq
+        if not flags.condenses or since < STORED_TURNS + TURNS:
             return
-        if flags.context_limit_tokens:
-            if model is not None:  # without one the next window does it
-                self._condense_whole(session_id, flags, model)
-            return
-        layout = self._short(self._recent(session_id, "", flags), "", flags)
-        last_seq = layout.first_seq - 1
-        if self._condensation.is_due(session_id, last_seq):
-            limit = _usual(flags, self._count)
-            self._condensation.cover(session_id, last_seq, limit=limit, model=model)
+        if flags.context_limit_tokens and model is None:
+            return  # the next window does it
+        window, limit, condensed = self._laid_out(session_id, "", flags)
+        last_seq = window.first_seq - 1
+        if condensed or (
+            not flags.context_limit_tokens and self._condensation.is_due(session_id, last_seq)
+        ):
+            keep: Keep = "always" if condensed else "due"
+            self._condensation.cover(session_id, last_seq, limit=limit, keep=keep, model=model)
 
     def summarise_now(self, session_id: str, model: Summarizer | None = None) -> Summary | None:
         """Store a summary of what was said since the last periodic one; None: nothing was."""
         newest = self._store.session(session_id).message_count
         return self._condensation.periodic(session_id, newest, replies=0, model=model)
+
+    def _laid_out(
+        self, session_id: str, query: str, flags: MemorySettings
+    ) -> tuple[Window, Limit, bool]:
+        """Lay out a window without its summary, which has a limit.
+
+        Of a conversation that is sent whole: everything since the last summary; near the limit
+        only the newer half, and the rest is to be condensed (the last value is true).
+        """
+        if not flags.context_limit_tokens:
+            messages = self._recent(session_id, query, flags)
+            usual = Limit(flags.summary_words, max(flags.summary_tokens - self._label, 0))
+            return _short(messages, query, flags, self._count), usual, False
+        known = self._condensation.stored(session_id)
+        since = self._store.session(session_id).message_count - known.last_seq
+        messages = _without(self._store.messages(session_id, last=since), query)
+        summary = self._label + self._count(known.text) if known.text else 0
+        window, limit = self._whole(messages, query, flags, CONDENSE_AT, summary)
+        if window.first_seq == known.last_seq + 1 and not any(one.cut for one in window.messages):
+            return window, limit, False
+        summary = max(int(flags.context_limit_tokens * SUMMARY_SHARE), LEAST_SUMMARY)
+        return *self._whole(messages, query, flags, CONDENSE_TO, summary), True
+
+    def _whole(
+        self,
+        messages: tuple[Message, ...],
+        query: str,
+        flags: MemorySettings,
+        share: float,
+        summary: int,
+    ) -> tuple[Window, Limit]:
+        total = int(flags.context_limit_tokens * share)
+        asked = self._count(fit(query, total // 10, self._count)) if query.strip() else 0
+        summary = min(summary, total // 4)
+        budget = Budget(summary, total - summary - asked, asked)
+        window = lay_out(messages, query, count=self._count, budget=budget, turns=None, whole=True)
+        return window, Limit(summary, max(summary - self._label, 0))
 
     def _recent(self, session_id: str, query: str, flags: MemorySettings) -> tuple[Message, ...]:
         turns = _turns(flags)
@@ -317,72 +319,15 @@ class Windows:
             messages = self._store.messages(session_id, last=LONGEST_TURN * (turns + 1))
         return _without(messages, query)
 
-    def _short(self, messages: tuple[Message, ...], query: str, flags: MemorySettings) -> Layout:
-        budget, turns = _budget(flags), _turns(flags)
-        return lay_out(messages, query, count=self._count, budget=budget, turns=turns)
-
-    def _summarised(
-        self, session_id: str, layout: Layout, limit: Limit, flags: MemorySettings, keep: Keep
-    ) -> Window:
-        """Put before a layout the summary of everything that it does not have verbatim."""
-        if not flags.condenses or layout.first_seq <= 1:
-            return layout.window("", self._count)
-        last_seq = layout.first_seq - 1
-        covered = self._condensation.cover(session_id, last_seq, limit=limit, keep=keep)
-        room = Limit(limit.words, layout.summary_room(self._count))
+    def _summarised(self, session_id: str, window: Window, limit: Limit, keep: Keep) -> Window:
+        """Put before a window the summary of everything that it does not have verbatim."""
+        covered = self._condensation.cover(session_id, window.first_seq - 1, limit=limit, keep=keep)
+        room = Limit(limit.words, max(window.room - self._label, 0))
         text = self._condensation.within(covered.text, room)
-        verbatim = (one.content for one in layout.verbatim)
+        verbatim = (one.content for one in window.messages)
         text = self._condensation.with_periodic(session_id, text, verbatim, limit=room)
-        return layout.window(text, self._count, *covered.notes)
-
-    def _whole(self, session_id: str, query: str, flags: MemorySettings, keep: Keep) -> Window:
-        """Send all since the last summary; near the limit, condense the older half first."""
-        layout, limit = self._full(session_id, query, flags)
-        if layout is None:
-            layout, limit = self._condensed(session_id, query, flags)
-            keep = "always" if keep == "due" else keep
-        return self._summarised(session_id, layout, limit, flags, keep)
-
-    def _condense_whole(
-        self, session_id: str, flags: MemorySettings, model: Summarizer | None
-    ) -> None:
-        """Condense a conversation that is sent whole, once it has reached its limit."""
-        layout, _ = self._full(session_id, "", flags)
-        if layout is None:
-            layout, limit = self._condensed(session_id, "", flags)
-            last_seq = layout.first_seq - 1
-            self._condensation.cover(session_id, last_seq, limit=limit, keep="always", model=model)
-
-    def _full(
-        self, session_id: str, query: str, flags: MemorySettings
-    ) -> tuple[Layout | None, Limit]:
-        """Lay out everything since the last summary; None when it exceeds CONDENSE_AT."""
-        known = self._condensation.stored(session_id)
-        summary = self._count(f"{LABEL}\n") + self._count(known.text) if known.text else 0
-        layout, limit = self._long(session_id, query, flags, CONDENSE_AT, summary)
-        is_whole = layout.first_seq == known.last_seq + 1
-        cut = any(sent.cut for sent in layout.verbatim)
-        return layout if is_whole and not cut else None, limit
-
-    def _condensed(
-        self, session_id: str, query: str, flags: MemorySettings
-    ) -> tuple[Layout, Limit]:
-        """Lay out what stays verbatim when the rest is condensed."""
-        summary = max(int(flags.context_limit_tokens * SUMMARY_SHARE), LEAST_SUMMARY)
-        return self._long(session_id, query, flags, CONDENSE_TO, summary)
-
-    def _long(
-        self, session_id: str, query: str, flags: MemorySettings, share: float, summary: int
-    ) -> tuple[Layout, Limit]:
-        known = self._condensation.stored(session_id)
-        since = self._store.session(session_id).message_count - known.last_seq
-        messages = _without(self._store.messages(session_id, last=since), query)
-        total = int(flags.context_limit_tokens * share)
-        asked = self._count(fit(query, total // 10, self._count)) if query.strip() else 0
-        summary = min(summary, total // 4)
-        budget = Budget(summary, total - summary - asked, asked)
-        layout = lay_out(messages, query, count=self._count, budget=budget, turns=None, whole=True)
-        return layout, Limit(summary, max(summary - self._count(f"{LABEL}\n"), 0))
+        window = window.with_summary(text, self._count)
+        return replace(window, notes=(*window.notes, *covered.notes))
 
     def _log_summary(self, kind: str, made: Made) -> None:
         self._log(SUMMARY, made.as_metric() | {"kind": kind})
@@ -400,22 +345,20 @@ def window_of(
     messages: tuple[Message, ...], query: str, flags: MemorySettings, count: TokenCounter
 ) -> Window:
     """Return the window of a conversation that is not stored, made without a model."""
-    budget, turns = _budget(flags), _turns(flags)
-    layout = lay_out(messages, query, count=count, budget=budget, turns=turns)
-    older = tuple(one for one in messages if one.seq < layout.first_seq)
+    window = _short(messages, query, flags, count)
+    older = tuple(one for one in messages if one.seq < window.first_seq)
     if not (flags.condenses and older):
-        return layout.window("", count)
-    limit = Limit(flags.summary_words, layout.summary_room(count))
-    return layout.window(ExtractiveSummarizer(limit, count_tokens=count)(older, ""), count)
+        return window
+    limit = Limit(flags.summary_words, max(window.room - count(f"{LABEL}\n"), 0))
+    summary = ExtractiveSummarizer(limit, count_tokens=count)(older, "")
+    return window.with_summary(summary, count)
 
 
-def _budget(flags: MemorySettings) -> Budget:
-    return Budget(flags.summary_tokens, flags.verbatim_tokens, flags.query_tokens)
-
-
-def _usual(flags: MemorySettings, count: TokenCounter) -> Limit:
-    label = count(f"{LABEL}\n")
-    return Limit(flags.summary_words, max(flags.summary_tokens - label, 0))
+def _short(
+    messages: tuple[Message, ...], query: str, flags: MemorySettings, count: TokenCounter
+) -> Window:
+    budget = Budget(flags.summary_tokens, flags.verbatim_tokens, flags.query_tokens)
+    return lay_out(messages, query, count=count, budget=budget, turns=_turns(flags))
 
 
 def _turns(flags: MemorySettings) -> int:

@@ -23,7 +23,7 @@ def window(
     layout = lay_out(
         spoken(pairs), query, count=estimate_tokens, budget=budget or Budget(), turns=turns
     )
-    return layout.window(summary, estimate_tokens)
+    return layout.with_summary(summary, estimate_tokens)
 
 
 def talk(turns: int) -> list[tuple[Role, str]]:
