@@ -39,18 +39,6 @@ def test_the_second_message_arrives_with_a_hint_within_its_session_alone(
     assert logged_messages(client.project) == [FIRST, SECOND]
 
 
-@pytest.mark.usefixtures("service")
-def test_a_user_may_have_the_prompts_of_the_agents(
-    client: Client, install: Install, executor_sentence: str
-) -> None:
-    install(client.name)
-    (client.project / "kds-brain" / "settings.yaml").write_text("hook: {mode: agent}\n")
-    client.ask(FIRST)
-    client.ask(SECOND, carry_on=True)
-    assert HINT in client.model.turns[1].newest
-    assert executor_sentence in client.model.turns[1].newest
-
-
 @pytest.mark.parametrize("client", SHARING, indirect=True)
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("in_venv", [False, True], ids=["on the PATH", "in a venv"])

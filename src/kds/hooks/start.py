@@ -46,18 +46,14 @@ def start_service(root: str) -> bool:
 def _may_start(stamp: str) -> bool:
     """Leave a mark, and tell whether there was none within PAUSE_S.
 
-    Two that find an old mark at the same moment may both start: the service's lock leaves one. A
-    mark from the future (the clock was put back) is an old one.
+    Of two that start at the same moment, the service's lock leaves one. A mark from the future (the
+    clock was put back) is an old one.
     """
     os.makedirs(os.path.dirname(stamp), 0o700, exist_ok=True)
     try:
         if abs(time.time() - os.lstat(stamp).st_mtime) < PAUSE_S:
             return False
-        os.unlink(stamp)
+        os.utime(stamp)
     except FileNotFoundError:
-        pass
-    try:
-        os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        return False
+        os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT, 0o600))
     return True

@@ -208,15 +208,6 @@ def test_an_answer_in_small_pieces_is_put_together(workspace: Path) -> None:
         assert run(asked(workspace)).stdout == REPLY
 
 
-def test_without_a_service_it_is_silent_and_notes_it(workspace: Path) -> None:
-    assert was_silent(run(asked(workspace)))
-    with serving(b""):
-        pass  # the socket of a service that is gone stays
-    assert was_silent(run(asked(workspace)))
-    assert reasons(workspace) == ["no service is running"] * 2
-    assert not ServiceAddress().starting_path.exists()
-
-
 @pytest.mark.parametrize("wrong", ["mode", "link"])
 def test_a_runtime_folder_that_others_may_write_to_is_not_trusted(
     wrong: str, workspace: Path, tmp_path: Path
@@ -426,12 +417,6 @@ def test_none_is_started_where_that_is_switched_off(
     assert was_silent(start(python, asked(workspace), *(() if name else (value,))))
     assert not ServiceAddress().starting_path.exists()
     assert reasons(workspace) == ["no service is running"]
-
-
-def test_a_service_that_runs_is_not_started_again(workspace: Path, python: Path) -> None:
-    with serving(OK):
-        assert start(python, asked(workspace)).stdout == REPLY
-    assert not ServiceAddress().starting_path.exists()
 
 
 def test_a_run_imports_little(workspace: Path) -> None:

@@ -102,53 +102,29 @@ def test_a_message_goes_on_when_it_says_so_and_not_when_it_merely_points_somewhe
     assert [one for one in POINTING if goes_on(one)] == []
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "Make it purple",
-        "  \n Make it purple",
-        "/etc/hosts is wrong",
-        "/setup.py does not run",
-        "/usr/bin",
-        "#file:src/app.py why is it slow?",
-        "#file:README.md fix the typos",
-        "#file:my-kds/notes.md sum it up",
-        "#files are too many",
-        "@src/app.py explain",
-        "# A heading",
-        "KDS: where was I?",
-        "<div> is not closed",
-        "what does <task-notification> mean?",
-        "see prompts/user/kds.md",
-    ],
-)
-def test_words_of_a_person_are_routed(prompt: str) -> None:
-    assert left_alone(prompt) is None
+ROUTED = (
+    "Make it purple", "  \n Make it purple", "/etc/hosts is wrong", "/setup.py does not run",
+    "/usr/bin", "#file:src/app.py why is it slow?", "#file:README.md fix the typos",
+    "#file:my-kds/notes.md sum it up", "#file:README.md see prompts/user/kds.md",
+    "#files are too many", "@src/app.py explain", "# A heading", "KDS: where was I?",
+    "<div> is not closed", "what does <task-notification> mean?", "see prompts/user/kds.md",
+)  # fmt: skip
+LEFT_ALONE = (
+    "", " \n\t", "/", "/ help", "/compact", " /kds:plan a FAB button",
+    "/mcp__kds__work-planner add a FAB button", "/commit\nwith a message", "!ls -l",
+    "#file:KDS/prompts/user/kds.md I want to add a FAB button",
+    "#FILE: 'KDS/prompts/user/kds.md' Make it purple",
+    '#file:"C:\\work dir\\KDS\\prompts\\internal\\code-executor.md" go on',
+    "#file:kds.md Make it purple",
+    "#file:prompts/internal/conversation-context-manager.md load",
+    "@KDS/prompts/user/kds.md Make it purple",
+    'KDS: "Make it purple" means "Make the FAB button purple" (EXECUTE 0.93).',
+    "<task-notification>\n<task-id>7</task-id>\n</task-notification>",
+    '<teammate-message teammate_id="lead">wrap up</teammate-message>',
+    "Another Claude session sent a message:\n<cross-session-message>x",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "",
-        " \n\t",
-        "/",
-        "/ help",
-        "/compact",
-        " /kds:plan a FAB button",
-        "/mcp__kds__work-planner add a FAB button",
-        "/commit\nwith a message",
-        "!ls -l",
-        "#file:KDS/prompts/user/kds.md I want to add a FAB button",
-        "#FILE: 'KDS/prompts/user/kds.md' Make it purple",
-        '#file:"C:\\work dir\\KDS\\prompts\\internal\\code-executor.md" go on',
-        "#file:kds.md Make it purple",
-        "#file:prompts/internal/conversation-context-manager.md load",
-        "@KDS/prompts/user/kds.md Make it purple",
-        'KDS: "Make it purple" means "Make the FAB button purple" (EXECUTE 0.93).',
-        "<task-notification>\n<task-id>7</task-id>\n</task-notification>",
-        '<teammate-message teammate_id="lead">wrap up</teammate-message>',
-        "Another Claude session sent a message:\n<cross-session-message>x",
-    ],
-)
-def test_commands_and_what_nobody_typed_are_left_alone(prompt: str) -> None:
-    assert left_alone(prompt)
+def test_words_of_a_person_are_routed_commands_and_what_nobody_typed_are_not() -> None:
+    assert [one for one in ROUTED if left_alone(one)] == []
+    assert [one for one in LEFT_ALONE if not left_alone(one)] == []

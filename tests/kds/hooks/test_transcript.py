@@ -93,20 +93,6 @@ def test_of_a_long_reply_head_and_tail_are_kept_and_of_a_long_chat_its_end(tmp_p
     assert CUT in said[-1].text
 
 
-def test_large_pastes_do_not_hide_what_was_said_around_them(tmp_path: Path) -> None:
-    paste = "pasted line of a log\n" * 5_000
-    entries: list[Entry] = []
-    for number in range(12):
-        asked = f"Look at {number}" + (f"\n{paste}" if number == 10 else "")
-        entries.append({"type": "user.message", "data": {"content": asked}})
-        entries += [{"type": "tool.execution_complete", "data": {"result": paste}}] * 3
-        entries.append({"type": "assistant.message", "data": {"content": f"Looked at {number}."}})
-    said = read_transcript(_file(tmp_path, *entries))
-    assert [one.text.split("\n")[0] for one in said] == [
-        text for number in range(2, 12) for text in (f"Look at {number}", f"Looked at {number}.")
-    ]
-
-
 def test_only_the_end_of_a_large_file_is_read(tmp_path: Path) -> None:
     path = Path(_file(tmp_path, _claude("user", "first"), _claude("user", "x" * READ_BYTES)))
     with path.open("a") as file:

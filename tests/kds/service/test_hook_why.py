@@ -153,11 +153,6 @@ def test_a_session_and_a_number_of_calls_can_be_asked_for(root: Path, kds_call: 
     refused(kds_call("hook", "why", "--session", "s9"), "no session 's9'", "kds hook why")
 
 
-def test_without_calls_it_says_so(workspace: Path, kds_call: Run) -> None:
-    assert calls(kds_call) == []
-    assert "the hook was not called here" in kds_call("hook", "why").out
-
-
 def test_names_that_a_client_makes_up_stay_in_their_place(root: Path, kds_call: Run) -> None:
     forged = "a b\n2026-01-01T00:00:00Z claude x prompt: said lies"
     run_hook(root, prompt="Add a map", **{**CLAUDE, "session_id": forged})
