@@ -33,7 +33,7 @@ from kds.brain.passages.values import Message
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection
 from kds.brain.store.health import healing
-from kds.brain.store.migrations import FileKind, scripts, version_of
+from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import all_files, size_of
 
@@ -117,9 +117,26 @@ class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
             details=imported(message.details, message.content),
         )
 
-    @abstractmethod
     def stats(self) -> Stats:
         """Return how much is stored."""
+        with self.database.read() as connection:
+            sessions, messages, chunks, tokens = connection.execute(
+                "SELECT count(*), coalesce(sum(message_count), 0), coalesce(sum(chunk_count), 0), "
+                "coalesce(sum(token_count), 0) FROM session"
+            ).fetchone()
+            summaries = connection.execute("SELECT count(*) FROM summary").fetchone()[0]
+            models, size = read_models(connection), self.size(connection)
+            version = self.version(connection)
+        numbers = (sessions, int(messages), int(chunks), summaries, int(tokens))
+        return Stats(*numbers, models, size, version)
+
+    @abstractmethod
+    def size(self, connection: Connection) -> int:
+        """Return how many bytes it takes on disk."""
+
+    @abstractmethod
+    def version(self, connection: Connection) -> int:
+        """Return how many steps its tables have had."""
 
 
 def _insert(connection: Connection, session: Session) -> tuple[str, int]:
@@ -144,19 +161,13 @@ class SqliteStore(PassageFile, MemoryStore):
     phrases = False
     file_name = "memory.db"
 
-    def stats(self) -> Stats:
-        """Return how much is stored."""
-        with self.database.read() as connection:
-            sessions, messages, tokens = connection.execute(
-                "SELECT count(*), coalesce(sum(message_count), 0), coalesce(sum(token_count), 0) "
-                "FROM session"
-            ).fetchone()
-            chunks = connection.execute("SELECT count(*) FROM chunk").fetchone()[0]
-            summaries = connection.execute("SELECT count(*) FROM summary").fetchone()[0]
-            models = read_models(connection)
-            version = version_of(connection)
-        size = sum(map(size_of, all_files(self.path)))
-        return Stats(sessions, messages, chunks, summaries, tokens, models, size, version)
+    def size(self, connection: Connection) -> int:
+        """Return how many bytes the files of the store take."""
+        return sum(map(size_of, all_files(self.path)))
+
+    def version(self, connection: Connection) -> int:
+        """Return how many steps the file has had."""
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 class MemoryPlace(Place[MemoryStore]):

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from kds.brain.memory.memory_store import CONTRADICTIONS, MemoryStore
-from kds.brain.memory.records import SUMMARY_COLUMNS, Stats, summary_of
+from kds.brain.memory.records import SUMMARY_COLUMNS, summary_of
 from kds.brain.memory.sessions import Draft
-from kds.brain.passages.embedding_queue import read_models
 from kds.brain.passages.passage_file import WordForms, words_of
 from kds.brain.passages.postgres_passages import (
     PostgresPassages,
@@ -73,20 +72,13 @@ class PostgresStore(PostgresPassages, MemoryStore):
             ).fetchall()
         return tuple((summary_of(row[:-1]), row[-1]) for row in rows)
 
-    def stats(self) -> Stats:
-        """Return how much of this tenant is stored."""
-        with self.database.read() as connection:
-            sessions, messages, chunks, tokens = connection.execute(
-                "SELECT count(*), coalesce(sum(message_count), 0), "
-                "coalesce(sum(chunk_count), 0), coalesce(sum(token_count), 0) FROM session"
-            ).fetchone()
-            summaries = connection.execute("SELECT count(*) FROM summary").fetchone()[0]
-            size = stored_bytes(connection, ("message", "chunk", "embedding"))
-            models = read_models(connection)
-            steps = steps_taken(connection)
-        return Stats(
-            sessions, int(messages), int(chunks), summaries, int(tokens), models, size, steps
-        )
+    def size(self, connection: Connection) -> int:
+        """Return how much room the rows of this tenant take."""
+        return stored_bytes(connection, ("message", "chunk", "embedding"))
+
+    def version(self, connection: Connection) -> int:
+        """Return how many steps the database has had."""
+        return steps_taken(connection)
 
 
 def _asked(forms: WordForms, query: str) -> str:

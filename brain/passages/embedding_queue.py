@@ -19,12 +19,9 @@ LEASE: Final = timedelta(minutes=5)
 """How long a claimed job is reserved: longer than a batch takes, and short enough that jobs of a
 dead process are soon taken up."""
 
-FIRST_PAUSE: Final = timedelta(seconds=2)
-LONGEST_PAUSE: Final = timedelta(hours=1)
-"""The pause before another attempt doubles with each failure, between these two."""
-
 ATTEMPTS: Final = 36
-"""After these a job is given up: an outage may last a day. `retry` takes it up again."""
+"""After these a job is given up: an outage may last a day. `retry` takes it up again. The pause
+before another doubles with each failure, from two seconds up to an hour."""
 
 _ERROR_LENGTH: Final = 300
 
@@ -134,18 +131,13 @@ class EmbeddingQueue:
         now = self.database.clock()
         text = kept_text(error)[:_ERROR_LENGTH]
         with self.database.write(durable=False) as connection:
-            for chunk_id in chunk_ids:
-                row = connection.execute(
-                    "SELECT attempts FROM embed_job WHERE chunk_id = ?", (chunk_id,)
-                ).fetchone()
-                if row is None:
-                    continue
-                failed = int(row[0]) + 1
-                next_at = None if failed >= ATTEMPTS else to_micros(now + pause_after(failed))
-                connection.execute(
-                    "UPDATE embed_job SET attempts = ?, next_at = ?, error = ? WHERE chunk_id = ?",
-                    (failed, next_at, text, chunk_id),
-                )
+            connection.executemany(
+                "UPDATE embed_job SET attempts = attempts + 1, error = ?, next_at = CASE "
+                f"WHEN attempts + 1 >= {ATTEMPTS} THEN NULL "
+                "WHEN attempts >= 11 THEN ? + 3600000000 ELSE ? + (2000000 << attempts) END "
+                "WHERE chunk_id = ?",
+                [(text, to_micros(now), to_micros(now), chunk_id) for chunk_id in chunk_ids],
+            )
             _promote(self.database, connection)
 
     def retry_embeddings(self) -> int:
@@ -204,15 +196,6 @@ def count_vector_deletion(engine: Engine, connection: Connection) -> None:
     """Tell every process that holds the vectors of a file in memory that some are gone."""
     if isinstance(engine, Database):
         connection.execute("UPDATE state SET value = value + 1 WHERE key = 'vector_deletions'")
-
-
-def pause_after(failures: int) -> timedelta:
-    """Return how long to wait after so many failures.
-
-    >>> [int(pause_after(failures).total_seconds()) for failures in (1, 2, 3, 11, 12)]
-    [2, 4, 8, 2048, 3600]
-    """
-    return min(FIRST_PAUSE * (1 << min(failures - 1, 20)), LONGEST_PAUSE)
 
 
 def read_models(connection: Connection) -> tuple[EmbeddingModel, ...]:
