@@ -141,9 +141,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _instead_of(arguments: Sequence[str], commands: Iterable[str]) -> str:
     """What an unknown first word may mean: a command like it, or a message to route."""
     words = [word for word in arguments if not word.startswith("-")]
-    if words[0] == "completion":
-        shell = next((one for one in words[1:] if one in {"bash", "zsh", "fish"}), "bash")
-        return f"_KDS_COMPLETE={shell}_source kds: it prints the completion (kds help cli)"
     near = difflib.get_close_matches(words[0], list(commands), n=1)
     if near:
         return f"kds {near[0]}"

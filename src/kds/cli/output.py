@@ -41,15 +41,15 @@ _WHOLE: Final = frozenset({"id", "time", "at", "changed", "intent", "session"})
 class Table:
     """A table without lines; ``none`` is printed instead when there are no rows.
 
-    Cells are plain text: markup in them is not read.
+    Markup in cells is not read.
     """
 
     columns: Sequence[str]
-    rows: Iterable[Sequence[str]]
+    rows: Iterable[Sequence[object]]
     none: str = ""
 
 
-Line = tuple[str, str] | tuple[str, str, Tone]
+Line = tuple[str, object] | tuple[str, object, Tone]
 Shown = str | Line | Table | Iterable[Any] | None
 """What people see: a text, a label with its text (and its tone), a table, several, or nothing."""
 
@@ -85,9 +85,21 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=plain, indent=2, default=_plain))
 
 
-def print_line(label: str, text: str, tone: Tone = "label") -> None:
+def print_line(label: str, value: object, tone: Tone = "label") -> None:
     """Print one labelled line; a terminal may wrap it, a pipe gets it whole."""
-    click.echo(toned(f"{label:<{_LABEL}} ", tone) + text)
+    click.echo(toned(f"{label:<{_LABEL}} ", tone) + _text(value))
+
+
+def _text(value: object) -> str:
+    """A value as people read it."""
+    match value:
+        case None:
+            return ""
+        case int():
+            return f"{value:,}"
+        case datetime():
+            return shown(value)
+    return str(value)
 
 
 def _print_table(table: Table) -> None:
@@ -109,7 +121,7 @@ def _print_table(table: Table) -> None:
         whole = console.is_terminal and column in _WHOLE
         grid.add_column(column, overflow="fold", no_wrap=whole, style=style)
     for row in rows:
-        grid.add_row(*map(Text, row))
+        grid.add_row(*(Text(_text(cell)) for cell in row))
     console.print(grid)
 
 
@@ -137,9 +149,7 @@ def turn_lines(turn: Turn) -> Iterator[Shown]:
         "question": turn.question,
         "noted": turn.noted,
     }
-    for label, text in details.items():
-        if text:
-            yield label, text
+    yield [(label, text) for label, text in details.items() if text]
 
 
 def step_lines(turn: Turn) -> Iterator[Shown]:
@@ -162,8 +172,8 @@ def hit_lines(heading: str, body: str, details: Iterable[tuple[str, str]]) -> It
 def entry_table(entries: Sequence[ContextEntry]) -> Table:
     """The conversation context, oldest first."""
     rows = [
-        (shown(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
-         entry.session_id or "", _whose(entry.origin))
+        (entry.timestamp, entry.intent, entry.user_message, entry.context_ref, entry.session_id,
+         _whose(entry.origin))
         for entry in entries
     ]  # fmt: skip
     columns = ("time", "intent", "message", "refers to", "session", "from")
@@ -173,8 +183,8 @@ def entry_table(entries: Sequence[ContextEntry]) -> Table:
 def session_table(sessions: Iterable["Session"]) -> Table:
     """Sessions of the memory."""
     rows = [
-        (session.id[:SHOWN_ID], session.title or "(no title)", shown(session.updated_at),
-         f"{session.message_count:,}", f"{session.token_count:,}", ", ".join(session.documents))
+        (session.id[:SHOWN_ID], session.title or "(no title)", session.updated_at,
+         session.message_count, session.token_count, ", ".join(session.documents))
         for session in sessions
     ]  # fmt: skip
     columns = ("id", "title", "changed", "messages", "tokens", "document")

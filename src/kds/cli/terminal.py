@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, Literal, TextIO, cast
 
 from kds.brain.clock import moment
@@ -62,14 +62,8 @@ def toned(text: str, tone: Tone, *, err: bool = False) -> str:
     return Style.parse(STYLES[tone]).render(text, color_system=ColorSystem.STANDARD)
 
 
-def shown(at: datetime | str) -> str:
-    """A moment: local and short on a terminal, ISO 8601 in a pipe. Other text is left as it is."""
-    if isinstance(at, str):
-        try:
-            found = datetime.fromisoformat(at)
-        except ValueError:
-            return at
-        at = found if found.tzinfo else found.replace(tzinfo=UTC)
+def shown(at: datetime) -> str:
+    """A moment: local and short on a terminal, ISO 8601 in a pipe."""
     return f"{at.astimezone():%Y-%m-%d %H:%M}" if for_people() else moment(at)
 
 

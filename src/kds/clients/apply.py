@@ -36,7 +36,6 @@ from kds.clients.project import (
 )
 from kds.clients.settings_file import SettingsFile
 from kds.clients.table import (
-    AGENTS_PAGE,
     CLAUDE_LOCAL,
     CODEX_CONFIG,
     CURSOR_RULE,
@@ -46,16 +45,15 @@ from kds.clients.table import (
     SKILL_FOLDERS,
     Client,
 )
-from kds.clients.text_parts import without_codex_server, without_lines, without_section
+from kds.clients.text_parts import without_codex_server, without_lines
 
 LOCK_TIMEOUT_S: Final = 10.0
 
-FileKind = Literal["settings", "ignore", "generated", "toml", "section"]
+FileKind = Literal["settings", "ignore", "generated", "toml"]
 
 _SINGLE_FILES: Final[Mapping[str, FileKind]] = {
     IGNORE_FILE: "ignore",
     CODEX_CONFIG: "toml",
-    AGENTS_PAGE: "section",
     CURSOR_RULE: "generated",
     OPENCODE_PLUGIN: "generated",
     **dict.fromkeys(MCP_FILES, "settings"),
@@ -90,7 +88,9 @@ class InitRecord(BaseModel):
 
     version: Literal[1] = 1
     clients: list[Client] = []
-    """VS Code and the Copilot CLI cannot be told apart by their files."""
+    hook: list[Client] = []
+    mcp: list[Client] = []
+    """The clients for which each was asked for."""
     files: dict[str, FileRecord] = {}
     folders: list[str] = []
     asked_to_import: bool = False
@@ -317,9 +317,7 @@ def _without_part(project: Project, name: str, kind: FileKind, text: str) -> str
     if kind == "ignore":
         groups = ignored_lines(project, local=True)
         return without_lines(text, [line for lines, _ in groups for line in lines])
-    if kind == "toml":
-        return without_codex_server(text, str(project.path(name)))
-    return without_section(text)
+    return without_codex_server(text, str(project.path(name)))
 
 
 def _write(project: Project, file: PlannedFile) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -19,10 +18,9 @@ from kds.brain.installation import install_line, kds_version
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.apply import RecordStore
-from kds.clients.plan import InstalledHook, installed_hooks, installed_wish, plan_install
-from kds.clients.programs import fault_of, find_programs, hook_program
+from kds.clients.plan import InstalledHook, installed_hooks, plan_install, recorded_wish
+from kds.clients.programs import find_programs, hook_program
 from kds.clients.project import Project
-from kds.clients.table import CLIENT_TABLE, Client
 from kds.hooks.log import answer_in, read_hook_log
 from kds.hooks.reply import PROBE
 from kds.router.english import load_english
@@ -44,8 +42,6 @@ OTHERS: Final = 0o077
 
 _USERS_OWN: Final = ("rules", "english", "settings.yaml", "README.md", ".gitignore")
 """Written by hand and committed; they hold nothing of a conversation."""
-
-TRUSTING: Final[tuple[Client, ...]] = ("copilot", "codex")
 
 _START: Final = "kds service start"
 
@@ -106,9 +102,7 @@ def _programs(project: Project) -> Seen:
     """Whether assistants find our programs by name, and can run them."""
     found = find_programs()
     install = f"{install_line(tool='pipx install')}, then kds init"
-    if (fault := fault_of(found.kds)) is not None:
-        yield "problem", f"{found.kds} {fault}", install
-    elif found.shared:
+    if found.shared:
         yield "ok", "kds and kds-hook are on the PATH", None
     else:
         said = "kds and kds-hook are only on the PATH of an environment: files name their place"
@@ -196,7 +190,7 @@ def _service(project: Project) -> Seen:
 def _files(project: Project) -> Seen:
     """Whether the files of the clients are as `kds init` would write them."""
     record = RecordStore(project.workspace.brain).load()
-    wish = installed_wish(project, record)
+    wish = recorded_wish(project, record)
     plan = plan_install(project, wish, find_programs(), record)
     wrong = [file.name for file in plan.files if file.changes and file.before is not None]
     for name in wrong:
@@ -274,15 +268,6 @@ def _hook_log(project: Project) -> Seen:
     yield "note", found, "kds service status"
 
 
-def _trust(project: Project) -> Seen:
-    """They skip hooks and servers without a word (tried with Copilot 1.0.102)."""
-    names = [CLIENT_TABLE[one].label for one in TRUSTING if shutil.which(one)]
-    if names and installed_hooks(project):
-        found = f"{' and '.join(names)} runs no hook in a folder that it does not trust"
-        fix = f"start it in {project.folder} once, and trust the folder; in Codex see /hooks, too"
-        yield "note", found, fix
-
-
 CHECKS: Final[Mapping[str, Callable[[Project], Seen]]] = {
     "kds": _kds,
     "programs": _programs,
@@ -296,7 +281,6 @@ CHECKS: Final[Mapping[str, Callable[[Project], Seen]]] = {
     "files": _files,
     "hook": _hook,
     "hook log": _hook_log,
-    "trust": _trust,
 }
 
 

@@ -185,13 +185,9 @@ def command_in(text: str) -> str | None:
 def cursor_rule(kds: str) -> str:
     """The rule for Cursor, which always reads its description; ``kds`` as in `one_skill`."""
     when = "KDS, for messages that point to something you cannot see, or that ask for KDS."
-    body = f"{standing_words(kds)}\n<!-- {mark_line('standing.md')} -->"
+    words = data_text("standing.md").replace(_COMMAND_MARK, kds)
+    body = f"{words}\n<!-- {mark_line('standing.md')} -->"
     return stamped(_with_front_matter({"description": when, "alwaysApply": False}, body))
-
-
-def standing_words(kds: str) -> str:
-    """What Cursor's rule and AGENTS.md say about KDS."""
-    return data_text("standing.md").replace(_COMMAND_MARK, kds)
 
 
 def file_name(prompt: PromptFile) -> str:

@@ -17,7 +17,6 @@ from kds.clients.generated import (
     is_one_skill,
     one_skill,
     opencode_plugin,
-    standing_words,
     state_of,
 )
 from kds.clients.programs import Programs, hook_command
@@ -30,12 +29,10 @@ from kds.clients.settings_file import (
     mcp_server,
 )
 from kds.clients.table import (
-    AGENTS_PAGE,
     CLAUDE_LOCAL,
     CLAUDE_SETTINGS,
     CLAUDE_SKILLS,
     CLIENT_TABLE,
-    CLIENTS,
     CODEX_CONFIG,
     COMMON_SKILLS,
     COPILOT_HOOKS,
@@ -52,7 +49,7 @@ from kds.clients.table import (
     HookPlace,
     ServerPlace,
 )
-from kds.clients.text_parts import codex_server, with_codex_server, with_lines, with_section
+from kds.clients.text_parts import with_codex_server, with_lines
 
 _NOT_SHARED: Final = (
     "kds is not on the PATH outside of an environment, so the files name it by its path on this "
@@ -90,7 +87,7 @@ def plan_install(project: Project, wish: Wish, programs: Programs, record: InitR
     plan = Plan(project, wish, programs, record)
     problems: list[Problem] = []
     steps = (
-        plan.plan_hooks, plan.plan_servers, plan.plan_skill, plan.plan_pages, plan.plan_ignored
+        plan.plan_hooks, plan.plan_servers, plan.plan_skill, plan.plan_rule, plan.plan_ignored
     )  # fmt: skip
     for step in steps:
         try:
@@ -116,53 +113,17 @@ def installed_hooks(project: Project) -> list[InstalledHook]:
     return [*found, *([InstalledHook(OPENCODE_PLUGIN, command)] if command else [])]
 
 
-def installed_wish(project: Project, record: InitRecord) -> Wish:
-    """What `kds init` was asked for here, as the files of the project show it."""
-    hooks = installed_hooks(project)
-    files = {hook.name for hook in hooks}
-    shared = files - {*OWN_HOOK_FILES, OPENCODE_PLUGIN}
-    by_hook, by_mcp = set(), set()
-    for client, traits in CLIENT_TABLE.items():
-        own = OPENCODE_PLUGIN if client == "opencode" else traits.hook and traits.hook.file
-        if own in files or (client == "claude" and shared - {COPILOT_HOOKS}):
-            by_hook.add(client)
-        if has_server(project, client):
-            by_mcp.add(client)
-    pages: dict[Client, str] = {"cursor": CURSOR_RULE, "agents": AGENTS_PAGE}
-    wanted = {client for client, name in pages.items() if "`route_message`" in
-              (read_project_text(project.folder / name) or "")}  # fmt: skip
-    found = by_hook | by_mcp | wanted | set(record.clients)
-    if "claude" not in record.clients and not (project.folder / ".claude").exists():
-        found.discard("claude")  # its server is in a file of the Copilot CLI, too
+def recorded_wish(project: Project, record: InitRecord) -> Wish:
+    """What `kds init` was asked for here."""
     return Wish(
-        tuple(client for client in CLIENTS if client in found), frozenset(by_hook),
-        frozenset(by_mcp), tools=watches_tools(project),
+        tuple(record.clients), frozenset(record.hook), frozenset(record.mcp),
+        tools=watches_tools(project),
     )  # fmt: skip
 
 
 def watches_tools(project: Project) -> bool:
     """Whether the settings ask for a look at calls of tools. Raises SettingsError."""
     return load_settings(project.workspace).hook.secrets != "off"
-
-
-def has_server(project: Project, client: Client) -> bool:
-    """Whether the settings of a client name a server `kds`. Raises ConfigError."""
-    place = CLIENT_TABLE[client].server
-    for name in () if place is None else _server_files(client, place.file):
-        text = project.read(name)
-        if name == CODEX_CONFIG:
-            found = codex_server(text or "", str(project.path(name))) is not None
-        else:
-            found = bool(text) and any(SettingsFile(name, text or "").servers())
-        if found:
-            return True
-    return False
-
-
-def _server_files(client: Client, usual: str) -> tuple[str, ...]:
-    if client == "opencode":
-        return OPENCODE_CONFIGS
-    return (usual, COPILOT_MCP) if client == "copilot" else (usual,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +229,7 @@ class Plan:
         settings.set_server(place.container, mcp_server(self.programs.kds, style=place.style))
         self._put_settings(name, settings)
 
-    # -- skill and pages
+    # -- skill and rule
 
     def plan_skill(self) -> None:
         """Have the one skill where it is asked for, and keep up to date what is there."""
@@ -289,14 +250,10 @@ class Plan:
             elif text is not None and digest_in(text) == digest_of(text):
                 self._put(PlannedFile(name, "generated", text, None))
 
-    def plan_pages(self) -> None:
-        """Text that is always read: a rule for Cursor, and a section of AGENTS.md."""
+    def plan_rule(self) -> None:
+        """A rule for Cursor, which always reads its description."""
         if "cursor" in self.wish.clients:
             self._put_generated(CURSOR_RULE, cursor_rule(self._kds()))
-        if "agents" in self.wish.clients:
-            before = self.project.read(AGENTS_PAGE)
-            after = with_section(before or "", standing_words(self._kds()))
-            self._put(PlannedFile(AGENTS_PAGE, "section", before, after))
 
     def _kds(self) -> str:
         """The program as a shell calls it."""

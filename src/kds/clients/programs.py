@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +19,11 @@ a hook with each prompt. `kds-hook` itself writes nothing there."""
 SERVER: Final = "kds"
 """The name of the program, and of the MCP server in every client."""
 
-VERSION_TIMEOUT_S: Final = 10.0
-"""For `--version`: `copilot` starts a Node process and unpacks itself on its first run."""
-
 _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 """What lies beside the `bin` folder of a virtual environment, and of a conda environment."""
 _HOOK_CALL: Final = re.compile(r"(?:^|[\\/\s\"'])kds-hook(?:\.exe)?(?:[\s\"';|&]|$)")
-_FETCHERS: Final = ("uvx", "pipx")
-"""They fetch a package by the name of its program: `kds` is another author's package."""
+_OTHERS: Final = ("docker", "uvx", "pipx")
+"""The last two fetch a package by the name of its program: `kds` is another author's package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +53,6 @@ def find_programs() -> Programs:
             hint=f"install KDS again: {install_line(tool='pipx install')}",
         )
     return Programs(shlex.quote(found[0]), found[1], shared=False)
-
-
-def fault_of(program: str) -> str | None:
-    """Why ``program --version`` does not run outside of any environment, or None."""
-    found = shutil.which(program, path=_path_without_environments())
-    if found is None or not Path(found).is_absolute():  # else it is in the current folder
-        return "is not there"
-    try:
-        done = subprocess.run(
-            [found, "--version"], capture_output=True, timeout=VERSION_TIMEOUT_S, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except OSError as error:
-        return f"cannot be run: {error.strerror or error}"
-    except subprocess.TimeoutExpired:
-        return f"does not end within {VERSION_TIMEOUT_S:.0f} s"
-    return None if done.returncode == 0 else f"ends with {done.returncode}"
 
 
 def hook_command(program: str = HOOK_PROGRAM) -> str:
@@ -121,7 +100,7 @@ def calls_server(entry: object) -> bool:
     if isinstance(command, list):  # opencode has both in one list
         command, *words = command or [""]
     program = Path(str(command).replace("\\", "/")).name.removesuffix(".exe")
-    if program == "docker" or (program in _FETCHERS and not {"--from", "--spec"} & set(words)):
+    if program in _OTHERS and not {"--from", "--spec"} & set(words):
         return False
     return (program == SERVER and words[:1] == ["mcp"]) or ("kds" in words and "mcp" in words)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Client = Literal["claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents"]
+Client = Literal["claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode"]
 HookStyle = Literal["claude", "copilot", "cursor", "codex", "gemini"]
 McpStyle = Literal["claude", "vscode", "cursor", "plain", "opencode"]
 
@@ -31,7 +31,6 @@ OPENCODE_CONFIGS: Final = (OPENCODE_CONFIG, "opencode.jsonc")
 
 CURSOR_RULE: Final = ".cursor/rules/kds.mdc"
 OPENCODE_PLUGIN: Final = ".opencode/plugin/kds.js"
-AGENTS_PAGE: Final = "AGENTS.md"
 IGNORE_FILE: Final = ".gitignore"
 
 MCP_FILES: Final = (
@@ -107,10 +106,9 @@ CLIENT_TABLE: Final[Mapping[Client, Traits]] = {
         "opencode", "opencode", (".opencode", *OPENCODE_CONFIGS),
         server=ServerPlace(OPENCODE_CONFIG, "mcp", "opencode"),
     ),
-    "agents": Traits("AGENTS.md"),
 }  # fmt: skip
 """In the order in which they are listed. `.github` alone does not count for Copilot: most projects
-have it. `agents` stands for any other assistant that reads AGENTS.md, and has to be named."""
+have it."""
 
 CLIENTS: Final[tuple[Client, ...]] = tuple(CLIENT_TABLE)
 

@@ -1,4 +1,4 @@
-"""Our part of a text file of the user: of `.codex/config.toml`, `AGENTS.md` and `.gitignore`."""
+"""Our part of a text file of the user: of `.codex/config.toml` and `.gitignore`."""
 
 import json
 import re
@@ -14,12 +14,6 @@ _OURS: Final = rf"[ \t]*\[[ \t]*{_SERVERS}[ \t]*\.[ \t]*\"?{SERVER}\"?[ \t]*"
 _HEADER: Final = re.compile(rf"{_OURS}\]")
 _OTHER_HEADER: Final = re.compile(rf"(?!{_OURS}\.)[ \t]*\[")
 _LINE: Final = re.compile(r"at line (\d+)")
-
-_BEGIN: Final = "<!-- kds: begin; `kds init --undo` takes this part out -->"
-_END: Final = "<!-- kds: end -->"
-_SECTION: Final = re.compile(
-    rf"(?:(?<=\n)\r?\n)?{re.escape(_BEGIN)}.*?{re.escape(_END)}(?:\r?\n)?", re.DOTALL
-)
 
 _HEADING: Final = "# KDS: conversations and caches stay on this machine"
 
@@ -84,22 +78,6 @@ def without_codex_server(text: str, where: str) -> str:
     if start > 0 and not lines[start - 1].strip():
         start -= 1
     return "".join(lines[:start] + lines[end:])
-
-
-def with_section(text: str, words: str) -> str:
-    """A page with ``words`` as our section, at its end unless it is there already."""
-    end = _newline(text)
-    part = f"{_BEGIN}\n## KDS\n\n{words}{_END}\n".replace("\n", end)
-    found = _SECTION.search(text)
-    if found is None:
-        return _with_gap(text) + part
-    gap = end if found[0].startswith(("\r", "\n")) else ""
-    return text[: found.start()] + gap + part + text[found.end() :]
-
-
-def without_section(text: str) -> str:
-    """The page without our section and the blank line before it."""
-    return _SECTION.sub("", text, count=1)
 
 
 def with_lines(text: str, lines: Sequence[str], *, covered: Iterable[str] = ()) -> str:

@@ -4,13 +4,16 @@ An example is a promise: a user who types it reaches its agent. It fails where a
 the same example, or an exact pattern that matches it.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from kds.brain.clock import utc_now
 from kds.brain.config import LiveConfig
+from kds.brain.errors import DispatchError, Problem, PromptFileError
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning.teaching import known_in
@@ -113,3 +116,33 @@ def lint_examples(
         for prompt, number in group
         if (others := sorted({one.intent or "" for one, _ in group} - {prompt.intent or ""}))
     )  # fmt: skip
+
+
+def in_order(library: PromptLibrary) -> tuple[PromptFile, ...]:
+    """The agents by priority, then the other prompts."""
+    return (*library.agents(), *(one for one in library.prompts() if one.intent is None))
+
+
+def checked_library(workspace: Workspace) -> PromptLibrary:
+    """The prompts, each of which renders. PromptFileError names all that do not."""
+    library = PromptLibrary.load(workspace.prompts_dir)
+    problems = []
+    for prompt in in_order(library):
+        try:
+            library.render(prompt, sample_inputs(library, prompt))
+        except DispatchError as error:
+            place = error.where or f"{prompt.path}:{prompt.body_line}"
+            problems.append(Problem(place, error.message, error.hint or "correct the template"))
+    if problems:
+        raise PromptFileError(problems)
+    return library
+
+
+def sample_inputs(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
+    """The inputs of a small, complete turn, as the dispatcher supplies them."""
+    turn = json.loads(files(__package__).joinpath("sample_turn.json").read_text(encoding="utf-8"))
+    agents = [
+        {"name": agent.name, "intent": agent.intent, "description": agent.description}
+        for agent in library.agents()
+    ]
+    return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}

@@ -61,8 +61,6 @@ def test_every_command_explains_itself_and_its_options_with_an_example(
         (["prompts", "show", "work-planer"], "no prompt file", "did you mean 'work-planner'?"),
         (["test", "nowhere.yaml"], "no such file", "check the path"),
         (["eval", "dialogues", "nowhere.json"], "cannot be read", "check the path"),
-        (["completion", "bash"], "no such command 'completion'", "_KDS_COMPLETE=bash_source kds"),
-        (["completion", "zsh"], "no such command 'completion'", "_KDS_COMPLETE=zsh_source kds"),
         (["--jsonn"], "no such option '--jsonn'", "kds status --json"),
         (["make", "it", "purple"], "no such command 'make'", "try kds route 'make it purple'"),
         (["init", "--client", "vs-code"], "'vs-code' is not one of", "see kds init --help"),

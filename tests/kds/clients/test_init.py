@@ -15,7 +15,7 @@ from kds.clients.generated import digest_in, digest_of
 from .conftest import Project, Snapshot, read
 
 BOTH = ("--hook", "--mcp")
-CLIENTS = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents")
+CLIENTS = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode")
 ALL = (*CLIENTS, *BOTH, "--skills")
 HOOK = "kds-hook 2>/dev/null || true"
 CLAUDE_EVENTS = "UserPromptSubmit SessionStart Stop SessionEnd PreCompact"
@@ -34,7 +34,6 @@ THEIRS = {
     ".gemini/settings.json": '{\n  // mine\n  "ui": {"theme": "x"},\n}\n',
     "opencode.jsonc": '{\n\t"mcp": {"db": {"type": "local", "command": ["db"]}}\n}\n',
     ".opencode/plugin/mine.js": "export const Mine = async () => ({})\n",
-    "AGENTS.md": "# Our rules\n\nUse tabs.",
     ".gitignore": "node_modules\nkds-brain.txt",
     ".claude/skills/mine/SKILL.md": "---\nname: mine\n---\n",
 }
@@ -74,7 +73,7 @@ def test_a_client_gets_hook_and_server_where_it_reads_them(
 
 
 def test_by_default_nothing_is_listed_in_every_request(project: Project) -> None:
-    project.init(*(one for one in CLIENTS if one not in ("cursor", "agents")))
+    project.init(*(one for one in CLIENTS if one != "cursor"))
     assert not list(project.folder.glob(".*/skills"))
     assert not [path for path in project.folder.rglob("*mcp*") if "kds-brain" not in path.parts]
 
@@ -172,8 +171,6 @@ def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
         (".gitignore", "# KDS", "dist\n# KDS"),
         (".codex/config.toml", "[", 'model = "o3"\n['),
         (".codex/config.toml", '["mcp"]\n', '["mcp"]\n\n# about db\n[mcp_servers.db]\n'),
-        ("AGENTS.md", "<!--", "# Ours\n<!--"),
-        ("AGENTS.md", "kds: end -->\n", "kds: end -->\n\nUse tabs.\n"),
     ):
         path = Path(name)
         text = path.read_text().replace(old, new, 1)
@@ -185,7 +182,6 @@ def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
     assert Path(".gitignore").read_text() == "dist\n"
     config = 'model = "o3"\n\n# about db\n[mcp_servers.db]\n'
     assert Path(".codex/config.toml").read_text() == config
-    assert Path("AGENTS.md").read_text() == "# Ours\n\nUse tabs.\n"
     assert not Path(".vscode").exists()
 
 

@@ -124,10 +124,9 @@ def _kept(store: Documents | None) -> Documents:
 def _document_table(found: Sequence[Document]) -> Table:
     columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
     rows = [
-        (one.id, one.title, one.kind, "" if one.pages is None else f"{one.pages:,}",
-         f"{one.sections:,}", f"{one.chunks:,}", _shown_path(one.path))
+        (one.id, one.title, one.kind, one.pages, one.sections, one.chunks, _shown_path(one.path))
         for one in found
-    ]  # fmt: skip
+    ]
     return Table(columns, rows, NOTHING)
 
 

@@ -135,6 +135,8 @@ def _install(project: Project, wish: Wish, *, dry_run: bool) -> Plan:
             record = store.load()
             plan = plan_install(project, wish, programs, record)
             record.clients = sorted({*record.clients, *wish.clients})
+            record.hook = sorted({*record.hook, *wish.hook})
+            record.mcp = sorted({*record.mcp, *wish.mcp})
             carry_out(project, plan.files, store, record)
     return plan
 

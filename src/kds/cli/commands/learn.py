@@ -1,16 +1,17 @@
 """`kds learn` and `kds forget`: teaching KDS, taking it back, and forgetting all of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 import click
 
-from kds.brain.learning.examples import Learned, LearnedReference
+from kds.brain.learning.examples import Learned
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, flag, group, option
 from kds.cli.guard import Refusal, pass_on
 from kds.cli.options import command
-from kds.cli.output import Shown, Table, fields, say
+from kds.cli.output import Shown, fields, say
 from kds.cli.progress import slow
 from kds.forget import KINDS, Survey, restore, survey
 from kds.forget import forget as forget_all
@@ -35,27 +36,22 @@ def list_(*, workspace: Workspace) -> None:
     """List what is learned, and what you corrected in passing and have not taught."""
     learning = Learning(workspace)
     examples, described = learning.examples(), learning.references()
+    learned: list[Learned] = [*examples, *described]
     pass_on(learning.events.load().warnings)
     corrected = learning.corrections()
     say(
         {
             "enabled": learning.enabled,
-            "examples": [_as_dict(one) for one in examples],
-            "references": [_as_dict(one) for one in described],
+            "examples": examples,
+            "references": described,
             "corrections": [fields(one, "text intent was at") for one in corrected],
             "file": str(learning.file.text),
         },
         None if learning.enabled else ("learning", OFF),
-        None if examples or described or corrected else NOTHING,
-        _table("message intent", examples),
-        _table("description means", described),
+        None if learned or corrected else NOTHING,
+        [(one.id, f"{one.told}, by {one.by}") for one in learned],
         [("corrected", offer(one)) for one in corrected],
     )
-
-
-def _table(what: str, learned: Sequence[Learned]) -> Table | None:
-    rows = [tuple(_as_dict(one).values()) for one in learned]
-    return Table(("learned", *what.split(), "by"), rows) if rows else None
 
 
 @command(
@@ -102,7 +98,7 @@ def _say_learned(
 ) -> None:  # fmt: skip
     undo, what = f"kds learn undo {one.id}", "learned" if new else "learned before"
     told = f"{what}: {one.told}{instead}; {undo} takes it back"
-    say(_as_dict(one) | {"new": new, "undo": undo} | dict(more or {}), told, note)
+    say(asdict(one) | {"new": new, "undo": undo} | dict(more or {}), told, note)
 
 
 @command("kds learn undo 76b5b4ec", of=learn)
@@ -114,12 +110,7 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
     learning = Learning(workspace)
     taken = [learning.undo_last()] if last else [learning.undo(one) for one in ids]
-    say({"undone": [_as_dict(one) for one in taken]}, [f"taken back: {one.told}" for one in taken])
-
-
-def _as_dict(one: Learned) -> dict[str, Any]:
-    what = "antecedent" if isinstance(one, LearnedReference) else "intent"
-    return fields(one, f"id text {what} by")
+    say({"undone": taken}, [f"taken back: {one.told}" for one in taken])
 
 
 @command(

@@ -205,8 +205,8 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         ("session", session.id),
         ("title", session.title or "(none yet)"),
         [("document", document) for document in session.documents],
-        ("begun", shown(session.created_at)),
-        ("changed", shown(session.updated_at)),
+        ("begun", session.created_at),
+        ("changed", session.updated_at),
         ("holds", f"{size}, about {counted(session.token_count, 'token')}"),
         [("term", f"{one.term}: {one.snippet}" if one.snippet else one.term) for one in terms],
         [f"\nsummary of {one.first_seq}-{one.last_seq}: {one.text}" for one in summaries],
@@ -388,8 +388,8 @@ def check(
     if embedded is None:
         lines += [
             None if problems else "the memory is in order",
-            [(name, f"{holds[name]:,}") for name in list(holds)[:5]],
-            ("documents", f"{held.documents:,}"),
+            list(holds.items())[:5],
+            ("documents", held.documents),
             ("size", mebibytes(stats.size_bytes + held.size_bytes)),
             ("profile", "kept, with consent" if given else "no consent"),
             ("kept in", f"{place} (schema {stats.schema_version})"),
@@ -446,7 +446,7 @@ def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
     told = f"consent stands since {since}, for: {found.purpose}"
     if not found.given:
         told = NO_CONSENT + (f"; revoked {since}" if since else "")
-    rows = [(shown(one.at), one.action, one.purpose) for one in log]
+    rows = [(one.at, one.action, one.purpose) for one in log]
     table = ["", Table(("at", "what", "for"), rows)] if rows else None
     say(fields(found, "given since purpose") | {"events": log}, told, table)
 

@@ -1,8 +1,6 @@
 """`kds prompts` and `kds rules`: prompt files and reference rules, and their checks."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import click
 from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.rehearsal import RuleOutcome, describe_outcome
-from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.brain.errors import Problem
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag, group
 from kds.cli.guard import TESTS_FAILED, complain
@@ -24,7 +22,15 @@ from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.lint import stray_files
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import load_rules
-from kds.testing.prompt_examples import ExampleReach, LintFinding, example_reach, lint_examples
+from kds.testing.prompt_examples import (
+    ExampleReach,
+    LintFinding,
+    checked_library,
+    example_reach,
+    in_order,
+    lint_examples,
+    sample_inputs,
+)
 
 
 @group("kds prompts check")
@@ -35,8 +41,8 @@ def prompts() -> None:
 @command("kds prompts list", of=prompts, name="list")
 def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents with their intents, by priority, then the others."""
-    found = _ordered(PromptLibrary.load(workspace.prompts_dir))
-    rows = [(prompt.intent or "", prompt.name, prompt.description) for prompt in found]
+    found = in_order(PromptLibrary.load(workspace.prompts_dir))
+    rows = [(prompt.intent, prompt.name, prompt.description) for prompt in found]
     say([_summary(one) for one in found], Table(("intent", "prompt", "what it does"), rows))
 
 
@@ -63,7 +69,7 @@ def show(*, name: str, render: bool, workspace: Workspace) -> None:
     library = PromptLibrary.load(workspace.prompts_dir)
     prompt = prompt_named(name, library)
     if render:
-        text = library.render(prompt, _sample(library, prompt))
+        text = library.render(prompt, sample_inputs(library, prompt))
         say({"prompt": prompt.name, "text": text}, text)
         return
     if prompt.more is not None and not asked_json():
@@ -80,7 +86,7 @@ def check(*, lint: bool, workspace: Workspace) -> None:
 
     Then route every example of every agent. Examples that reach another agent are warnings.
     """
-    library = _rendered(workspace)
+    library = checked_library(workspace)
     with slow("routing the examples"):
         found = example_reach(library, workspace)
     notes = {
@@ -127,25 +133,6 @@ def _lint_table(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> 
     return ["", Table(("where", "example", "also of"), rows)]
 
 
-def _rendered(workspace: Workspace) -> PromptLibrary:
-    """The prompts, each of which renders. PromptFileError names all that do not."""
-    library = PromptLibrary.load(workspace.prompts_dir)
-    problems = []
-    for prompt in _ordered(library):
-        try:
-            library.render(prompt, _sample(library, prompt))
-        except DispatchError as error:
-            place = error.where or f"{prompt.path}:{prompt.body_line}"
-            problems.append(Problem(place, error.message, error.hint or "correct the template"))
-    if problems:
-        raise PromptFileError(problems)
-    return library
-
-
-def _ordered(library: PromptLibrary) -> tuple[PromptFile, ...]:
-    return (*library.agents(), *(one for one in library.prompts() if one.intent is None))
-
-
 def _summary(prompt: PromptFile) -> Mapping[str, object]:
     return {
         **fields(prompt, "name intent description priority"),
@@ -158,13 +145,6 @@ def _summary(prompt: PromptFile) -> Mapping[str, object]:
     }
 
 
-def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
-    """The inputs of a small, complete turn, as the dispatcher supplies them."""
-    turn = json.loads(files(__package__).joinpath("sample_turn.json").read_text(encoding="utf-8"))
-    agents = [fields(agent, "name intent description") for agent in library.agents()]
-    return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}
-
-
 @group("kds rules check")
 def rules() -> None:
     """List, create or check reference rules, including your own in kds-brain/rules/."""
@@ -174,7 +154,7 @@ def rules() -> None:
 def list_rules(*, workspace: Workspace) -> None:
     """List the rules in the order in which they are tried, with what each is for."""
     found = sorted(load_rules(workspace.rules_dir).rules, key=lambda rule: rule.priority)
-    rows = [(rule.id, str(rule.priority), rule.description) for rule in found]
+    rows = [(rule.id, rule.priority, rule.description) for rule in found]
     told = [fields(rule, "id priority description where") for rule in found]
     say(told, Table(("rule", "priority", "what it is for"), rows))
 

@@ -238,8 +238,7 @@ def bring_in(
 
     def lines() -> Iterator[Shown]:
         pass_on(report.problems)
-        rows = [(client, f"{count:,}", f"{report.messages[client]:,}")
-                for client, count in report.sessions.items()]  # fmt: skip
+        rows = [(name, count, report.messages[name]) for name, count in report.sessions.items()]
         yield Table(("client", "sessions", "messages"), rows, "nothing new")
         done = "would be imported" if dry_run else "imported"
         new, same = counted(report.messages.total(), "message"), report.unchanged
@@ -274,7 +273,7 @@ def sources(*, workspace: Workspace) -> None:
         ]
         unread, excluded = memory.unread(), memory.excluded()
     table = [
-        (one["project"], counts_line(one["sessions"]), f"{one['messages']:,}",
+        (one["project"], counts_line(one["sessions"]), one["messages"],
          mebibytes(one["size_bytes"]))
         for one in rows
     ]  # fmt: skip
@@ -373,7 +372,7 @@ def forget(
         if yes:
             with slow("deleting"):
                 memory.forget_alone(found)
-    rows = [(each.client, one.name, shown(each.session.updated_at), each.session.title)
+    rows = [(each.client, one.name, each.session.updated_at, each.session.title)
             for one, kept in found for each in kept]  # fmt: skip
     told = counted(count, "session")
     end = f"\nforgot {told}" if yes else f"\nwould forget {told}; --yes does it"

@@ -9,17 +9,11 @@ import click
 
 from kds.brain.clock import moment
 from kds.brain.environment import DATABASE
-from kds.brain.errors import ConfigError
-from kds.brain.learning.events import FILE_NAME as EVENTS
-from kds.brain.learning.events import EventLog
-from kds.brain.learning.examples import FILE_NAME as LEARNED
-from kds.brain.learning.examples import LearnedFile
 from kds.brain.memory.postgres_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, state_of
 from kds.brain.store.postgres_schema import upgrade as upgrade_tables
 from kds.brain.store.team import Team, Token
-from kds.brain.store.texts import PostgresText
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 from kds.cli.command import flag, group, option
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
@@ -70,7 +64,7 @@ def check(*, workspace: Workspace) -> int:
         problems = list(state.problems)
         if not problems:
             with PostgresStore.of(named) as store:
-                problems += [*store.check().problems, *_problems(named)]
+                problems += store.check().problems
     vector = f"pgvector {state.vector}" if state.vector else "no pgvector"
     say(
         {"database": str(named)}
@@ -85,16 +79,6 @@ def check(*, workspace: Workspace) -> int:
     )
     pass_on(state.warnings)
     return TESTS_FAILED if problems else 0
-
-
-def _problems(named: SharedDatabase) -> Iterator[str]:
-    """What cannot be read of what was learned; nothing is changed."""
-    if damaged := EventLog(PostgresText.of(named, EVENTS)).damaged():
-        yield f"lines of {EVENTS} that cannot be read: {damaged}; kds learn list sets them aside"
-    try:
-        LearnedFile(PostgresText.of(named, LEARNED)).entries()
-    except ConfigError as error:
-        yield f"what was learned is not used: {error.where}: {error.message}"
 
 
 @group("kds team add ann", closing="More: kds help operations")
@@ -128,8 +112,8 @@ def list_(*, audit: bool, organisation: str | None, workspace: Workspace) -> Non
         entries = found.audit(name, limit=AUDIT_LINES) if audit else ()
         tokens = () if audit else found.tokens(name)
     if audit:
-        rows = [(shown(one.at), one.actor, one.action, one.person) for one in entries]
-        say(entries, Table(("when", "by", "what", "person"), rows))
+        log = [(one.at, one.actor, one.action, one.person) for one in entries]
+        say(entries, Table(("when", "by", "what", "person"), log))
         return
     rows = [(one.id, one.person.name, one.person.role, _state(one)) for one in tokens]
     say(tokens, Table(("token", "person", "role", "state"), rows))

@@ -7,7 +7,6 @@ from typing import Any, Final
 from kds.brain.clock import minute
 from kds.brain.context.conversations import Contexts
 from kds.brain.documents.store import DocumentPlace
-from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import KEPT
 from kds.brain.memory.records import Stats
@@ -15,7 +14,7 @@ from kds.brain.settings import load_layers
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag, group, option
 from kds.cli.commands.memory import EMPTY
-from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain_about
+from kds.cli.guard import TESTS_FAILED, Refusal
 from kds.cli.options import (
     COUNT,
     command,
@@ -24,7 +23,6 @@ from kds.cli.options import (
 )
 from kds.cli.output import SHOWN_ID, Shown, Table, counted, fields, mebibytes, say, show
 from kds.cli.progress import slow
-from kds.cli.terminal import shown
 from kds.clients.doctor import Finding, findings_of, is_well, leave_out, make_private
 from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
@@ -38,13 +36,11 @@ _NOUNS: Final = {
     "sessions": "session",
     "messages": "remembered message",
     "documents": "document",
-    "own prompts": "prompt of your own",
-    "own rule files": "rule file",
 }
 
 
 @command("kds status")
-def status(*, workspace: Workspace) -> int:
+def status(*, workspace: Workspace) -> None:
     """Show workspace, service, memory, model and hook, and how much is kept here.
 
     Nothing is started or made. `kds doctor` checks whether all of it is in order.
@@ -52,13 +48,11 @@ def status(*, workspace: Workspace) -> int:
     layers = load_layers(workspace)
     settings, service = layers.settings(), standing_of(workspace)
     state = "running" if "version" in service else service["status"]
-    counts: dict[str, int] = {}
-    faults: list[KdsError] = []
-    for count in (_context, _memory, _documents, _own_files):
-        try:
-            counts |= count(workspace)
-        except KdsError as error:
-            faults.append(error)
+    place, documents = MemoryPlace.of(workspace), DocumentPlace.of(workspace)
+    with looking(place) as memory, looking(documents) as indexed:
+        kept = memory.stats() if memory else EMPTY
+        count = len(indexed.documents()) if indexed else 0
+    here = len(Contexts(workspace).journal().load().entries)
     report: dict[str, Any] = {
         "workspace": {"root": str(workspace.root), "exists": workspace.brain.is_dir()},
         "service": {"state": state, "pid": service.get("pid")},
@@ -69,35 +63,9 @@ def status(*, workspace: Workspace) -> int:
         },
         "model": {"name": settings.model.name, "from": layers.source(("model", "name"))},
         "hooks": [hook.name for hook in installed_hooks(Project.of(workspace))],
-        "counts": counts,
+        "counts": {"context": here, **fields(kept, "sessions messages"), "documents": count},
     }
-    told = [fields(one, "where message hint") for one in faults]
-    say(report | ({"problems": told} if told else {}), _lines(report))
-    for fault in faults:
-        complain_about(fault)
-    return BAD_INPUT if faults else 0
-
-
-def _context(workspace: Workspace) -> Mapping[str, int]:
-    return {"context": len(Contexts(workspace).journal().load().entries)}
-
-
-def _memory(workspace: Workspace) -> Mapping[str, int]:
-    with MemoryPlace.of(workspace).if_any() as memory:
-        found = memory.stats() if memory else None
-    return {name: getattr(found, name) if found else 0 for name in ("sessions", "messages")}
-
-
-def _documents(workspace: Workspace) -> Mapping[str, int]:
-    with DocumentPlace.of(workspace).if_any() as documents:
-        return {"documents": len(documents.documents()) if documents else 0}
-
-
-def _own_files(workspace: Workspace) -> Mapping[str, int]:
-    return {
-        "own prompts": len(list(workspace.prompts_dir.glob("*/*.md"))),
-        "own rule files": len(list(workspace.rules_dir.glob("*.yaml"))),
-    }
+    say(report, _lines(report))
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -164,7 +132,7 @@ def why(*, session: str | None, limit: int, workspace: Workspace) -> None:
         raise Refusal(f"no session '{session}' in the hook's log", "kds hook why lists them")
     found = with_words(found[-limit:])
     rows = [
-        (shown(one.at or ""), one.client or "", (one.session or "")[:SHOWN_ID], one.event or "",
+        (one.at, one.client, (one.session or "")[:SHOWN_ID], one.event,
          "\n".join([one.what, *one.told]))
         for one in found
     ]  # fmt: skip
