@@ -191,14 +191,6 @@ def session_table(sessions: Iterable["Session"]) -> Table:
     return Table(columns, rows, "nothing is remembered")
 
 
-def session_dict(session: "Session") -> dict[str, Any]:
-    """The JSON form of a session."""
-    from kds.brain.memory.records import EXPORTED  # late: needs the database's modules
-
-    told = fields(session, " ".join(one.name for one in EXPORTED))
-    return told | {"messages": session.message_count, "tokens": session.token_count}
-
-
 def counted(count: int, noun: str) -> str:
     """Return a number of things.
 

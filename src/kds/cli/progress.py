@@ -39,15 +39,13 @@ def reported(what: str) -> Iterator["_Notice"]:
         notice.end()
 
 
-def tracked(items: Iterable[Item], label: str, *, count: int | None = None) -> Iterator[Item]:
-    """Yield ``items``, of which there are ``count``, and show how far it has come."""
-    if count is None:
-        items = tuple(items)
-        count = len(items)
+def tracked(items: Iterable[Item], label: str) -> Iterator[Item]:
+    """Yield ``items``, and show how far it has come."""
+    known = tuple(items)
     with reported(label) as tell:
-        for number, item in enumerate(items, start=1):
+        for number, item in enumerate(known, start=1):
             yield item
-            tell(label, number, count)
+            tell(label, number, len(known))
 
 
 class _Notice:

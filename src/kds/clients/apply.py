@@ -1,9 +1,9 @@
 """Carrying out a plan with a record of it, and taking everything back (`kds init --undo`).
 
-The record is `kds-brain/init/record.json`, with copies of the files as they were. With it they come
-back to the byte; without it each file loses what is KDS's, which its content tells. A cloned
-project may bring a record that was made to do harm, so only one that was written here counts (it
-has a receipt, `kds.brain.files`): any other is treated as if there were none.
+The record is `kds-brain/init/record.json`, with the files as they were. With it they come back to
+the byte; without it each file loses what is KDS's, which its content tells. A cloned project may
+bring a record that was made to do harm, so only one that was written here counts (it has a receipt,
+`kds.brain.files`): any other is treated as if there were none.
 """
 
 import hashlib
@@ -23,7 +23,6 @@ from kds.brain.files import (
     read_private,
     read_trusted,
     remove_private,
-    replace_private,
     replace_trusted,
 )
 from kds.clients.generated import digest_in, digest_of, is_one_skill
@@ -76,7 +75,7 @@ class PlannedFile:
 
 
 class FileRecord(BaseModel):
-    """One file that KDS wrote. ``before`` names the copy of what was there; None: no file."""
+    """One file that KDS wrote: the text that was there (None: no file), the digest of what is."""
 
     kind: FileKind
     before: str | None
@@ -86,7 +85,7 @@ class FileRecord(BaseModel):
 class InitRecord(BaseModel):
     """All files of a project that KDS wrote, by their place in it, and folders that it made."""
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     clients: list[Client] = []
     hook: list[Client] = []
     mcp: list[Client] = []
@@ -98,7 +97,7 @@ class InitRecord(BaseModel):
 
 
 class RecordStore:
-    """The record and the copies, in ``kds-brain/init``."""
+    """The record, in ``kds-brain/init``."""
 
     def __init__(self, brain: Path) -> None:
         self.folder = brain / "init"
@@ -131,16 +130,11 @@ class RecordStore:
             yield
 
     def save(self, record: InitRecord) -> None:
-        """Write the record, and drop the copies that it no longer names. Hold the lock."""
-        former = self.load()
+        """Write the record. Hold the lock."""
         if record.files:
             replace_trusted(self._path, record.model_dump_json(indent=2).encode() + b"\n")
         else:
             remove_private(self._path)
-        kept = {file.before for file in record.files.values()}
-        for file in former.files.values():
-            if file.before and file.before not in kept:
-                remove_private(self.folder / file.before)
 
     def leave(self) -> None:
         """Remove the lock and the folder once nothing is recorded. Let go of the lock before."""
@@ -149,22 +143,6 @@ class RecordStore:
         with suppress(OSError):  # another run holds it (Windows), or the user's files are in it
             self._path.with_name(f"{self._path.name}.lock").unlink(missing_ok=True)
             self.folder.rmdir()
-
-    def keep(self, text: str) -> str:
-        """Store a copy of a file as it was, and return its name."""
-        content = text.encode()
-        name = _copy_name(content)
-        replace_private(self.folder / name, content)
-        return name
-
-    def copy(self, name: str) -> str:
-        """A file as it was. Raises StoreError when the copy is gone or was changed."""
-        content = read_private(self.folder / name)
-        if content is not None and _copy_name(content) == name:
-            return content.decode()
-        fault = "the copy is gone" if content is None else "it was changed since"
-        hint = "restore the file from version control"
-        raise StoreError(fault, where=str(self.folder / name), hint=hint)
 
     def _check_folder(self) -> None:
         if self.folder.is_symlink():
@@ -185,10 +163,10 @@ def carry_out(
     if changed and not record.files:  # an earlier setup without a record of ours
         for file in _plan_by_content(project):
             if file.changes:
-                _note(project, PlannedFile(file.name, file.kind, file.before, file.before),
-                      store, record)  # fmt: skip
+                was = PlannedFile(file.name, file.kind, file.before, file.before)
+                _note(project, was, record)
     for file in changed:
-        _note(project, file, store, record)
+        _note(project, file, record)
     for name in record.folders:
         project.path(name)  # raises for a link before anything is written
     store.save(record)
@@ -200,24 +178,23 @@ def carry_out(
         store.save(record)
 
 
-def plan_undo(project: Project, record: InitRecord, store: RecordStore) -> list[PlannedFile]:
+def plan_undo(project: Project, record: InitRecord) -> list[PlannedFile]:
     """Plan how every file goes back to what it was; nothing is written.
 
     A file that was changed since only loses our entries; so does every file if there is no
-    record. Raises ConfigError for a file that cannot be worked with, StoreError for a copy that
-    is gone.
+    record. Raises ConfigError for a file that cannot be worked with.
     """
     for name in record.folders:
         project.path(name)
     if not record.files:
         return _plan_by_content(project)
-    return [_back(project, name, known, store) for name, known in record.files.items()]
+    return [_back(project, name, known) for name, known in record.files.items()]
 
 
 def undo(project: Project, files: Iterable[PlannedFile], store: RecordStore) -> None:
     """Write the files of an undo plan, and forget the record. Hold the store.
 
-    A record that was not written here stays: its copies may be the user's only ones.
+    A record that was not written here stays: its texts may be the user's only ones.
     """
     record, foreign = store.load(), store.is_foreign()
     for file in files:
@@ -245,15 +222,14 @@ def ignored_lines(
         yield (CLAUDE_LOCAL,), (".claude", ".claude/", "/.claude", "/.claude/", f"/{CLAUDE_LOCAL}")
 
 
-def _note(project: Project, file: PlannedFile, store: RecordStore, record: InitRecord) -> None:
-    """Record a file that is about to be written, with a copy of what was there before KDS."""
+def _note(project: Project, file: PlannedFile, record: InitRecord) -> None:
+    """Record a file that is about to be written, with what was there before KDS."""
     known = record.files.get(file.name)
     if known is not None and known.after == _digest(file.before):
         before = known.before
     else:
         existed = known is not None and known.before is not None
-        text = _without_ours(project, file.name, file.kind, file.before, existed=existed)
-        before = None if text is None else store.keep(text)
+        before = _without_ours(project, file.name, file.kind, file.before, existed=existed)
     after = _digest(file.after)
     if before is None and after is None:
         record.files.pop(file.name, None)
@@ -265,11 +241,10 @@ def _note(project: Project, file: PlannedFile, store: RecordStore, record: InitR
         record.folders.append(project.name(folder))
 
 
-def _back(project: Project, name: str, known: FileRecord, store: RecordStore) -> PlannedFile:
+def _back(project: Project, name: str, known: FileRecord) -> PlannedFile:
     current = project.read(name)
     if known.after == _digest(current):
-        restored = None if known.before is None else store.copy(known.before)
-        return PlannedFile(name, known.kind, current, restored)
+        return PlannedFile(name, known.kind, current, known.before)
     # what the user removed stays away
     existed = known.before is not None
     after = _without_ours(project, name, known.kind, current, existed=existed)
@@ -336,10 +311,6 @@ def _without_empty(project: Project, folders: Iterable[str]) -> list[str]:
     for name in sorted(names, key=len, reverse=True):
         remove_empty(project.path(name))
     return [name for name in names if (project.folder / name).is_dir()]
-
-
-def _copy_name(content: bytes) -> str:
-    return f"{hashlib.sha256(content).hexdigest()[:16]}.before"
 
 
 def _digest(text: str | None) -> str | None:

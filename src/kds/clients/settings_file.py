@@ -179,7 +179,7 @@ class SettingsFile:
             return
         if not calls_server(node.value()):
             message = f"an MCP server named '{SERVER}' is there, and it is not this one"
-            raise self._refusal(node, message, "rename it, or use --no-mcp")
+            raise self._refusal(node, message, "rename it, or leave out --mcp")
         for key in (key for key in ("command", "args") if key in entry):
             part = self.root().find((*place, key))
             if part is None:

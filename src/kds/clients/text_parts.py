@@ -51,7 +51,7 @@ def with_codex_server(text: str, program: str, where: str) -> str:
     entry = codex_server(text, where)
     if entry is not None and not calls_server(entry):
         message = f"an MCP server named '{SERVER}' is there, and it is not this one"
-        raise _refusal(where, message, "rename it, or use --no-mcp")
+        raise _refusal(where, message, "rename it, or leave out --mcp")
     if entry is not None and (entry["command"], entry["args"]) == (program, ["mcp"]):
         return text
     end = _newline(text)
@@ -133,7 +133,7 @@ def _check_codex(text: str, program: str, where: str) -> None:
     except (tomllib.TOMLDecodeError, KeyError, TypeError):
         pass
     message = f"has '{_SERVERS}' in a form that only a person can add to"
-    raise _refusal(where, message, f"write it as [{_SERVERS}.NAME] tables, or use --no-mcp")
+    raise _refusal(where, message, f"write it as [{_SERVERS}.NAME] tables, or leave out --mcp")
 
 
 def _newline(text: str) -> str:

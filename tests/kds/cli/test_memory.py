@@ -86,7 +86,7 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
         (["export"], "name the sessions", "--all"),
         (["export", "last", "--all"], "name the sessions", "--all"),
         (["export", "last", "--to", "no/where.json"], "no/where.json", ""),
-        (["import", "nowhere.json"], "nowhere.json", "check the file"),
+        (["import", "nowhere.json"], "nowhere.json", "see kds memory import --help"),
         (["cleanup", "--older-than", "soon"], "invalid duration", "36h, 30d or 2w"),
         (["cleanup"], "--older-than", "see kds memory cleanup --help"),
         (["check", "--backfill", "--embeddings", "off"], "is off", "--embeddings shipped"),
@@ -113,13 +113,13 @@ def test_sessions_are_listed_and_found_by_id_its_beginning_title_part_of_it_or_l
     titles = [one["title"] for one in data(memory("show", "--json"))]
     assert titles == ["Dark mode", staging.title]
     [second] = data(memory("show", "--limit", "1", "--offset", "1", "--json"))
-    assert (second["id"], second["messages"]) == (staging.id, 4)
+    assert (second["id"], second["message_count"]) == (staging.id, 4)
     table = memory("show").out
     assert staging.id[:8] in table
     assert "ui.md" in table
     for name in (staging.id, staging.id[:8], staging.title, staging.title.upper(), "staging"):
-        assert data(memory("show", name, "--json"))["id"] == staging.id
-    assert data(memory("show", "last", "--json"))["title"] == "Dark mode"
+        assert data(memory("show", name, "--json"))["session"]["id"] == staging.id
+    assert data(memory("show", "last", "--json"))["session"]["title"] == "Dark mode"
 
 
 def test_what_is_named_or_old_is_deleted_only_when_told(
@@ -256,7 +256,7 @@ def test_an_export_of_any_size_comes_back_the_same_or_as_a_copy(
     assert file.stat().st_size > 1 << 20
     memory_file.unlink()
     imported = data(memory("import", "all.json", "--json"))
-    assert [one["messages"] for one in imported["sessions"]] == [2, 404]
+    assert [one["message_count"] for one in imported["sessions"]] == [2, 404]
     assert memory("export", "--all").out == file.read_text()
     piped = kds_spawn("memory", "import", "-", stdin=memory("export", "Dark mode").out.encode())
     assert "imported 1 session, 2 messages" in piped.out

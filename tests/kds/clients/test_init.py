@@ -247,9 +247,6 @@ def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
         (("--hook",), True, False),
         (("--mcp",), False, True),
         (("--hook", "--mcp"), True, True),
-        (("--no-hook",), False, True),
-        (("--no-mcp",), True, False),
-        (("--no-hook", "--no-mcp"), False, False),
     ],
 )
 def test_one_way_is_enough_unless_both_are_asked_for(

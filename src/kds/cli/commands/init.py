@@ -42,16 +42,16 @@ _QUESTION: Final = (
 )  # fmt: skip
 @flag("--dry-run", "Print what would change as a diff; write nothing.")
 @flag("--undo", "Take back all that earlier runs wrote.", to="back")
-@click.option("--hook/--no-hook", default=None, help="The prompt hook, or without it.")
-@click.option("--mcp/--no-mcp", default=None, help="The MCP server, or without it.")
+@flag("--hook", "The prompt hook, for Cursor as well; with --mcp, both.")
+@flag("--mcp", "The MCP server in place of the hook.")
 @flag("--skills", "Add the skill `kds`, for when you ask for KDS.")
 @click.option("--import/--no-import", "past", default=None,
               help="Also import past sessions of this repository, or not.  [default: ask once, at "
                    "a terminal]")  # fmt: skip
 @click.pass_context
 def init(
-    ctx: click.Context, *, named: tuple[Client, ...], dry_run: bool, back: bool, hook: bool | None,
-    mcp: bool | None, skills: bool, past: bool | None, workspace: Workspace,
+    ctx: click.Context, *, named: tuple[Client, ...], dry_run: bool, back: bool, hook: bool,
+    mcp: bool, skills: bool, past: bool | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Write the hook, the MCP server or a skill into the project of the workspace.
 
@@ -76,9 +76,13 @@ def init(
             f"name one: {', '.join(f'--client {client}' for client in CLIENTS)}",
         )
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
-    by_hook, has_mcp = _ways(clients, hook=hook, mcp=mcp)
-    by_mcp = frozenset(clients if has_mcp else ())
-    wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=skills, tools=watches_tools(project))
+    every: frozenset[Client] = frozenset(clients)
+    # a client that may drop what a hook says has a rule, and the hook only if that is named
+    by_hook = every if hook else frozenset() if mcp else every & HOOK_CLIENTS
+    wish = Wish(
+        clients, hook=by_hook, mcp=every if mcp else frozenset(), skills=skills,
+        tools=watches_tools(project),
+    )  # fmt: skip
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
@@ -91,19 +95,6 @@ def _found(project: Project, record: InitRecord) -> list[tuple[Client, str]]:
     """The clients that seem to be in use, and those of earlier runs, each with the reason."""
     found = dict(project.clients_in_use())
     return list((dict.fromkeys(record.clients, "an earlier kds init") | found).items())
-
-
-def _ways(
-    clients: Collection[Client], *, hook: bool | None, mcp: bool | None
-) -> tuple[frozenset[Client], bool]:
-    """For which clients the hook is wanted, and whether the MCP server is.
-
-    One is enough, so naming one leaves the other out. A client that may drop what a hook says
-    gets a rule, and the hook only if it is named.
-    """
-    by_hook = not mcp if hook is None else hook
-    certain = HOOK_CLIENTS & set(clients) if by_hook else frozenset()
-    return frozenset(clients) if hook else certain, not by_hook if mcp is None else mcp
 
 
 def _project(workspace: Workspace, *, named: bool) -> Project:
@@ -179,10 +170,10 @@ def _take_back(project: Project, named: Collection[Client], *, dry_run: bool) ->
             "the folder was moved): nothing is restored from it, files only lose what is KDS's"
         )
     if dry_run or not brain.is_dir():
-        files = plan_undo(project, _record(project), store)
+        files = plan_undo(project, _record(project))
     else:
         with store.hold():
-            files = plan_undo(project, store.load(), store)
+            files = plan_undo(project, store.load())
             undo(project, files, store)
         store.leave()
         project.workspace.remove_if_bare()

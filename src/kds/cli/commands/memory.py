@@ -51,7 +51,6 @@ from kds.cli.output import (
     hit_lines,
     mebibytes,
     say,
-    session_dict,
     session_table,
 )
 from kds.cli.progress import reported, slow, tracked
@@ -186,14 +185,14 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
     if name is None:
         with looking(MemoryPlace.of(workspace)) as some:
             sessions = some.sessions(limit=limit, offset=offset) if some else ()
-        say([session_dict(one) for one in sessions], session_table(sessions))
+        say(sessions, session_table(sessions))
         return
     with _found(workspace, name) as (store, session):
         messages = [one for one in store.messages(session.id) if one.role != "system"]
         summaries = store.summaries(session.id)
         known = store.entities.load(session.id)
     terms = known.terms if known else ()
-    more = {"messages": messages, "summaries": summaries, "terms": terms}
+    told = {"messages": messages, "summaries": summaries, "terms": terms}
     size = counted(session.message_count, "message")
     said = (
         f"\n{one.seq} {one.role}{f' ({one.speaker})' if one.speaker else ''} {shown(one.at)}\n"
@@ -201,7 +200,7 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         for one in messages
     )
     say(
-        session_dict(session) | more,
+        {"session": session} | told,
         ("session", session.id),
         ("title", session.title or "(none yet)"),
         [("document", document) for document in session.documents],
@@ -225,7 +224,7 @@ def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Work
         renamed = store.rename(session.id, title)
         if documents:
             renamed = store.set_document(session.id, "\n".join(documents))
-    say(session_dict(renamed), f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
+    say(renamed, f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
 
 
 @command("kds memory delete 'Dark mode'", "kds memory delete 3f2a91c0 --yes", of=memory)
@@ -264,7 +263,7 @@ def _say_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     messages = sum(session.message_count for session in sessions)
     counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
     text = f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it"
-    told = {"sessions": list(map(session_dict, sessions)), "messages": messages}
+    told = {"sessions": sessions, "messages": messages}
     lines = [session_table(sessions), text] if sessions else "no session is that old"
     say(told | {"dry_run": not done}, lines)
 

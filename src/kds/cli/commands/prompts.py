@@ -102,7 +102,8 @@ def check(*, lint: bool, workspace: Workspace) -> None:
         linted = report["lint"] = lint_examples(library.prompts(), own=workspace.prompts_dir)
     lines = _check_lines(found, chain(*notes.values()), workspace.prompts_dir)
     ordered = f"{report['prompts']} prompts are in order, {report['agents']} of them agents"
-    say(report, ordered, lines, _lint_table(linted, library.prompts()) if linted else None)
+    also = [f"{one.where}: '{one.text}' is also of {' and '.join(one.others)}" for one in linted]
+    say(report, ordered, lines, also)
 
 
 def _check_lines(
@@ -120,17 +121,6 @@ def _check_lines(
     for one in found:
         if one.strays or one.prompt.path.is_relative_to(own):
             yield f"  {one.prompt.name}: {one.reached:,} of {one.examples:,}"
-
-
-def _lint_table(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> Sequence[Shown]:
-    """The findings, with the files as `kds prompts list` names them."""
-    refs = {str(prompt.path): prompt.ref for prompt in prompts}
-    places = (one.where.rpartition(":") for one in found)
-    rows = [
-        (f"{refs.get(path, path)}:{line}", one.text, " ".join(one.others))
-        for one, (path, _, line) in zip(found, places, strict=True)
-    ]
-    return ["", Table(("where", "example", "also of"), rows)]
 
 
 def _summary(prompt: PromptFile) -> Mapping[str, object]:

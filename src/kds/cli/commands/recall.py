@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import click
 
@@ -20,7 +20,6 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import flag, option
 from kds.cli.guard import Refusal, pass_on
 from kds.cli.options import (
-    STDIN,
     Whole,
     ago,
     changing,
@@ -37,7 +36,6 @@ from kds.cli.output import (
     hit_lines,
     mebibytes,
     say,
-    session_dict,
     session_table,
 )
 from kds.cli.progress import reported, slow, tracked
@@ -176,14 +174,14 @@ def _around(lines: Sequence[str], words: Iterable[str]) -> str:
     "kds memory export --all --workspace ~/shop | kds memory import -",
     name="import",
 )
-@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", required=False, type=click.File(encoding="utf-8-sig"))
 @option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, opencode, "
         "cursor, specstory.  [default: all]", to="clients", callback=_as_clients)  # fmt: skip
 @option("--since TIME", "Only sessions that changed since: 36h, 30d, 8w.", type=ago)
 @flag("--all-projects", "Not only those of the repository you are in.", to="everywhere")
 @flag("--dry-run", "Only say how much there is.")
 def import_(
-    *, file: Path | None, clients: tuple[str, ...] | None, since: datetime | None,
+    *, file: TextIO | None, clients: tuple[str, ...] | None, since: datetime | None,
     everywhere: bool, dry_run: bool, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Bring in the past sessions of your assistants; or with FILE, exported sessions of KDS.
@@ -198,29 +196,21 @@ def import_(
         return
     if clients or since or everywhere or dry_run:
         raise Refusal("these options are for sessions of assistants", "leave FILE out")
-    text, where = _read(file), "stdin" if str(file) == STDIN else str(file)
+    try:
+        text, where = file.read(), file.name
+    except UnicodeDecodeError as error:
+        raise StoreError("is not UTF-8 text", where=file.name, hint="check the file") from error
     archives = from_json(text, where=where)
     with changing(MemoryPlace.of(workspace)) as store:
-        every = tracked(archives, "importing", count=len(archives))
-        restored = [store.restore(one) for one in every]
+        restored = [store.restore(one) for one in tracked(archives, "importing")]
         total = checksum(archive(store, session.id) for session in restored)
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
     say(
-        {"sessions": [session_dict(one) for one in restored], "checksum": total},
+        {"sessions": restored, "checksum": total},
         session_table(restored),
         f"\nimported {counts}, checksum {total}",
     )
-
-
-def _read(file: Path) -> str:
-    try:
-        with click.open_file(str(file), encoding="utf-8-sig") as lines:
-            return str(lines.read())
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        hint = "check the file and its rights"
-        raise StoreError(f"cannot be read: {reason}", where=str(file), hint=hint) from error
 
 
 def bring_in(
