@@ -166,12 +166,3 @@ def test_vectors_are_made_with_the_documents_or_later(
     assert found["hits"][0]["parts"]["meaning"] > 0
     assert "nothing to do" in docs("embed").out
     assert data(docs("embed", "--off", "--json"))["embedded"] == 0
-
-
-def test_what_a_terminal_obeys_is_not_printed(docs: Run, shelf: Path) -> None:
-    text = "# Odd\u009b31m\u202e title\n\nRed\x1b[31m \u009b2J words \u2066turned\u202e around.\n"
-    (shelf / "odd.md").write_text(text)
-    docs("add", str(shelf))
-    for call in (("search", "red words turned"), ("show", "odd.md"), ("show",)):
-        printed = docs(*call).out
-        assert not set("\x1b\u009b\u202e\u2066") & set(printed), call

@@ -11,7 +11,7 @@ import yaml
 from kds.brain.installation import install_line
 
 from ...agents.openai_server import Asked, Failure, FakeProvider, Text
-from ..conftest import BAD_INPUT, Run, data, jsonl, refused
+from ..conftest import Run, data, jsonl, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -250,23 +250,3 @@ def test_bad_arguments_are_refused_with_a_fix(
     Path("bad.yaml").write_text(DOCUMENT)
     jsonl("odd.jsonl", ({"text": "explode", "intent": "boom"},))
     refused(kds_call("eval", *arguments), said)
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("", "x.jsonl: holds no examples"),
-        ("{}\nnonsense\n", "x.jsonl:2: the line is not JSON"),
-        ("[]\n", "x.jsonl:1: the line must be an object"),
-    ],
-)
-def test_a_wrong_file_is_refused_with_every_problem(
-    content: str, problem: str, kds_call: Run
-) -> None:
-    Path("x.jsonl").write_text(content)
-    result = kds_call("eval", "rewrites", "x.jsonl", "--json")
-    assert result.code == BAD_INPUT
-    told = json.loads(result.out)["error"]["problems"]
-    assert problem in [f"{one['where']}: {one['message']}"[: len(problem)] for one in told]
-    assert problem in result.err
-    assert ("x.jsonl:1: " in result.err) == bool(content)

@@ -47,13 +47,6 @@ def test_references_of_one_terminal_never_resolve_to_the_other(fitted_workspace:
     assert len({line["origin"] for line in lines}) == 2
 
 
-def test_a_terminal_goes_on_with_what_was_said_in_one_that_was_closed() -> None:
-    with Shell() as one:
-        one.route(FAB)
-    with Shell() as other:
-        assert other.route("Make it purple") == "Make the FAB button purple"
-
-
 def test_a_context_of_its_own_is_apart_from_that_of_the_workspace(
     kds_call: Run, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,9 @@ def test_a_client_gets_hook_and_server_where_it_reads_them(
     entry = read(servers)["mcp_servers" if client == "codex" else "mcpServers"]["kds"]
     here = ["--workspace", "${workspaceFolder}"] if client == "cursor" else []
     assert (entry["command"], entry["args"]) == ("kds", ["mcp", *here])
+    if client == "gemini":  # in milliseconds
+        handler = {"type": "command", "command": HOOK, "timeout": 5000}
+        assert read(hooks)["hooks"]["BeforeAgent"] == [{"hooks": [handler]}]
     assert Path(".claude").exists() is (client == "claude")
 
 

@@ -70,24 +70,6 @@ def _value(text: str) -> Any:
     return parse_json_text(text).value()
 
 
-@given(_texts)
-def test_the_users_entries_stay_and_ours_are_there_once(text: str) -> None:
-    settings = SettingsFile("s.json", text)
-    _set(settings)
-    value, before = _value(settings.text), _value(text)
-    assert [hook.event for hook in settings.hooks()].count("UserPromptSubmit") == 1
-    assert len(settings.hooks()) == len(EVENTS)
-    assert value["mcpServers"].pop("kds") == SERVER
-    for event in EVENTS:
-        assert value["hooks"][event].pop() == _wanted()[event]
-    for key, kept in before.items():
-        if key == "hooks":
-            assert {event: value["hooks"][event] for event in kept} == kept
-        else:
-            assert value[key] == kept
-    assert [key for key in value if key in before] == list(before), "the order is the user's"
-
-
 @given(_texts, st.lists(st.sampled_from(["init", "moved", "add", "drop", "undo"]), max_size=6))
 def test_any_order_of_init_undo_and_edits_leaves_what_the_user_wrote(
     text: str, steps: list[str]
