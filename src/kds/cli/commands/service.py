@@ -68,25 +68,21 @@ def service() -> None:
     """
 
 
-@command("kds service start --idle-minutes 0", of=service)
-@click.option("--idle-minutes", type=click.FloatRange(min=0),
-              help="End it after that long without a request; 0: never.  "
-              "[default: the settings, 30]")  # fmt: skip
+@command("kds service start", of=service)
 @flag("--no-wait", "Return as soon as it is coming, before it answers.")
 @flag("--auto", "For the hook and commands: if set so.", hidden=True)
-def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: Workspace) -> None:
+def start(*, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     """Start the service in the background, unless it runs already."""
     settings = _settings(workspace)
-    idle = settings.idle_minutes if idle_minutes is None else idle_minutes
     if auto and not (settings.enabled and settings.auto):
         return
     if auto:  # nobody waits for this process: a service that is ending may do so first
         lifecycle.settle(workspace)
     if auto or no_wait:
-        health = _started(workspace, idle)
+        health = _started(workspace, settings.idle_minutes)
     else:
         with slow("waiting for the service to load"):
-            health = lifecycle.start(workspace, idle_minutes=idle)
+            health = lifecycle.start(workspace, idle_minutes=settings.idle_minutes)
     say(health, _lines(health))
 
 

@@ -24,10 +24,6 @@ from kds.cli.terminal import shown
 
 AUDIT_LINES: Final = 100
 
-organisation_option = option(
-    "--organisation NAME", "Whose they are.  [default: database.organisation]"
-)
-
 
 @group(
     "kds db upgrade",
@@ -91,24 +87,20 @@ def team() -> None:
 
 @command("kds team add eve --admin --days 90", of=team)
 @click.argument("person", metavar="PERSON")
-@organisation_option
 @flag("--admin", "May see the figures of the service, too.")
 @option("--days N", "End after N days.", type=COUNT)
-def add(
-    *, person: str, organisation: str | None, admin: bool, days: int | None, workspace: Workspace
-) -> None:
+def add(*, person: str, admin: bool, days: int | None, workspace: Workspace) -> None:
     """Create a token for PERSON and print it; it is shown only once."""
-    with _team(workspace, organisation) as (found, name):
+    with _team(workspace) as (found, name):
         token = found.make_token(name, person, "admin" if admin else "member", days=days)
     say({"organisation": name, "person": person, "token": token}, token)
 
 
 @command("kds team list --audit", of=team, name="list")
 @flag("--audit", "Instead: who made, revoked and removed what, the latest first.")
-@organisation_option
-def list_(*, audit: bool, organisation: str | None, workspace: Workspace) -> None:
+def list_(*, audit: bool, workspace: Workspace) -> None:
     """List the tokens of an organisation, including those that have ended."""
-    with _team(workspace, organisation) as (found, name):
+    with _team(workspace) as (found, name):
         entries = found.audit(name, limit=AUDIT_LINES) if audit else ()
         tokens = () if audit else found.tokens(name)
     if audit:
@@ -122,18 +114,15 @@ def list_(*, audit: bool, organisation: str | None, workspace: Workspace) -> Non
 @command("kds team remove ann --token 5f1c2a", "kds team remove ann --yes", of=team)
 @click.argument("person", metavar="PERSON")
 @option("--token ID", "End only the token whose id begins so, or `all`; what they said stays.")
-@organisation_option
 @flag("--yes", "Remove everything; without this or --token nothing is done.")
-def remove(
-    *, person: str, token: str | None, organisation: str | None, yes: bool, workspace: Workspace
-) -> None:
+def remove(*, person: str, token: str | None, yes: bool, workspace: Workspace) -> None:
     """Remove PERSON: tokens, and everything they said, in every project.
 
     With --token only tokens end. Services accept them for 10 s more.
     """
     if token is None and not yes:
         raise Refusal(f"this removes everything that '{person}' said", "add --yes")
-    with _team(workspace, organisation) as (found, name):
+    with _team(workspace) as (found, name):
         if token is None:
             count = found.remove(name, person)
             say({"projects": count}, f"removed {person}: {counted(count, 'project')}")
@@ -162,11 +151,11 @@ def _opened(workspace: Workspace) -> Iterator[tuple[SharedDatabase, Server]]:
 
 
 @contextmanager
-def _team(workspace: Workspace, organisation: str | None) -> Iterator[tuple[Team, str]]:
+def _team(workspace: Workspace) -> Iterator[tuple[Team, str]]:
     """The team on the server, and the name of the organisation."""
     with _opened(workspace) as (shared, server):
         require(server)
-        yield Team(server, actor=getpass.getuser()), organisation or shared.tenant[0]
+        yield Team(server, actor=getpass.getuser()), shared.tenant[0]
 
 
 def _state(token: Token) -> str:
