@@ -29,8 +29,7 @@ from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode
 class RewriterSource:
     """Finds the rewriter of a workspace, and keeps it while its settings stay. For any threads.
 
-    What the model answered is kept with it. ``mode`` and ``rest_s`` (see `CheckedRewriter`)
-    override the settings.
+    What the model answered is kept with it. ``rest_s``: see `CheckedRewriter`.
     """
 
     def __init__(
@@ -39,13 +38,11 @@ class RewriterSource:
         library: PromptLibrary,
         resolver: Resolver,
         *,
-        mode: Mode | None = None,
         rest_s: float = REST_S,
     ) -> None:
         self._config = config
         self._library = library
         self._resolver = resolver
-        self._mode = mode
         self._rest_s = rest_s
         self._lock = Lock()
         self._found: tuple[tuple[object, ...], CheckedRewriter | None] | None = None
@@ -79,7 +76,7 @@ class RewriterSource:
         """A memory that is not to rewrite queries does not have them rewritten by a model."""
         if not settings.memory.enable_query_rewriting:
             return "rules-only"
-        return self._mode or settings.rewriting.mode
+        return settings.rewriting.mode
 
 
 logger = logging.getLogger(__name__)
