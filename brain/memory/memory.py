@@ -19,7 +19,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.config import LiveConfig
 from kds.brain.encoder import NAME as SHIPPED
 from kds.brain.encoder import ShippedEmbedder, shared_encoder
-from kds.brain.errors import KdsError, StoreError
+from kds.brain.errors import KdsError
 from kds.brain.memory.extractive import ExtractiveSummarizer
 from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.metrics import log_recall
@@ -214,8 +214,7 @@ class ConversationMemory:
             place = MemoryPlace.of(workspace, environ=environ)
             store = place.open(clock=chosen.clock, count_tokens=chosen.count_tokens)
             if chosen.embedder is not None:
-                with suppress(StoreError):  # read-only: the vectors that are there serve
-                    store.use_model(chosen.embedder.name)
+                store.use_model(chosen.embedder.name)
             return store
 
         def exists() -> bool:

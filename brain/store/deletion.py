@@ -36,8 +36,6 @@ def wipe(engine: Engine, *, set_aside_too: bool = False) -> None:
 
 def scrub_if_due(database: Database) -> None:
     """Finish what an earlier process began; a process that is at it is not waited for."""
-    if database.read_only:
-        return
     try:
         if _due(database):
             scrub(database, timeout_s=0)

@@ -70,8 +70,7 @@ def check(database: Database) -> Check:
         for what, query in database.kind.contradictions.items():
             if count := connection.execute(query).fetchone()[0]:
                 problems.append(f"{what}: {count}")
-    if not database.read_only:
-        problems += _index_problems(database)
+    problems += _index_problems(database)
     return Check(tuple(dict.fromkeys(problems)))
 
 
@@ -117,8 +116,6 @@ def mend_index(database: Database) -> bool:
 
     A file that is damaged itself stays as it is: the next start sets it aside.
     """
-    if database.read_only:
-        return False
     with database.exclusive() as connection:
         if not is_file_sound(connection):
             return False

@@ -14,7 +14,7 @@ aside by another process, restored from a copy), new ones are made.
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -22,7 +22,7 @@ from typing import Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.files import is_read_only
-from kds.brain.store.migrations import FileKind, is_ours, refuse_foreign, trust, version_of
+from kds.brain.store.migrations import FileKind, trust
 from kds.brain.store.sqlite_errors import is_damage, store_error
 from kds.brain.store.sqlite_files import identity, mark_suspect
 from kds.brain.store.sqlite_opening import (
@@ -30,7 +30,6 @@ from kds.brain.store.sqlite_opening import (
     connect,
     prepare,
     refuse_link,
-    require_search,
     schema_of,
 )
 
@@ -81,7 +80,6 @@ class Database:
         self._closed = False
         self._schema: int | None = None
         """SQLite's count of changes to the definitions, when they were last looked at."""
-        self.read_only = is_read_only(path)
         self._open()
 
     @property
@@ -114,8 +112,6 @@ class Database:
     @contextmanager
     def exclusive(self) -> Iterator[sqlite3.Connection]:
         """Lend the writing connection outside a transaction, for maintenance."""
-        if self.read_only:
-            raise self._refusal("{what} is read-only", "give yourself permission to write it")
         if not self._writing.acquire(timeout=self.timeout_s):
             raise self._refusal("another thread has kept {what} locked", "try again")
         try:
@@ -135,7 +131,7 @@ class Database:
             generation = self.generation
             connection = self._take()
             try:
-                if not self.read_only and schema_of(connection) != self._schema:
+                if schema_of(connection) != self._schema:
                     with self.exclusive():
                         pass  # which makes anew what was dropped
                 connection.execute("BEGIN")
@@ -161,7 +157,7 @@ class Database:
     def _own_writer(self) -> sqlite3.Connection:
         self._close_outdated()
         if self._writer is None:
-            self._writer = self._connect("rw")
+            self._writer = self._connect()
             self._durable = True
         return self._writer
 
@@ -169,7 +165,7 @@ class Database:
         with self._pooling:
             if self._readers:
                 return self._readers.pop()
-        connection = self._connect(self._reading_mode())
+        connection = self._connect()
         connection.execute("PRAGMA query_only = ON")
         return connection
 
@@ -186,43 +182,20 @@ class Database:
                 return
         connection.close()
 
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        connection = connect(self.path, timeout_s=self.timeout_s, mode=mode)
+    def _connect(self) -> sqlite3.Connection:
+        connection = connect(self.path, timeout_s=self.timeout_s)
         trust(connection)  # the file was looked at when it was opened
         for pragma in _ALWAYS:
             connection.execute(pragma)
         return connection
 
-    def _reading_mode(self) -> str:
-        if not self.read_only:
-            return "rw"
-        log = self.path.with_name(f"{self.path.name}-wal")
-        # Without a log nothing can change under us, and SQLite needs no files beside.
-        return "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
-
     def _open(self) -> None:
         refuse_link(self.path)
-        require_search(self.path)
-        if self.read_only:
-            self._check_readable()
-        else:
-            self.warnings += prepare(
-                self.path, self.kind, clock=self.clock, timeout_s=self.timeout_s
-            )
+        if is_read_only(self.path):
+            raise self._refusal("{what} is read-only", "give yourself permission to write it")
+        self.warnings += prepare(self.path, self.kind, clock=self.clock, timeout_s=self.timeout_s)
         self._identity = identity(self.path)
         self._schema = None
-
-    def _check_readable(self) -> None:
-        try:
-            with closing(connect(self.path, timeout_s=1.0, mode=self._reading_mode())) as reader:
-                refuse_foreign(reader, self.path, self.kind)
-                version, ours = version_of(reader), is_ours(reader, self.kind)
-        except sqlite3.Error as error:
-            raise store_error(error, self.path, self.kind) from error
-        if version != len(self.kind.migrations):
-            raise self._refusal("{what} is of an older KDS and read-only", "let KDS write it once")
-        if not ours:
-            raise self._refusal("{what} has what KDS did not make in it", "move the file away")
 
     def _renew(self) -> None:
         """Make new connections when these are another process's, or another file's."""

@@ -20,7 +20,7 @@ from kds.brain.store.migrations import (
     trust,
     version_of,
 )
-from kds.brain.store.sqlite_errors import is_damage, missing_search, store_error
+from kds.brain.store.sqlite_errors import is_damage, store_error
 from kds.brain.store.sqlite_files import (
     back_up,
     clear_suspect,
@@ -54,22 +54,13 @@ def prepare(path: Path, kind: FileKind, *, clock: Clock, timeout_s: float) -> tu
     return warnings
 
 
-def require_search(path: Path) -> None:
-    """Raise StoreError when this Python's SQLite has no full-text search."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        try:
-            connection.execute("SELECT fts5_source_id()")
-        except sqlite3.OperationalError as error:
-            raise missing_search(path) from error
-
-
-def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> sqlite3.Connection:
+def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     """Open the file, which must exist: SQLite would make it readable for everybody.
 
     In autocommit mode: transactions are begun explicitly.
     """
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?{mode if '=' in mode else f'mode={mode}'}",
+        f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
         timeout=timeout_s,
         isolation_level=None,

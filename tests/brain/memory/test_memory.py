@@ -228,15 +228,3 @@ def test_a_deleted_session_is_gone_with_all_that_was_known(chat: Chat) -> None:
     assert memory.antecedents("s") == ()
     memory.add("s", "user", "anew")
     assert memory.window("s", "next?").summary == ""
-
-
-def test_a_read_only_memory_can_still_be_asked(chat: Chat) -> None:
-    memory = chat.open()
-    talk(memory, 9)
-    memory.close()
-    chat.file.chmod(0o400)
-    memory = chat.open()
-    window = memory.window("s", "next?")
-    assert "module_1" in window.summary
-    assert any("not measured" in note for note in window.notes)
-    assert memory.recall("module_3", session="s").recall.hits

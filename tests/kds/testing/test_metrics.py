@@ -123,21 +123,6 @@ def test_measurements_hold_no_text(tmp_path: Path) -> None:
     assert (metric.data["budget_tokens"], metric.data["surface"]) == (100, "test")
 
 
-def test_a_recall_on_a_memory_that_cannot_be_written_says_so_and_finds_all(
-    tmp_path: Path,
-) -> None:
-    with SqliteStore(tmp_path / "memory.db") as store:
-        session = store.create_session()
-        store.append(session.id, "user", "Staging uses port 8443.")
-    (tmp_path / "memory.db").chmod(0o400)
-    with SqliteStore(tmp_path / "memory.db") as store:
-        if not store.database.read_only:
-            pytest.skip("this user may write to read-only files")
-        found = log_recall(store, recall(store, "staging"), surface="test")
-    assert found.hits
-    assert found.notes[-1].startswith("not measured: ")
-
-
 @pytest.fixture
 def measured(workspace: Path) -> Path:
     """A workspace with three turns, one of them corrected, and two recalls."""
