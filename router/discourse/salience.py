@@ -110,7 +110,14 @@ class Candidate:
 def rank(
     mentions: Iterable[Mention], need: Need, discourse: Discourse, knowledge: Knowledge
 ) -> list[Candidate]:
-    """Things by salience, best first; mentions of one thing count together."""
+    """Things by salience, best first; mentions of one thing count together.
+
+    Behind "tooltips and badges", "them" are both.
+    """
+    mentions = list(mentions)
+    if need.number == "pl":
+        joined = [part for mention in mentions for part in mention.parts]
+        mentions = [mention for mention in mentions if mention not in joined]
     things: list[list[Mention]] = []
     for mention in mentions:
         for thing in things:

@@ -28,6 +28,8 @@ from kds.router.references.scene import (
 _TARGET_PREPOSITIONS: Final = words("function_words", "to_a_target")
 _CONTAINING: Final = frozenset({"include", "insert", "put", "place"})
 _WIDGET_LABEL: Final = "UI"
+_OF_THE: Final = 2
+"""Words between a part and its owner."""
 _UNSAID: Final = frozenset({"later", "sooner", "earlier", "further", "more", "worse"})
 """Comparatives that say when, or of what, and not how the thing is to be."""
 
@@ -189,8 +191,19 @@ def _topic(scene: Scene, rule: Rule, mention: Mention) -> Choice | None:
     """What is being worked on: the most salient thing that is not itself such a part."""
     need = scene.need_at(mention.start, base=rule.antecedent, role="obj")
     need = replace(need, verb="", complement="")
-    pool = scene.candidates(need, rule.antecedent, among=lambda m: _can_own(rule, m, mention))
+    said = scene.discourse.mentions()
+    pool = scene.candidates(
+        need,
+        rule.antecedent,
+        among=lambda m: _can_own(rule, m, mention) and not any(_is_of(m, other) for other in said),
+    )
     return choose(scene, pool, rule.antecedent)
+
+
+def _is_of(part: Mention, owner: Mention) -> bool:
+    """ "the colour of the table": a part that has its owner beside it."""
+    beside = 0 <= owner.start - part.end <= _OF_THE
+    return owner.role == "of" and owner.turn == part.turn and beside
 
 
 def _can_own(rule: Rule, owner: Mention, part: Mention) -> bool:
