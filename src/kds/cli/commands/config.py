@@ -18,7 +18,6 @@ own_option = flag("--own", "In your own file, for every workspace; `model` is on
 
 
 @group(
-    "kds config set memory.enabled on",
     "kds config set model.name openai:gpt-5-mini --own",
     invoke_without_command=True,
 )

@@ -33,19 +33,13 @@ _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed
 _SECTION: Final = "index number title path level page first_line last_line chunks"
 
 
-@group(
-    "kds docs add handbook.md contracts/",
-    "kds docs search 'What is the Determination Date?'",
-    "kds docs show handbook.md",
-    closing="More: kds help documents",
-)
+@group("kds docs search 'What is the Determination Date?'", closing="More: kds help documents")
 def docs() -> None:
     """Add, search, show and remove the documents of the workspace."""
 
 
 @command(
-    "kds docs add handbook.md agreement.pdf",
-    "kds docs add contracts/ --prune",
+    "kds docs add handbook.md contracts/ --prune",
     closing="Exit code 0: all is read; 1: some files could not be read; 2: none could.",
     of=docs,
 )
@@ -97,7 +91,7 @@ def _added_lines(report: Report) -> Iterator[Shown]:
         yield "  documents whose files are gone stay until you add with --prune"
 
 
-@command("kds docs show", "kds docs show agreement.pdf", of=docs)
+@command("kds docs show agreement.pdf", of=docs)
 @click.argument("name", metavar="[DOC]", required=False)
 def show(*, name: str | None, workspace: Workspace) -> None:
     """List the documents; or show the outline of DOC.
@@ -143,11 +137,7 @@ def _outline(document: Document, sections: Sequence[Section]) -> Iterator[Shown]
             yield f"{'  ' * (one.level - 1)}{heading}{where}"
 
 
-@command(
-    "kds docs search 'What is the Determination Date?'",
-    "kds docs search 'notice period' --only handbook.md --why",
-    of=docs,
-)
+@command("kds docs search 'notice period' --only handbook.md --why", of=docs)
 @question_argument("QUERY")
 @option("--only DOC", "Look at this document only.", to="scope", default=ALL)
 @option("--limit N", "Most passages.", default=5, type=Whole(1, 100))
@@ -175,7 +165,7 @@ def search(*, query: str, scope: str, limit: int, why: bool, workspace: Workspac
     say(report, lines or "nothing was found")
 
 
-@command("kds docs remove handbook.md", "kds docs remove 3f2a9c1b77d0 agreement.pdf", of=docs)
+@command("kds docs remove handbook.md", of=docs)
 @click.argument("names", metavar="DOC...", nargs=-1, required=True)
 def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     """Remove documents from the store and wipe their bytes; the files themselves stay."""

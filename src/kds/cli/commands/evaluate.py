@@ -21,16 +21,7 @@ from kds.testing.measuring import KINDS, Bench, play_dialogues
 from kds.testing.playing import describe, dialogue_error
 
 
-@command(
-    "kds test tests/dialogues",
-    "kds test fab.dialogue.yaml",
-    "kds test tests/dialogues --list --json",
-    closing="""A dialogue file:
-  - id: fab-button
-    turns:
-      - {user: I want to add a FAB button, intent: PLAN}
-      - {user: Make it purple, intent: EXECUTE, expanded: Make the FAB button purple}""",
-)
+@command("kds test tests/dialogues", closing="The files: kds help testing-your-rules")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PATH)
 @flag("--list", "Read and list them; play none.", to="only_list")
 def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> int:
@@ -70,12 +61,9 @@ def _unknown_intents(
 
 
 @command(
-    "kds eval chats chats.jsonl --errors wrong.jsonl",
-    "kds eval dialogues tests/dialogues/fab.yaml --json",
-    "kds eval retrieval memories.json --tune --write",
-    name="eval",
+    "kds eval chats chats.jsonl --errors wrong.jsonl", name="eval",
     closing="The formats and measures: kds help evaluation",
-)
+)  # fmt: skip
 @click.argument("kind", type=click.Choice([*KINDS]), metavar="KIND")
 @click.argument("file", type=PATH)
 @option("--errors OUT.jsonl", "Write the wrong results, with the reasons.", type=FILE)

@@ -22,11 +22,7 @@ NOTHING: Final = "nothing was learned yet"
 OFF: Final = "off: nothing is recorded, and nothing learned is used"
 
 
-@group(
-    "kds learn teach 'give the dashboard some love' PLAN",
-    "kds learn undo --last",
-    closing="More: kds help learning",
-)
+@group("kds learn teach 'give the dashboard some love' PLAN", closing="More: kds help learning")
 def learn() -> None:
     """Teach KDS what you mean, see what it has learned, and take it back."""
 

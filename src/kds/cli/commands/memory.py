@@ -85,12 +85,7 @@ def _found(workspace: Workspace, name: str) -> Iterator[tuple[MemoryStore, Sessi
         yield store, session
 
 
-@group(
-    "kds memory show",
-    "kds memory search 'which port does staging use'",
-    "kds memory export last --format markdown",
-    closing="More: kds help memory-cli",
-)
+@group("kds memory search 'which port does staging use'", closing="More: kds help memory-cli")
 def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
 
@@ -99,12 +94,7 @@ for one in (import_, sources, join, exclude, forget):
     memory.add_command(one)
 
 
-@command(
-    "kds memory search 'which port does staging use'",
-    "kds memory search 'retry policy' --explain",
-    "kds memory search 'retry policy' --budget 500",
-    of=memory,
-)
+@command("kds memory search 'which port does staging use' --budget 500", of=memory)
 @question_argument("QUERY")
 @option("--session SESSION", "Search this one first, the others only when it has too little.",
         to="name")  # fmt: skip
@@ -173,7 +163,7 @@ def _hit_lines(number: int, hit: Hit, title: str, *, explain: bool) -> Iterator[
     return hit_lines(heading + more, passage.body, why if explain else ())
 
 
-@command("kds memory show", "kds memory show last", of=memory)
+@command("kds memory show last", of=memory)
 @click.argument("name", metavar="[SESSION]", required=False)
 @option("--limit N", "Sessions to list.", default=20, type=COUNT)
 @option("--offset N", "Sessions to skip.", default=0, type=Whole(0))
@@ -227,7 +217,7 @@ def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Work
     say(renamed, f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
 
 
-@command("kds memory delete 'Dark mode'", "kds memory delete 3f2a91c0 --yes", of=memory)
+@command("kds memory delete 3f2a91c0 --yes", of=memory)
 @click.argument("names", metavar="SESSION...", nargs=-1, required=True)
 @yes_option
 def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
@@ -243,9 +233,7 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
     _say_deleted(sessions, done=yes)
 
 
-@command(
-    "kds memory cleanup --older-than 30d", "kds memory cleanup --older-than 30d --yes", of=memory
-)
+@command("kds memory cleanup --older-than 30d --yes", of=memory)
 @option("--older-than TIME", "Sessions unused for this long: 36h, 30d, 8w.", to="age",
         required=True, type=read_span)  # fmt: skip
 @yes_option
@@ -268,12 +256,7 @@ def _say_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     say(told | {"dry_run": not done}, lines)
 
 
-@command(
-    "kds memory export last --format markdown",
-    "kds memory export 'Dark mode' --to dark-mode.json",
-    "kds memory export --all --to memory.json",
-    of=memory,
-)
+@command("kds memory export --all --to memory.json", of=memory)
 @click.argument("names", metavar="[SESSION]...", nargs=-1)
 @flag("--all", "Every session.", to="everything")
 @click.option("--format", "form", type=click.Choice(["json", MARKDOWN]), default="json",
@@ -312,7 +295,7 @@ def export(
     )
 
 
-@command("kds memory summarize", "kds memory summarize 'Dark mode' --json", of=memory)
+@command("kds memory summarize 'Dark mode'", of=memory)
 @click.argument("name", metavar="[SESSION]", default=LAST)
 def summarize(*, name: str, workspace: Workspace) -> None:
     """Summarize now what was said in SESSION since its last summary.
@@ -341,12 +324,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     say({"session": session.id, "summary": made}, told)
 
 
-@command(
-    "kds memory check --json",
-    "kds memory check --rebuild",
-    "kds memory check --backfill --embeddings langchain_ollama:OllamaEmbeddings",
-    of=memory,
-)
+@command("kds memory check --backfill", of=memory)
 @flag("--rebuild", "First make the search indexes anew.")
 @flag("--backfill", "First give every part and passage that has none its vector, for recall by "
       "meaning. It goes on where it stopped.")  # fmt: skip
@@ -416,12 +394,7 @@ def _model_line(model: EmbeddingModel) -> tuple[str, str]:
     return "vectors", f"{model.name}: {made}; {model.state}"
 
 
-@command(
-    "kds memory consent show",
-    "kds memory consent grant --for 'knowing my stack'",
-    "kds memory consent revoke",
-    of=memory,
-)
+@command("kds memory consent grant --for 'knowing my stack'", of=memory)
 @click.argument("action", type=click.Choice(["show", "grant", "revoke"]), default="show")
 @option("--for PURPOSE", "With grant: what you consent to.", to="purpose",
         default="answers that suit me")  # fmt: skip
@@ -451,10 +424,7 @@ def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
 
 
 @command(
-    "kds memory profile show",
-    "kds memory profile set name=Ada role='backend developer' languages=go,python",
-    "kds memory profile set tests=pytest answers= about='I maintain the billing service.'",
-    "kds memory profile clear",
+    "kds memory profile set name=Ada role='backend developer' languages=go,python tests=pytest",
     of=memory,
 )
 @click.argument("action", type=click.Choice(["show", "set", "clear"]), default="show")

@@ -88,10 +88,7 @@ def _as_clients(
     return found
 
 
-@command(
-    "kds recall 'which port has staging?'",
-    "kds recall \"ImportError: cannot import name 'frobnicate'\" --project all",
-)
+@command("kds recall 'which port has staging?' --project all")
 @question_argument("QUESTION")
 @option("--project NAME", "Another project, or `all`.  [default: the repository you are in]")
 @option("--since TIME", "Only what was said since: 36h, 30d, 8w.", type=ago)
@@ -169,11 +166,9 @@ def _around(lines: Sequence[str], words: Iterable[str]) -> str:
 
 
 @command(
-    "kds memory import --from claude,codex --since 90d",
-    "kds memory import memory.json",
-    "kds memory export --all --workspace ~/shop | kds memory import -",
+    "kds memory import --from claude,codex --since 90d", "kds memory import memory.json",
     name="import",
-)
+)  # fmt: skip
 @click.argument("file", required=False, type=click.File(encoding="utf-8-sig"))
 @option("--from CLIENTS", "Sessions of these assistants: claude, codex, copilot, gemini, opencode, "
         "cursor, specstory.  [default: all]", to="clients", callback=_as_clients)  # fmt: skip

@@ -21,7 +21,7 @@ SHOWN_SIGNS = 8
 """Pieces of evidence that `explain` prints, the largest first."""
 
 
-@group("kds skills explain 'write the notes for 2.4'", "kds skills check")
+@group("kds skills check")
 def skills() -> None:
     """Skills, agents, commands and prompt files: which one fits a prompt, and why."""
 

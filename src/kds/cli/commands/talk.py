@@ -56,7 +56,6 @@ model_option = option(
 
 @command(
     "kds ask 'I want to add a FAB button'",
-    "kds ask 'Make it purple' --dry-run",
     "git diff | kds ask - --agent change-governor --json",
     cls=MessageCommand,
     closing="Exit code 3: the model did not answer; the message is kept, "
@@ -116,7 +115,6 @@ def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None
 
 
 @bare_command(
-    "kds chat --session 'Dark mode'",
     "printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat",
     cls=MessageCommand,
 )
