@@ -4,6 +4,7 @@ A message, its chunks, their index rows and jobs are one transaction.
 """
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -52,12 +53,6 @@ _FENCE: Final = re.compile(r"(?ms)(?:```|~~~).*?(?:```|~~~|\Z)")
 _MARKUP: Final = re.compile(r"#file:\S+\s*|^[\s>#*+-]+|[*`]+")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s")
 _TRAILING: Final = " ,;:-–—.…!"
-
-_LOOSE_ENDS: Final = frozenset(
-    "a an and as at because but by for from if in into is it its my of on or our so than that "
-    "the their then this to when which while who with your".split()
-)
-"""Words that promise more: a title that was cut does not end with one."""
 
 
 class SessionTable:
@@ -218,14 +213,8 @@ def title_of(message: str) -> str:
 
 
 def _cut(sentence: str) -> str:
-    if len(sentence) <= SHORT_TITLE:
-        return sentence
-    words = sentence[: SHORT_TITLE + 1].split(" ")[:-1]
-    while words and words[-1].casefold().strip(_TRAILING) in _LOOSE_ENDS:
-        words.pop()
-    text = " ".join(words).rstrip(_TRAILING)
-    # One word longer than the limit (a path, a URL) is cut where it is.
-    return (text or sentence[: SHORT_TITLE - 1]) + MARK
+    words = textwrap.shorten(sentence, SHORT_TITLE, placeholder="").rstrip(_TRAILING)
+    return sentence if words == sentence else words + MARK
 
 
 def _title(title: str) -> str:

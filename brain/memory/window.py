@@ -214,10 +214,8 @@ SUMMARY: Final = "summary"
 LEAST_SUMMARY: Final = 200
 """Tokens of the summary of a conversation that is sent whole, whatever its limit."""
 
-USUAL_TURN: Final = 3
 LONGEST_TURN: Final = 24
-"""Messages that are read for each turn of the window: first what most turns have, then what
-they have when tools answer many times."""
+"""Messages that are read for each turn of the window: what it has when tools answer many times."""
 
 
 class Windows:
@@ -283,7 +281,8 @@ class Windows:
         only the newer half, and the rest is to be condensed (the last value is true).
         """
         if not flags.context_limit_tokens:
-            messages = self._recent(session_id, query, flags)
+            last = LONGEST_TURN * (_turns(flags) + 1)
+            messages = _without(self._store.messages(session_id, last=last), query)
             usual = Limit(flags.summary_words, max(flags.summary_tokens - self._label, 0))
             return _short(messages, query, flags, self._count), usual, False
         known = self._condensation.stored(session_id)
@@ -310,14 +309,6 @@ class Windows:
         budget = Budget(summary, total - summary - asked, asked)
         window = lay_out(messages, query, count=self._count, budget=budget, turns=None, whole=True)
         return window, Limit(summary, max(summary - self._label, 0))
-
-    def _recent(self, session_id: str, query: str, flags: MemorySettings) -> tuple[Message, ...]:
-        turns = _turns(flags)
-        messages = self._store.messages(session_id, last=USUAL_TURN * (turns + 1))
-        has_older = bool(messages) and messages[0].seq > 1
-        if has_older and sum(one.role == "user" for one in messages) <= turns:
-            messages = self._store.messages(session_id, last=LONGEST_TURN * (turns + 1))
-        return _without(messages, query)
 
     def _summarised(self, session_id: str, window: Window, limit: Limit, keep: Keep) -> Window:
         """Put before a window the summary of everything that it does not have verbatim."""

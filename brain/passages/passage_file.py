@@ -31,10 +31,6 @@ from kds.brain.workspace import Workspace
 if TYPE_CHECKING:
     from kds.brain.passages.vectors import VectorSearch
 
-COMMON: Final = 1000
-"""Passages. SQLite counts a term's passages one by one (50k: 5 ms), so counts from here on are kept
-for as long as the store is open: what is common stays so."""
-
 _WORD: Final = re.compile(r"\w+")
 
 QUERY_WORDS: Final = 64
@@ -134,8 +130,6 @@ class PassageFile(PassageStore):
         self.database = Database(path, self.kind, clock=clock, timeout_s=timeout_s)
         self._forms = WordForms()
         self._tokens = WordForms("unicode61")
-        self._common: dict[str, int] = {}
-        """Counts of terms that were found to be common, as they were then."""
         scrub_if_due(self.database)
 
     @classmethod
@@ -208,8 +202,8 @@ class PassageFile(PassageStore):
     def _see_index(self) -> None:
         """Make the search index anew where it lost its words."""
         with suppress(StoreError):  # whatever is asked next says what is wrong, and may mend it
-            if not health.index_answers(self.database) and health.mend_index(self.database):
-                self._common.clear()
+            if not health.index_answers(self.database):
+                health.mend_index(self.database)
 
     def _any_of(self, words: Iterable[str]) -> str:
         if self.phrases:
@@ -219,14 +213,9 @@ class PassageFile(PassageStore):
         return " OR ".join(f"({one})" for one in each)
 
     def _frequency(self, connection: sqlite3.Connection, term: str) -> int:
-        if (known := self._common.get(term)) is not None:
-            return known
         query = "SELECT doc FROM chunk_word WHERE term = ?"
         row = connection.execute(query, (term,)).fetchone()
-        count = int(row[0]) if row else 0
-        if count >= COMMON:
-            self._common[term] = count
-        return count
+        return int(row[0]) if row else 0
 
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Self
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.passages.embedding_queue import backfill, searched_model
-from kds.brain.passages.passage_file import COMMON, WordForms
+from kds.brain.passages.passage_file import WordForms
 from kds.brain.passages.schema import CHUNK_BITS, ids_within, range_of
 from kds.brain.passages.store import PassageStore, Weights
 from kds.brain.passages.values import Scored
@@ -155,7 +155,6 @@ class PostgresPassages(PassageStore):
         self.database = Tenancy(server, tenant, area=self.area, clock=clock)
         self._owns_server = owns_server
         self._forms = WordForms()
-        self._common: dict[str, int] = {}
 
     @classmethod
     def of(cls, shared: SharedDatabase, **options: Any) -> Self:
@@ -238,17 +237,14 @@ class PostgresPassages(PassageStore):
         return [question(terms, labels) for terms in cut if terms]
 
     def _frequencies(self, connection: Connection, queries: Sequence[str]) -> dict[str, int]:
-        """Count the passages; counts of common words are kept, as they are for a file."""
-        asked = [one for one in dict.fromkeys(queries) if one not in self._common]
-        counts: dict[str, int] = {}
-        if asked:
-            rows = connection.execute(
-                "SELECT passages FROM frequencies(CAST(? AS tsquery[]))", (asked,)
-            )
-            counts = {one: int(row[0]) for one, row in zip(asked, rows, strict=True)}
-            self._common |= {one: count for one, count in counts.items() if count >= COMMON}
-        known = counts | self._common
-        return {one: known[one] for one in queries}
+        """Count the passages of each query."""
+        asked = list(dict.fromkeys(queries))
+        if not asked:
+            return {}
+        rows = connection.execute(
+            "SELECT passages FROM frequencies(CAST(? AS tsquery[]))", (asked,)
+        )
+        return {one: int(row[0]) for one, row in zip(asked, rows, strict=True)}
 
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int

@@ -15,7 +15,7 @@ from kds.brain.memory.sessions import MARK, SHORT_TITLE, title_of
         ("#file:KDS/prompts/user/kds.md Add dark mode", "Add dark mode"),
         ("...", ""),
         ("", ""),
-        ("/" + "x" * 80, "/" + "x" * (SHORT_TITLE - 2) + MARK),
+        ("/" + "x" * 80, "/" + "x" * (SHORT_TITLE - 1) + MARK),
         (
             "Please explain how the settings of a workspace are read and what overrides them",
             "Please explain how the settings of a workspace…",
