@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from time import process_time
 from typing import Final, TypeVar
 
@@ -11,15 +11,6 @@ T = TypeVar("T")
 
 DECIMALS = 4
 """Digits behind the point in JSON: more would pretend a precision that no file has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Milliseconds: half, 95 % and 99 % of the cases stay below."""
-
-    p50: float
-    p95: float
-    p99: float
 
 
 def share(outcomes: Iterable[bool | None]) -> float | None:
@@ -61,9 +52,9 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     return done, (process_time() - started) * 1000.0
 
 
-def spread(values: Sequence[float]) -> Spread:
-    """Return how ``values`` are spread; zeros for none."""
-    return Spread(percentile(values, 50), percentile(values, 95), percentile(values, 99))
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """What half, 95 % and 99 % of ``values`` do not exceed; zeros for none."""
+    return {f"p{percent}": percentile(values, percent) for percent in (50, 95, 99)}
 
 
 BINS: Final = 10

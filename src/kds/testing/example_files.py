@@ -96,13 +96,14 @@ AnyOf = Annotated[tuple[Said, ...], BeforeValidator(listed), Field(min_length=1)
 def text_of(path: Path, error: type[ConfigError] = ExampleFileError) -> str:
     """Return the text of a file of any size. Raises ``error``."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return (raw := path.read_bytes()).decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
-        message, hint = f"is not UTF-8 (byte {wrong.start})", "save the file as UTF-8"
+        line = raw.count(b"\n", 0, wrong.start) + 1
+        problem = Problem(f"{path}:{line}", "the line is not UTF-8", "save the file as UTF-8")
     except OSError as wrong:
         message = f"cannot be read: {wrong.strerror or wrong}"
-        hint = "check the path and its permissions"
-    raise error([Problem(str(path), message, hint)])
+        problem = Problem(str(path), message, "check the path and its permissions")
+    raise error([problem])
 
 
 def fitted(document: Document, model: type[ModelT]) -> ModelT:
@@ -147,13 +148,13 @@ def read_rows(path: Path, model: type[RowT], *, form: str) -> tuple[RowT, ...]:
     """
     problems: list[Problem] = []
     rows: list[RowT] = []
-    for number, raw in enumerate(_content(path).splitlines(), start=1):
-        if raw.strip():
-            found = _row(raw, path, number, model, form)
+    for number, line in enumerate(text_of(path).split("\n"), start=1):
+        if line.strip():
+            found = _row(line, f"{path}:{number}", model, form)
             if isinstance(found, tuple):
                 problems += found
             else:
-                rows.append(found.placed(f"{path}:{number}"))
+                rows.append(found)
     if not rows and not problems:
         problems.append(Problem(str(path), "holds no examples", f"write one a line: {form}"))
     if problems:
@@ -161,27 +162,12 @@ def read_rows(path: Path, model: type[RowT], *, form: str) -> tuple[RowT, ...]:
     return tuple(rows)
 
 
-def _row(
-    raw: bytes, path: Path, number: int, model: type[RowT], form: str
-) -> RowT | tuple[Problem, ...]:
-    where = f"{path}:{number}"
-    try:
-        data = parse_json(raw.decode("utf-8"), path, form=form)
-    except UnicodeDecodeError as error:
-        message = f"the line is not UTF-8 (byte {error.start} of it)"
-        return (Problem(where, message, "save it as UTF-8"),)
+def _row(line: str, where: str, model: type[RowT], form: str) -> RowT | tuple[Problem, ...]:
+    data = parse_json(line, Path(), form=form)
     if isinstance(data, Problem):
         return (Problem(where, f"the line {data.message}", data.hint),)
     if not isinstance(data, dict):
         return (Problem(where, "the line must be an object", f"write {form}"),)
-    found = validate(Document(str(path), data, {(): number}), model)
-    return in_json(found, form) if isinstance(found, tuple) else found
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-        hint = "check the path and its permissions"
-        raise ExampleFileError([Problem(str(path), reason, hint)]) from error
+    path, _, number = where.rpartition(":")
+    found = validate(Document(path, data, {(): int(number)}), model)
+    return in_json(found, form) if isinstance(found, tuple) else found.placed(where)

@@ -1,24 +1,20 @@
 """Measures the reference resolver on rewrites: its output against what people wrote.
 
 A turn *needs* a rewrite when none of its accepted rewrites equals the message, but for case,
-punctuation and spaces. Beside the resolver stands the copy baseline: the message as it is.
+punctuation and spaces.
 """
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import thread_time
-from types import ModuleType
 from typing import Final, Literal
 
 from pydantic import Field
 
-from kds.api.measures import mean, percentile, rounded, share
+from kds.api.measures import percentile, rounded, share
 from kds.api.rehearsal import bare, matches
 from kds.brain.clock import utc_now
-from kds.brain.installation import load_extra
 from kds.brain.turn import Rewriting, Turn, Utterance, rewriting_to_wire
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
@@ -29,7 +25,6 @@ REWRITE_FORM: Final = (
     '{"history": [{"role": "user", "content": "Add a FAB button"}], '
     '"query": "Make it purple", "rewrite": ["Make the FAB button purple"]}'
 )
-_TOKEN: Final = re.compile(r"\w+")
 
 
 class _Message(Loose):
@@ -110,31 +105,23 @@ def rewrite(
 def score_rewrites(rewritten: Sequence[Rewritten]) -> dict[str, object]:
     """Add up what `kds eval rewrites` reports; docs/evaluation.md explains the keys.
 
-    Shares in [0, 1], BLEU in [0, 100], None when nothing counts. KdsError without sacrebleu.
+    Shares in [0, 1], None when nothing counts.
     """
     needed = [one for one in rewritten if one.needed]
     times = [one.cpu_ms for one in rewritten]
-    accepted = [one.example.rewrites for one in rewritten]
     asked = [rewriting_to_wire(one.rewriting) for one in rewritten if one.rewriting is not None]
     by_model = rewrites_of(asked)
     return rounded({
         "turns": len(rewritten),
         "exact": share(one.exact for one in rewritten),
-        "bleu": bleu([one.text for one in rewritten], accepted),
-        "rouge1_recall": mean(rouge1_recall(one.text, one.example.rewrites) for one in rewritten),
         "needed": len(needed),
         "needed_exact": share(one.exact for one in needed),
-        "needed_bleu": bleu([one.text for one in needed], [one.example.rewrites for one in needed]),
         "signal_precision": share(one.needed for one in rewritten if one.changed),
         "signal_recall": share(one.changed for one in needed),
         "false_rewrites": share(one.changed for one in rewritten if not one.needed),
-        "copy": {
-            "exact": share(not one.needed for one in rewritten),
-            "bleu": bleu([one.example.query for one in rewritten], accepted),
-        },
         "ms_p50": percentile(times, 50),
         "ms_p99": percentile(times, 99),
-        **({"rewrites": asdict(by_model)} if by_model else {}),
+        **({"rewrites": by_model} if by_model else {}),
     })  # fmt: skip
 
 
@@ -152,37 +139,3 @@ def rewrite_error(one: Rewritten) -> Row | None:
         "changed": one.changed,
         "why": list(one.notes),
     }
-
-
-def load_bleu() -> ModuleType:
-    """Import sacrebleu. KdsError when it is not installed."""
-    return load_extra("sacrebleu", extra="eval", purpose="measure BLEU")
-
-
-def bleu(texts: Sequence[str], accepted: Sequence[Sequence[str]]) -> float | None:
-    """Corpus BLEU of sacrebleu, lowercased, its default tokeniser; None for no texts at all.
-
-    Each text has one accepted form or several. KdsError when sacrebleu is not installed.
-    """
-    if not texts:
-        return None
-    sacrebleu = load_bleu()
-    width = max(len(forms) for forms in accepted)
-    # sacrebleu wants one list a rank of reference, with None where a text has fewer
-    ranks = [[forms[rank] if rank < len(forms) else None for forms in accepted]
-             for rank in range(width)]  # fmt: skip
-    return float(sacrebleu.corpus_bleu(list(texts), ranks, lowercase=True).score)
-
-
-def rouge1_recall(text: str, accepted: Iterable[str]) -> float:
-    """The share of an accepted form's words that ``text`` has; of the form that does best.
-
-    >>> rouge1_recall("Make it purple", ["Make the button purple"])
-    0.5
-    """
-    has = Counter(_TOKEN.findall(text.lower()))
-    recalls = []
-    for form in accepted:
-        wanted = Counter(_TOKEN.findall(form.lower()))
-        recalls.append((has & wanted).total() / wanted.total() if wanted else 0.0)
-    return max(recalls, default=0.0)

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -12,19 +12,9 @@ from typing import Final
 from markupsafe import Markup
 from starlette.responses import Response
 
-from kds.api.measures import Spread
 from kds.learning.teaching import Learning
 from kds.service.errors import NotServedError
-from kds.testing.metrics import (
-    ACTIONS,
-    MetricsReport,
-    MetricsTable,
-    Recalls,
-    Turns,
-    bucket_label,
-    metrics_tables,
-    read_report,
-)
+from kds.testing.metrics import MetricsReport, MetricsTable, read_report
 from kds.web.request_context import RequestContext, download, get
 
 PUT_RIGHT: Final = {
@@ -45,7 +35,7 @@ async def show(context: RequestContext) -> Response:
     tables = await _tables(context, report)
     return context.page(
         "analytics.html", title="Analytics", days=days, ranges=RANGES, figures=tables,
-        charts=charts(report),
+        charts=_charts(tables),
     )  # fmt: skip
 
 
@@ -68,7 +58,7 @@ async def _tables(context: RequestContext, report: MetricsReport) -> list[Metric
     """The tables of a report, and what the user has put right in the same time."""
     events = await context.archive(Learning(context.served.workspace).events.load)
     since = [one for one in events.events if one.at >= report.since]
-    tables = list(metrics_tables(report))
+    tables = list(report.tables())
     if since:
         said = Counter((PUT_RIGHT.get(one.kind, one.kind), one.intent or "-") for one in since)
         rows = [(how, intent, str(count)) for (how, intent), count in said.most_common()]
@@ -78,53 +68,14 @@ async def _tables(context: RequestContext, report: MetricsReport) -> list[Metric
     return tables
 
 
-def charts(report: MetricsReport) -> dict[str, Markup]:
-    """The charts of a report, each under the key of its table."""
-    span = report.until - report.since
-    labels = [bucket_label(one, span) for one in report.buckets]
-    turns = Series("turns", [one.turns for one in report.buckets])
-    recalls = Series("recalls", [one.recalls for one in report.buckets])
-    drawn = {"activity": columns("Turns and recalls over time", labels, [turns, recalls])}
-    if report.turns is not None:
-        drawn |= _of_turns(report.turns)
-    if report.recalls is not None:
-        drawn |= _of_recalls(report.recalls)
+def _charts(tables: Sequence[MetricsTable]) -> dict[str, Markup]:
+    """The charts of the tables that have one, by their keys."""
+    drawn = {one.key: bars(one.title, one.bars, one.parts) for one in tables if one.bars}
+    for one in (one for one in tables if one.key == "activity"):
+        labels, turns, recalls, _ = zip(*one.rows, strict=True)
+        series = [Series("turns", [*map(int, turns)]), Series("recalls", [*map(int, recalls)])]
+        drawn[one.key] = columns(one.title, labels, series)
     return drawn
-
-
-def _of_turns(turns: Turns) -> dict[str, Markup]:
-    corrected = turns.corrections.by_intent
-    split = [
-        (intent, (count - corrected.get(intent, 0), corrected.get(intent, 0)))
-        for intent, count in turns.intents.items()
-    ]
-    actions = [(ACTIONS.get(one, one), (count,)) for one, count in turns.actions.items()]
-    words = turns.references
-    done = [("resolved", (words.resolved,)), ("left alone", (words.left_alone,))]
-    steps = {"all steps": turns.cpu_ms, **turns.stages_ms}
-    return {
-        "intents": bars("Turns by intent", split, ("turns", "corrected")),
-        "actions": bars("What was done", actions, ("turns",)),
-        "references": bars("Words that point back", done, ("words",)),
-        "latency": _times("CPU of a turn by step (ms)", steps),
-    }
-
-
-def _of_recalls(recalls: Recalls) -> dict[str, Markup]:
-    sources = [(name, (count,)) for name, count in recalls.candidates.items()]
-    steps = {"all but embedding": recalls.latency_ms, **recalls.stages_ms}
-    return {
-        "candidates": bars("Candidates by source", sources, ("candidates",)),
-        "recall-latency": _times("Time of a recall by step (ms)", steps),
-    }
-
-
-def _times(title: str, stages: Mapping[str, Spread]) -> Markup:
-    drawn = [
-        (stage, (s.p50, max(s.p95 - s.p50, 0.0), max(s.p99 - s.p95, 0.0)))
-        for stage, s in stages.items()
-    ]
-    return bars(title, drawn, ("p50", "more at p95", "more at p99"))
 
 
 async def _report(context: RequestContext, days: int) -> MetricsReport:

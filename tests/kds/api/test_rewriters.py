@@ -128,9 +128,8 @@ def test_it_is_measured_without_a_word_of_what_was_said(
     ]
     assert "scrollable" not in str(found)
     report = report_metrics(rows, since=utc_now() - KEPT, until=utc_now(), corrections=())
-    assert report.turns is not None
-    assert report.turns.rewrites is not None
-    assert (report.turns.rewrites.asked, report.turns.rewrites.used) == (2, 1)
+    rewrites = report.figures["turns"]["rewrites"]
+    assert (rewrites["asked"], rewrites["used"]) == (2, 1)
 
 
 @pytest.fixture

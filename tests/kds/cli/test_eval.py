@@ -1,14 +1,11 @@
 """`kds eval KIND FILE`, as a user runs it."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
-
-from kds.brain.installation import install_line
 
 from ...agents.openai_server import Asked, Failure, FakeProvider, Text
 from ..conftest import Run, data, jsonl, refused
@@ -94,8 +91,8 @@ KEYS = {
     "intent_right_when_acted ece ms_p50 ms_p99 by_rule by_kind",
     "dialogues": "dialogues turns intent_accuracy needed expanded_exact context_ref_accuracy kept "
     "false_rewrites switch_accuracy secondary_accuracy ms_p50 ms_p99",
-    "rewrites": "turns exact bleu rouge1_recall needed needed_exact needed_bleu signal_precision "
-    "signal_recall false_rewrites copy ms_p50 ms_p99",
+    "rewrites": "turns exact needed needed_exact signal_precision signal_recall false_rewrites "
+    "ms_p50 ms_p99",
     "intents": "accuracy macro_f1 top2 oos_recall_at_95 oos_auroc ece acted_precision coverage "
     "oos_acted ms_p50 ms_p99 peak_mb",
     "retrieval": "queries recall_at_5 recall_at_10 ndcg_at_5 by_category ms_p50 ms_p95",
@@ -217,13 +214,6 @@ def test_a_model_that_rewrites_is_scored_beside_the_rules(
         "rejected": {}, "failed": {"provider": 1}, "resting": 0, "ms": 0,
     }  # fmt: skip
     assert "rewrites: failed: provider" in kds_call(*asked).out
-
-
-def test_without_sacrebleu_the_extra_is_named(
-    kds_call: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    refused(kds_call("eval", *_file("rewrites")), f"{install_line('eval')}")
 
 
 @pytest.mark.parametrize(

@@ -62,19 +62,20 @@ def test_rows_of_json_are_read_and_every_problem_comes_at_once(tmp_path: Path) -
     one, other = load_intents(path)
     assert (one.text, one.intents, other.text) == ("Make it purple", ("EXECUTE",), "a")
     assert (other.intents, other.where) == ((UNKNOWN, "card_x"), f"{path}:4")
-    rows = ['{"text": 3}', "no json", "[1]", GOOD, b'{"text": "\xff"}']
-    rows.append('{"txt": "a", "intent": []}')
+    rows = ['{"text": 3}', "no json", "[1]", GOOD, "", '{"txt": "a", "intent": []}']
     found = _problems(lambda: load_intents(_file(tmp_path, *rows)))
     for problem, said in zip(found, (
         ":1: 'text' must be text, not 3", ":1: key 'intent' is missing", ":2: the line is not JSON",
-        ":3: the line must be an object", ":5: the line is not UTF-8", ":6: key 'text' is missing",
+        ":3: the line must be an object", ":6: key 'text' is missing",
         ":6: 'intent' must have at least 1 items",
     ), strict=True):  # fmt: skip
         assert problem.startswith(f"{path}{said}")
         assert "\n  fix: " in problem
-    assert "is 'txt' meant?" in found[5]
+    assert "is 'txt' meant?" in found[4]
     found = _problems(lambda: load_intents(_file(tmp_path, *["a,b,c"] * 500)))
     assert (len(found), "450 more problems" in found[-1]) == (SHOWN_PROBLEMS + 1, True)
+    (found,) = _problems(lambda: load_intents(_file(tmp_path, GOOD, b'{"text": "\xff"}')))
+    assert found.startswith(f"{path}:2: the line is not UTF-8")
     for nothing in (tmp_path / "nowhere.jsonl", tmp_path):
         assert "cannot be read" in _problems(lambda: load_intents(nothing))[0]  # noqa: B023
 

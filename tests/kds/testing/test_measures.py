@@ -22,7 +22,7 @@ from kds.testing.follow_ups import Question
 from kds.testing.intents import LabelledMessage, score_intents
 from kds.testing.playing import Route, describe, judge, play, score
 from kds.testing.retrieval import RetrievalQuery, Retrieved, halves, ranking, tune
-from kds.testing.rewrites import RewriteExample, Rewritten, rouge1_recall, score_rewrites
+from kds.testing.rewrites import RewriteExample, Rewritten, score_rewrites
 
 AT = datetime(2025, 11, 3, tzinfo=UTC)
 PURPLE = "Make it purple"
@@ -222,9 +222,6 @@ def test_every_measure_of_rewrites_counts_what_it_says() -> None:
     several = ("Make the button purple", "make it purple")
     assert _rewritten(PURPLE, several, "Make the button purple").exact
     assert not _rewritten(PURPLE, several, PURPLE).needed  # a copy among them
-    assert rouge1_recall("a b", ["a b c d", "a b"]) == 1.0  # of the best one
-    assert rouge1_recall("the", ["the the"]) == 0.5
-    assert rouge1_recall("x", ["!?"]) == 0.0
 
 
 VERBS = {"PAINT": "paint", "LIFT": "lift", "SELL": "sell", "WASH": "wash", "BURN": "burn"}

@@ -28,7 +28,7 @@ from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
 from kds.router.prompts.library import PromptLibrary
 from kds.service.lifecycle import standing_of
-from kds.testing.metrics import MetricsReport, metrics_tables, read_report
+from kds.testing.metrics import MetricsReport, read_report
 from kds.transcripts.told import hook_calls, with_words
 
 _NOUNS: Final = {
@@ -163,13 +163,13 @@ def metrics(*, since: timedelta, workspace: Workspace) -> None:
 
 
 def _metrics_lines(report: MetricsReport, stats: Stats) -> Iterator[Shown]:
-    tables = list(metrics_tables(report))
+    tables = list(report.tables())
     if not tables:
         yield NOTHING
         return
     yield "since", minute(report.since)
-    yield "turns", f"{sum(one.turns for one in report.buckets):,}"
-    yield "recalls", f"{sum(one.recalls for one in report.buckets):,}"
+    for name in ("turns", "recalls"):
+        yield name, f"{sum(one[name] for one in report.figures['buckets']):,}"
     for table in tables:
         if table.key != "activity":  # a line for each hour or day
             yield [f"\n{table.title}", Table(table.heads, table.rows)]
