@@ -1,29 +1,24 @@
-"""YAML files with line numbers, validated into problems a person can act on, and cached.
+"""YAML files with line numbers, validated into problems a person can act on.
 
 Prompt front matter, rules and settings are read here. A wrong file never raises: every fault
 becomes a Problem, so that all of them can be shown at once.
 """
 
 import errno
-import hashlib
-import json
 import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from kds.brain.errors import Problem, StoreError
-from kds.brain.files import make_private_folder, read_trusted, replace_trusted
+from kds.brain.errors import Problem
 
 MAX_DEPTH: Final = 40
 """Nesting above this is refused: real files stay below 8, and readers recurse."""
@@ -31,11 +26,11 @@ MAX_DEPTH: Final = 40
 NodePath = tuple[str | int, ...]
 """The way to a node: ("patterns", 2, "regex") is the key `regex` of the third pattern."""
 
-_INT: Final = "tag:yaml.org,2002:int"
 LONGEST_NUMBER: Final = 100
 """Characters: Python refuses to write out numbers of more than 4,300 digits."""
 
-_PLAIN_TAGS: Final = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool"))
+_TAGS: Final = frozenset("str int float bool null timestamp value merge seq map".split())
+"""Kinds of nodes that plain YAML has without a tag."""
 
 # The C parser (libyaml) is about ten times faster; not every PyYAML has it. The pure one is a
 # little stricter: no bare `?` between brackets, no tab between words.
@@ -47,24 +42,21 @@ _CONTROL: Final = re.compile(
     r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 
-_HINTS: Final = (
-    # Only the pure parser ends here, so it names the character.
-    ("'?'", "put it in quotes: text with a '?' within [ ] or { }"),
-    ("'\\t'", "replace the tab with spaces"),
+_TOO_DEEP: Final = ("is nested too deeply", "flatten it")
+
+_REFUSED: Final = (
+    ("nesting", *_TOO_DEEP),  # libyaml has a limit of its own
+    ("another document", "begins a second YAML document", "remove the line '---' between them"),
+    # Only the pure parser ends at these, so it names the character.
+    ("'?'", "is not YAML: {}", "put it in quotes: text with a '?' within [ ] or { }"),
+    ("'\\t'", "is not YAML: {}", "replace the tab with spaces"),
 )
-"""What the pure parser's words hold where libyaml would read on, and the way out."""
-
-
-class _Mark(Protocol):
-    """A place in YAML text, as both of PyYAML's parsers give it."""
-
-    @property
-    def line(self) -> int: ...
+"""What the parsers' words hold, what is said of it, and the way out."""
 
 
 @dataclass(slots=True)
-class YamlReader:
-    """Builds plain data from YAML events, without recursion, noting the line of every node.
+class _Reader:
+    """Builds plain data from YAML nodes, noting the line of each.
 
     ``lines`` maps the way to a node to its line; ``problems`` collects what is wrong; ``last`` is
     the last line that holds something, counted from 0.
@@ -75,6 +67,8 @@ class YamlReader:
     lines: dict[NodePath, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     last: int = 0
+    seen: set[int] = field(default_factory=set)
+    scalars: yaml.SafeLoader = field(default_factory=lambda: yaml.SafeLoader(""))
 
     def read(self, text: str) -> object:
         """The data of the one document in ``text``; None when it is empty or refused."""
@@ -82,141 +76,77 @@ class YamlReader:
         # A byte order mark is welcome at the very beginning.
         if control := _CONTROL.search(text, text.startswith("\ufeff")):
             line = text.count("\n", 0, control.start())
-            message = "is not YAML: control characters are not allowed"
             hint = "remove the control character from this line"
-            self._report(yaml.Mark("", 0, line, 0, None, 0), message, hint)
+            self._report(line, "is not YAML: control characters are not allowed", hint)
             return None
         try:
-            return self._build(iter(yaml.parse(text, Loader=_PARSER)))
+            root = yaml.compose(text, Loader=_PARSER)
+            return None if root is None else self._value(root, ())
         except yaml.MarkedYAMLError as error:
-            if "nesting" in (error.problem or ""):  # libyaml has a limit of its own
-                self._report(error.problem_mark, "is nested too deeply", "flatten it")
-            else:
-                self._report(error.problem_mark, _words(error), _hint(error))
+            said = ", ".join(part for part in (error.problem, error.context) if part)
+            found = ((message, hint) for sign, message, hint in _REFUSED if sign in said)
+            message, hint = next(found, ("is not YAML: {}", "correct the YAML at this line"))
+            mark = error.problem_mark
+            self._report(mark.line if mark else 0, message.format(said), hint)
+        except RecursionError:
+            self._report(0, *_TOO_DEEP)
         except _RefusedError as refused:
-            self._report(refused.mark, refused.message, refused.hint)
+            self._report(*refused.args)
         return None
 
-    def _build(self, events: Iterator[yaml.Event]) -> object:
-        scalars = yaml.SafeLoader("")
-        root: list[object] = []
-        stack: list[_Frame] = [_Frame(root, (), is_root=True)]
-        for event in events:
-            if isinstance(event, yaml.DocumentStartEvent) and root:
-                hint = "remove the line '---' between them"
-                self._report(event.start_mark, "begins a second YAML document", hint)
-                break
-            if isinstance(event, yaml.CollectionEndEvent):
-                stack.pop()
-            elif isinstance(event, yaml.NodeEvent):
-                if stack[-1].wants_key:
-                    stack[-1].key = self._key(event, stack[-1])
-                    continue
-                here = stack[-1].place()
-                self.lines.setdefault(here, self._line(event.start_mark))
-                stack[-1].add(node := _value(event, scalars))
-                if isinstance(node, dict | list):
-                    stack.append(_Frame(node, here))
-                if len(stack) > MAX_DEPTH:
-                    raise _RefusedError(event.start_mark, "is nested too deeply", "flatten it")
-        return root[0] if root else None
+    def _value(self, node: yaml.Node, at: NodePath) -> object:
+        line = node.start_mark.line
+        if id(node) in self.seen:
+            here = self.lines.get(at, self.lines.get(at[:-1], self.first_line))
+            message = "uses a YAML alias (*), not accepted here"
+            raise _RefusedError(here - self.first_line, message, "write the value out")
+        self.seen.add(id(node))
+        self.lines.setdefault(at, self._line(line))
+        if node.tag.rpartition(":")[2] not in _TAGS:
+            raise _RefusedError(line, f"uses the YAML tag '{node.tag}'", "remove the tag")
+        if len(at) >= MAX_DEPTH:
+            raise _RefusedError(line, *_TOO_DEEP)
+        if isinstance(node, yaml.MappingNode):
+            return {name: self._value(one, (*at, name)) for name, one in self._items(node, at)}
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(one, (*at, index)) for index, one in enumerate(node.value)]
+        return self._scalar(node)
 
-    def _key(self, event: yaml.Event, frame: "_Frame") -> str:
-        if not isinstance(event, yaml.ScalarEvent):
-            hint = "use a plain word as the key"
-            raise _RefusedError(event.start_mark, "has a key that is not text", hint)
-        name: str = event.value
-        line = self._line(event.start_mark)
-        at = (*frame.at, name)
-        if at in self.lines:
-            first = f"key '{name}' stands twice (first in line {self.lines[at]})"
-            self._report(event.start_mark, first, f"keep one '{name}'")
-        self.lines[at] = line
-        return name
+    def _items(self, node: yaml.MappingNode, at: NodePath) -> Iterator[tuple[str, yaml.Node]]:
+        for key, value in node.value:
+            line, name = key.start_mark.line, key.value
+            if not isinstance(key, yaml.ScalarNode):
+                raise _RefusedError(
+                    line, "has a key that is not text", "use a plain word as the key"
+                )
+            if (first := self.lines.get((*at, name))) is not None:
+                message = f"key '{name}' stands twice (first in line {first})"
+                self._report(line, message, f"keep one '{name}'")
+            self.lines[*at, name] = self._line(line)
+            yield name, value
 
-    def _line(self, mark: _Mark | None) -> int:
+    def _scalar(self, node: yaml.Node) -> object:
+        line = node.start_mark.line
+        if len(node.value) > LONGEST_NUMBER and node.tag.endswith(":int"):
+            # "1:1:1:..." is one, to the base of 60
+            raise _RefusedError(line, "has too large a number", "put it in quotes")
+        try:
+            return self.scalars.construct_object(node)  # type: ignore[no-untyped-call]
+        except (ValueError, yaml.constructor.ConstructorError) as error:
+            message = f"value '{node.value}' cannot be read: {error}"
+            raise _RefusedError(line, message, "put it in quotes") from error
+
+    def _line(self, line: int) -> int:
         # At the end of the text the parsers disagree on the line, which need not exist.
-        return self.first_line + (min(mark.line, self.last) if mark else 0)
+        return self.first_line + min(line, self.last)
 
-    def _report(self, mark: _Mark | None, message: str, hint: str) -> None:
-        self.problems.append(Problem(f"{self.path}:{self._line(mark)}", message, hint))
-
-
-@dataclass(slots=True)
-class _Frame:
-    """A mapping or list that is still being filled, and the way to it."""
-
-    container: dict[str, object] | list[object]
-    at: NodePath
-    key: str | None = None
-    is_root: bool = False
-
-    @property
-    def wants_key(self) -> bool:
-        return isinstance(self.container, dict) and self.key is None
-
-    def place(self) -> NodePath:
-        if self.is_root:
-            return ()
-        if isinstance(self.container, dict):
-            return (*self.at, self.key or "")
-        return (*self.at, len(self.container))
-
-    def add(self, node: object) -> None:
-        if isinstance(self.container, dict):
-            self.container[self.key or ""] = node
-            self.key = None
-        else:
-            self.container.append(node)
+    def _report(self, line: int, message: str, hint: str) -> None:
+        self.problems.append(Problem(f"{self.path}:{self._line(line)}", message, hint))
 
 
 class _RefusedError(Exception):
-    """YAML that is legal, yet not accepted here. Never leaves this module."""
+    """YAML that is legal, yet not accepted here: line, message, hint. Never leaves this module."""
 
-    def __init__(self, mark: _Mark | None, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.mark, self.message, self.hint = mark, message, hint
-
-
-def _value(event: yaml.NodeEvent, scalars: yaml.SafeLoader) -> object:
-    if isinstance(event, yaml.AliasEvent):
-        hint = "write the value out"
-        raise _RefusedError(event.start_mark, "uses a YAML alias (*), not accepted here", hint)
-    tag = getattr(event, "tag", None)
-    if tag not in (None, "!", *_PLAIN_TAGS):
-        raise _RefusedError(event.start_mark, f"uses the YAML tag '{tag}'", "remove the tag")
-    if isinstance(event, yaml.MappingStartEvent):
-        return {}
-    if isinstance(event, yaml.SequenceStartEvent):
-        return []
-    assert isinstance(event, yaml.ScalarEvent)
-    return _scalar(event, scalars)
-
-
-def _scalar(event: yaml.ScalarEvent, scalars: yaml.SafeLoader) -> object:
-    resolve, construct = scalars.resolve, scalars.construct_object
-    tag = event.tag if event.tag in _PLAIN_TAGS else None
-    tag = tag or resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]  # PyYAML's stub
-    if len(event.value) > LONGEST_NUMBER and tag == _INT:  # "1:1:1:..." is one, to the base of 60
-        raise _RefusedError(event.start_mark, "has too large a number", "put it in quotes")
-    try:
-        return construct(yaml.ScalarNode(tag, event.value))
-    except (ValueError, yaml.constructor.ConstructorError) as error:
-        message = f"value '{event.value}' cannot be read: {error}"
-        raise _RefusedError(event.start_mark, message, "put it in quotes") from error
-
-
-def _words(error: yaml.MarkedYAMLError) -> str:
-    detail = ", ".join(part for part in (error.problem, error.context) if part)
-    return f"is not YAML: {detail}"
-
-
-def _hint(error: yaml.MarkedYAMLError) -> str:
-    found = (hint for sign, hint in _HINTS if sign in (error.problem or ""))
-    return next(found, "correct the YAML at this line")
-
-
-__all__ = ["Document", "NodePath", "nearest", "parse_yaml", "read_text", "validate"]
 
 MAX_BYTES: Final = 1_000_000
 """Files above this size are refused: no prompt or rule file written by a person comes near."""
@@ -313,7 +243,7 @@ def parse_yaml(text: str, *, path: str, first_line: int = 1) -> Document:
     >>> document.data, document.where(("patterns", 0, "regex"))
     ({'name': 'x', 'patterns': [{'regex': 'a'}]}, 'f.md:4')
     """
-    reader = YamlReader(path, first_line)
+    reader = _Reader(path, first_line)
     data = reader.read(text)
     return Document(path, data, reader.lines, first_line, tuple(reader.problems))
 
@@ -464,71 +394,3 @@ def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
         yield annotation
     for inner in getattr(annotation, "__args__", ()):
         yield from _models_in(inner)
-
-
-FORMAT: Final = 4
-"""Raise it when the reading of YAML or the checks of patterns change."""
-
-FILE_NAME: Final = "documents.json"
-
-
-@dataclass(slots=True)
-class DocumentCache:
-    """The documents read from one workspace. Without a ``path`` nothing is kept."""
-
-    path: Path | None = None
-    _known: Mapping[str, Any] = field(default_factory=dict)
-    _used: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def open(cls, folder: Path) -> "DocumentCache":
-        """The cache in the cache ``folder`` of a workspace, which need not be there."""
-        path = folder / FILE_NAME
-        with suppress(StoreError, ValueError, TypeError, KeyError, RecursionError):
-            found = json.loads(read_trusted(path) or b"{}")
-            if found["made_by"] == _made_by() and isinstance(found["documents"], dict):
-                return cls(path, found["documents"])
-        return cls(path)
-
-    def parse(self, text: str, *, path: str, first_line: int = 1) -> Document:
-        """As `parse_yaml`, from the cache where it is known."""
-        with suppress(KeyError, TypeError, ValueError):
-            known = self._known[_hash(text)]
-            lines: dict[NodePath, int] = {
-                tuple(at): line + first_line for at, line in known["lines"]
-            }
-            return Document(path, known["data"], lines, first_line)
-        return parse_yaml(text, path=path, first_line=first_line)
-
-    def is_sound(self, text: str) -> bool:
-        """Whether a document of this text passed every check of its own before."""
-        return _hash(text) in self._known
-
-    def keep(self, text: str, document: Document) -> None:
-        """Remember a document in which nothing was wrong."""
-        lines = [[at, line - document.first_line] for at, line in document.lines.items()]
-        self._used[_hash(text)] = {"data": document.data, "lines": lines}
-
-    def save(self, *, whole: bool = True) -> None:
-        """Write what was used, if that is new; what was known too, unless all was used that is.
-
-        Raises StoreError.
-        """
-        if self.path is None or self._used.keys() <= self._known.keys():
-            return
-        documents = self._used if whole else {**self._known, **self._used}
-        made = {"made_by": _made_by(), "documents": documents}
-        try:
-            content = json.dumps(made, ensure_ascii=False).encode()
-        except (TypeError, ValueError):  # a date, or half a character: read again each time
-            return
-        make_private_folder(self.path.parent)
-        replace_trusted(self.path, content)
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _made_by() -> list[object]:
-    return [FORMAT, version("regex"), version("PyYAML")]

@@ -7,14 +7,14 @@ Everything is read once, when the library loads.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
 import kds.prompts
 from kds.brain.errors import DispatchError, Problem, PromptFileError
-from kds.brain.yaml_files import DocumentCache, NodePath, files_in, nearest, read_text
+from kds.brain.yaml_files import NodePath, files_in, nearest, read_text
 from kds.router.prompts.promptfile import (
     FENCE,
     ExamplesText,
@@ -46,10 +46,9 @@ class PromptTexts:
     passed_over: tuple[Problem, ...]
     problems: tuple[Problem, ...]
     examples: tuple[tuple[str, ExamplesText], ...] = ()
-    cache: DocumentCache | None = field(default=None, compare=False)
 
 
-def gathered(roots: Iterable[Path], cache: DocumentCache | None = None) -> PromptTexts:
+def gathered(roots: Iterable[Path]) -> PromptTexts:
     """What lies in several folders; later ones win. The first must be prompts throughout."""
     first, *overlays = roots
     own, problems = _files([first])
@@ -63,7 +62,6 @@ def gathered(roots: Iterable[Path], cache: DocumentCache | None = None) -> Promp
         passed_over=tuple(notes.values()),
         problems=(*problems, *links, *unfenced.values()),
         examples=tuple(_examples(files, own)),
-        cache=cache,
     )
 
 
@@ -168,26 +166,21 @@ class PromptLibrary:
         self._by_intent = {prompt.intent: prompt for prompt in self._agents}
 
     @classmethod
-    def load(
-        cls, overlay: Path | None = None, *, cache: DocumentCache | None = None
-    ) -> "PromptLibrary":
+    def load(cls, overlay: Path | None = None) -> "PromptLibrary":
         """The packaged prompts, and those of the workspace's `prompts/` folder over them.
 
-        What the ``cache`` of the workspace knows is not checked again. Raises PromptFileError with
-        the problems of all files.
+        Raises PromptFileError with the problems of all files.
         """
         roots = [packaged_root(), *([overlay] if overlay is not None else [])]
-        return cls.from_roots(roots, cache=cache)
+        return cls.from_roots(roots)
 
     @classmethod
-    def from_roots(
-        cls, roots: Iterable[Path], *, cache: DocumentCache | None = None
-    ) -> "PromptLibrary":
+    def from_roots(cls, roots: Iterable[Path]) -> "PromptLibrary":
         """Prompts from several folders; later ones win. The first must be prompts throughout.
 
         Raises PromptFileError.
         """
-        return _library(gathered(roots, cache))
+        return _library(gathered(roots))
 
     @classmethod
     def checked(cls, found: PromptTexts) -> "PromptLibrary":
@@ -196,7 +189,7 @@ class PromptLibrary:
         drafts: list[PromptDraft] = []
         examples = dict(found.examples)
         for name, path, text in found.texts:
-            source, draft = _read(name, path, text, found.cache, examples.get(name))
+            source, draft = _read(name, path, text, examples.get(name))
             sources |= {name: source} if source else {}
             drafts.append(draft)
         templates = TemplateSet(sources)
@@ -277,7 +270,6 @@ def _read(
     name: str,
     path: Path,
     text: str | Problem,
-    cache: DocumentCache | None,
     examples: ExamplesText | None,
 ) -> tuple[TemplateSource | None, PromptDraft]:
     """The template of a file, unless there is none to read, and what else the file holds."""
@@ -290,7 +282,6 @@ def _read(
         text,
         path=path,
         ref=f"prompts/{name}",
-        cache=cache,
         trusted=ships,
         examples=examples,
     )

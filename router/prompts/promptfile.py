@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from kds.brain.errors import Problem
-from kds.brain.yaml_files import Document, DocumentCache, NodePath, validate
+from kds.brain.yaml_files import Document, NodePath, parse_yaml, validate
 from kds.router.pattern import Pattern, control_problem
 from kds.router.prompts.outputschema import schema_problems
 
@@ -200,13 +200,13 @@ def examples_path(prompt: Path) -> Path:
     return prompt.with_name(f"{prompt.stem}{SUFFIX}")
 
 
-def read_examples(given: ExamplesText | None, cache: DocumentCache) -> ExampleFile:
+def read_examples(given: ExamplesText | None) -> ExampleFile:
     """Read one file, if there is one, or say everything that is wrong with it."""
     if given is None:
         return ExampleFile()
     if isinstance(given.text, Problem):
         return ExampleFile(problems=(given.text,))
-    document = cache.parse(given.text, path=str(given.path))
+    document = parse_yaml(given.text, path=str(given.path))
     if not document.problems and (document.data is None or document.data == []):
         return ExampleFile(document=document)
     if isinstance(document.data, list):
@@ -215,7 +215,6 @@ def read_examples(given: ExamplesText | None, cache: DocumentCache) -> ExampleFi
     found = validate(document, ExampleSchema)
     if isinstance(found, tuple):
         return ExampleFile(problems=found)
-    cache.keep(given.text, document)
     return ExampleFile(tuple(found.examples), tuple(found.counter_examples), document)
 
 
@@ -310,34 +309,28 @@ def read_prompt(
     *,
     path: Path,
     ref: str,
-    cache: DocumentCache | None = None,
     trusted: bool = False,
     examples: ExamplesText | None = None,
 ) -> PromptDraft:
     """Read one prompt file, with everything that it shows to be wrong by itself.
 
-    ``examples`` is the file of its examples, where there is one. Its front matter comes from the
-    ``cache`` where it is known there, and is kept in it. Of a ``trusted`` file, as those that ship
-    are, whose patterns the tests check, they are not here.
+    ``examples`` is the file of its examples, where there is one. The patterns of a ``trusted``
+    file are not checked: those that ship, the tests check.
     """
-    cache = cache or DocumentCache()
     split = _split(text)
     if split is None:
         hint = "begin the file with a line '---', the YAML, and another line '---'"
-        unread = read_examples(examples, cache).problems
+        unread = read_examples(examples).problems
         return PromptDraft((Problem(f"{path}:1", "has no front matter", hint), *unread))
     yaml_text, body, body_line = split
-    front = cache.parse(yaml_text, path=str(path), first_line=2)
-    more = _more_examples(front, examples, cache)
+    front = parse_yaml(yaml_text, path=str(path), first_line=2)
+    more = _more_examples(front, examples)
     found = validate(front, FrontMatter)
     body_problems = _body_problems(body, f"{path}:{body_line}")
     if isinstance(found, tuple):
         return PromptDraft((*found, *body_problems, *more.problems), None, body, body_line)
     problems = own_problems(found, front, path)
-    sound = trusted or cache.is_sound(yaml_text)
-    patterns, excludes, needs = _patterns(found, front, ref, problems, checked=sound)
-    if not problems:
-        cache.keep(yaml_text, front)
+    patterns, excludes, needs = _patterns(found, front, ref, problems, checked=trusted)
     prompt = PromptFile(
         name=found.name,
         description=found.description,
@@ -383,12 +376,10 @@ def _split(text: str) -> tuple[str, str, int] | None:
     return None
 
 
-def _more_examples(
-    front: Document, given: ExamplesText | None, cache: DocumentCache
-) -> ExampleFile:
+def _more_examples(front: Document, given: ExamplesText | None) -> ExampleFile:
     """The file of its examples; an inherited one only where the prompt names none, not even []."""
     own = isinstance(front.data, dict) and not front.data.keys().isdisjoint(_EXAMPLE_KEYS)
-    return read_examples(None if own and given and given.inherited else given, cache)
+    return read_examples(None if own and given and given.inherited else given)
 
 
 _EXAMPLE_KEYS: Final = ("examples", "counter_examples")

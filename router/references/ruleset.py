@@ -7,13 +7,13 @@ problems of all files are gathered before RuleFileError is raised.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import Problem, RuleFileError
-from kds.brain.yaml_files import Document, DocumentCache, NodePath, files_in, read_text, validate
+from kds.brain.yaml_files import Document, NodePath, files_in, parse_yaml, read_text, validate
 from kds.router.discourse.knowledge import Knowledge, Selection
 from kds.router.language.late_terms import EntityPattern, with_plurals
 from kds.router.pattern import Pattern
@@ -42,16 +42,10 @@ class RuleSet:
     files: tuple[Path, ...]
 
 
-def load_rules(
-    overlay: Path | None = None,
-    *,
-    packaged: Path = PACKAGED,
-    cache: DocumentCache | None = None,
-) -> RuleSet:
+def load_rules(overlay: Path | None = None, *, packaged: Path = PACKAGED) -> RuleSet:
     """Read the packaged rules and the workspace's overlay (a folder that may be absent).
 
-    What the ``cache`` of the workspace knows is not checked anew. Raises RuleFileError with the
-    problems of all files.
+    Raises RuleFileError with the problems of all files.
     """
     files = {path.name: path for path in sorted(packaged.glob("*.yaml"))}
     own = [] if overlay is None else files_in(overlay, "*.yaml")
@@ -59,7 +53,7 @@ def load_rules(
         raise RuleFileError([own])
     files |= {path.name: path for path in own}
     ordered = sorted(files.values(), key=lambda path: (path in own, path.name))
-    return _ruleset(_RuleTexts(tuple((path, read_text(path)) for path in ordered), packaged, cache))
+    return _ruleset(_RuleTexts(tuple((path, read_text(path)) for path in ordered), packaged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +62,6 @@ class _RuleTexts:
 
     texts: tuple[tuple[Path, str | Problem], ...]
     packaged: Path
-    cache: DocumentCache | None = field(default=None, compare=False)
 
 
 @lru_cache(maxsize=16)
@@ -78,21 +71,18 @@ def _ruleset(found: _RuleTexts) -> RuleSet:
     rules: dict[str, Rule] = {}
     entities: list[EntityPattern] = []
     knowledge = Knowledge()
-    cache = found.cache or DocumentCache()
     for path, text in found.texts:
         if isinstance(text, Problem):
             problems.append(text)
             continue
-        document, before = cache.parse(text, path=str(path)), len(problems)
+        document = parse_yaml(text, path=str(path))
         if path.name == ENTITIES:
             entities += _entities(document, problems)
         elif path.name == KNOWLEDGE:
             knowledge = _knowledge(document, problems) or knowledge
         else:
-            file = _File(document, _was_checked(path, text, cache), problems)
+            file = _File(document, path.parent == PACKAGED, problems)
             _add_rules(rules, file, replaceable=found.packaged)
-        if len(problems) == before:
-            cache.keep(text, document)
     if problems:
         raise RuleFileError(problems)
     files = tuple(path for path, _ in found.texts)
@@ -101,16 +91,11 @@ def _ruleset(found: _RuleTexts) -> RuleSet:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A rule file at work: whether its patterns were checked before, and what is wrong with it."""
+    """A rule file at work: whether the tests check its patterns, and what is wrong with it."""
 
     document: Document
     checked: bool
     problems: list[Problem]
-
-
-def _was_checked(path: Path, text: str, cache: DocumentCache) -> bool:
-    """Whether nobody need check the patterns of a file: those that ship, the tests check."""
-    return path.parent == PACKAGED or cache.is_sound(text)
 
 
 def _entities(document: Document, problems: list[Problem]) -> Iterable[EntityPattern]:

@@ -15,7 +15,6 @@ from kds.brain.files import make_private_folder
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.brain.yaml_files import DocumentCache
 from kds.clients.doctor import make_private
 from kds.forget import forget
 from kds.hooks.log import note
@@ -93,20 +92,6 @@ def prompt_with_pattern(place: Workspace, pattern: str) -> None:
     (folder / "work-planner.md").write_text(
         f"{head}  - {{regex: '{pattern}', weight: 0.5}}\n---\nPlan it.\n"
     )
-
-
-def test_a_cache_that_came_along_does_not_say_which_patterns_are_valid(
-    place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prompt_with_pattern(place, "(commit")
-    text = (place.prompts_dir / "internal" / "work-planner.md").read_text().split("---")[1][1:-1]
-    sender = DocumentCache.open(place.cache_dir)
-    sender.keep(text, sender.parse(text, path="f.md", first_line=2))
-    sender.save()
-    assert DocumentCache.open(place.cache_dir).is_sound(text)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another home"))
-    with pytest.raises(KdsError, match="invalid regex"):
-        kds.Router.open(place.root)
 
 
 HOSTILE = (

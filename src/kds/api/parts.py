@@ -2,17 +2,15 @@
 
 import logging
 import os
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
 from kds.brain.config import Config, LiveConfig
 from kds.brain.context.conversations import Marks
-from kds.brain.errors import ConfigError, KdsError, StoreError
+from kds.brain.errors import KdsError
 from kds.brain.settings import Settings
 from kds.brain.workspace import Workspace
-from kds.brain.yaml_files import DocumentCache
 from kds.learning.teaching import Known, known_in
 from kds.router.english import load_english
 from kds.router.intents.model import IntentModel
@@ -106,37 +104,19 @@ class Parts:
         Without what was taught: `LearnedParts` lays that over them, since it changes meanwhile.
         Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
-        cache = DocumentCache.open(workspace.cache_dir)
-        try:
-            library = PromptLibrary.load(workspace.prompts_dir, cache=cache)
-            resolver = load_resolver(workspace, cache=cache)
-        except ConfigError:
-            if may_write:
-                with suppress(StoreError):  # the files that are right need not be checked again
-                    cache.save(whole=False)
-            raise
+        library = PromptLibrary.load(workspace.prompts_dir)
+        resolver = load_resolver(workspace)
         opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
-        warnings = opened.warnings
-        if may_write:
-            try:
-                cache.save()
-            except StoreError as error:
-                warnings += (f"{error.where}: {error.message}; the next start takes as long",)
         turns = turn_model_for(opened.model.learned.labels)
         return cls(
             workspace, library, resolver, opened.model, turns,
-            shipped_decider(), warnings,
+            shipped_decider(), opened.warnings,
         )  # fmt: skip
 
 
-def load_resolver(
-    workspace: Workspace,
-    *,
-    without: str | None = None,
-    cache: DocumentCache | None = None,
-) -> Resolver:
+def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolver:
     """The resolver over the rules of a workspace, but for ``without``. Raises ConfigError."""
-    found = load_rules(workspace.rules_dir, cache=cache)
+    found = load_rules(workspace.rules_dir)
     rules = [rule for rule in found.rules if rule.id != without]
     english = load_english(workspace.english_dir)
     language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None, english)

@@ -37,7 +37,6 @@ from kds.brain.message import clean_message, one_line
 from kds.brain.secrets.redaction import storable
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace, locked_text
-from kds.brain.yaml_files import DocumentCache
 from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"
@@ -120,9 +119,7 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     when a prompt file does not load.
     """
     learning = _opened(workspace)
-    library = PromptLibrary.load(
-        workspace.prompts_dir, cache=DocumentCache.open(workspace.cache_dir)
-    )
+    library = PromptLibrary.load(workspace.prompts_dir)
     name = library.intent_named(intent)
     text = storable(clean_message(message))
     _check_learnable(without_marks(text))
