@@ -70,22 +70,13 @@ PLACES: Final[Mapping[str, Place]] = {
 }
 """Every environment variable -> the section and key that it sets."""
 
-RENAMED: Final[Mapping[str, str]] = {
-    "KDS_SERVICE_AUTOSTART": "KDS_SERVICE_AUTO",
-    **{f"KDS_{name}": name for name in TOP_LEVEL if name.isupper()},
-    **{one: f"KDS_{name.upper()}" for name in TOP_LEVEL if name.islower()
-       for one in (name, name.upper())},
-}  # fmt: skip
-"""Former spelling of a variable -> the one that counts; setting the former one is an error."""
-
 SPACY_MODEL: Final = "KDS_SPACY_MODEL"
 """Names an installed spaCy pipeline (`kds.api.routing`); not a setting of a file."""
 
 
 def variables_set(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of KDS in ``environ`` that are not empty, former spellings included."""
-    known = (name for name in environ if name in PLACES or name in RENAMED)
-    return {name: text for name in known if (text := environ[name].strip())}
+    """Return the variables of KDS in ``environ`` that are not empty."""
+    return {name: text for name in environ if name in PLACES and (text := environ[name].strip())}
 
 
 def switch(name: str, environ: Mapping[str, str] = os.environ) -> bool | None:
@@ -104,11 +95,8 @@ def routing_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]
     That is what a command tells the service along with a message, where its own environment is
     another one. The user's settings file is always among it, by its place; "" is none.
     """
-    found = {
-        name: text
-        for name, text in variables_set(environ).items()
-        if name in RENAMED or PLACES[name][0] != "recall"
-    }
+    given = variables_set(environ)
+    found = {name: text for name, text in given.items() if PLACES[name][0] != "recall"}
     if spacy_model := environ.get(SPACY_MODEL, "").strip():
         found[SPACY_MODEL] = spacy_model
     own = own_settings(environ)

@@ -25,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from kds.brain.environment import PLACES, RENAMED, TOP_LEVEL, Place, variables_set
+from kds.brain.environment import PLACES, TOP_LEVEL, Place, variables_set
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.brain.yaml_files import Document, NodePath, parse_yaml, read_text, validate
@@ -245,17 +245,6 @@ class Settings(_Section):
     database: DatabaseSettings = DatabaseSettings()
 
 
-__all__ = [
-    "DEFAULT",
-    "IDLE_MINUTES",
-    "Layers",
-    "ModelSettings",
-    "Settings",
-    "SettingsError",
-    "load_layers",
-    "load_settings",
-]
-
 USERS_ALONE: Final = ("model", "database", "assistants")
 """The sections that only the user's own file may have: they say who is told what is said, and how
 long it is kept."""
@@ -403,19 +392,14 @@ def _from_environment(
 ) -> tuple[Settings | None, Mapping[Place, str], tuple[Problem, ...]]:
     given: dict[str, Any] = {}
     names: dict[Place, str] = {}
-    old: list[Problem] = []
     for name, text in variables_set(environ).items():
-        if name in RENAMED:
-            new = RENAMED[name]
-            old.append(Problem(f"${name}", "no such variable", f"did you mean '{new}'?"))
-            continue
         section, key = PLACES[name]
         given.setdefault(section, {})[key] = text
         names[section, key] = name
     try:
-        return Settings.model_validate_strings(given), names, tuple(old)
+        return Settings.model_validate_strings(given), names, ()
     except ValidationError as error:
-        return None, names, (*old, *_faults(error, names, where="the environment"))
+        return None, names, tuple(_faults(error, names, where="the environment"))
 
 
 def _faults(error: ValidationError, names: Mapping[Place, str], *, where: str) -> Iterator[Problem]:

@@ -131,7 +131,7 @@ class _Reader:
             # "1:1:1:..." is one, to the base of 60
             raise _RefusedError(line, "has too large a number", "put it in quotes")
         try:
-            return self.scalars.construct_object(node)  # type: ignore[no-untyped-call]
+            return self.scalars.construct_object(node)
         except (ValueError, yaml.constructor.ConstructorError) as error:
             message = f"value '{node.value}' cannot be read: {error}"
             raise _RefusedError(line, message, "put it in quotes") from error

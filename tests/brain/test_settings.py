@@ -28,16 +28,6 @@ def test_all_faults_are_reported_at_once_with_their_place(place: Workspace) -> N
     assert "idle_minutes" in caught.value.problems[1].hint
 
 
-def test_a_name_from_before_is_an_error_that_says_the_new_one(place: Workspace) -> None:
-    place.settings_path.write_text("service:\n  autostart: true\n")
-    with pytest.raises(SettingsError) as caught:
-        load_settings(place, environ={"KDS_SERVICE_AUTOSTART": "1"})
-    in_file, variable = caught.value.problems
-    assert (in_file.where.rpartition(":")[2], "'auto'" in in_file.hint) == ("2", True)
-    assert variable.where == "$KDS_SERVICE_AUTOSTART"
-    assert variable.hint == "did you mean 'KDS_SERVICE_AUTO'?"
-
-
 @pytest.mark.parametrize("text", ["[]", "service: 3", "service: {idle_minutes: .nan}", "a: b: c"])
 def test_anything_but_a_settings_file_is_refused(place: Workspace, text: str) -> None:
     place.settings_path.write_text(text)
@@ -74,23 +64,6 @@ def test_a_variable_that_is_wrong_is_named_as_it_was_set(place: Workspace, name:
     with pytest.raises(SettingsError) as caught:
         load_settings(place, environ={name: "perhaps"})
     assert [problem.where for problem in caught.value.problems] == [f"${name}"]
-
-
-@pytest.mark.parametrize(
-    ("former", "name"),
-    [
-        ("KDS_RAG_TOKEN_BUDGET", "RAG_TOKEN_BUDGET"),
-        ("history_max_turns", "KDS_HISTORY_MAX_TURNS"),
-        ("ENABLE_SESSION_MEMORY", "KDS_ENABLE_SESSION_MEMORY"),
-    ],
-)
-def test_a_former_spelling_is_an_error_that_says_the_one_that_counts(
-    place: Workspace, former: str, name: str
-) -> None:
-    with pytest.raises(SettingsError) as caught:
-        load_settings(place, environ={former: "1"})
-    (problem,) = caught.value.problems
-    assert (problem.where, problem.hint) == (f"${former}", f"did you mean '{name}'?")
 
 
 @pytest.mark.parametrize("text", ["recall: {rerank_beta: 0}\n", "RAG_RERANK_BETA: 0\n"])

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from kds.api.measures import mean, percentile, rounded, share, timed
+from kds.api.measures import percentile, rounded, share, timed
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import UNKNOWN
 from kds.router.intents.evidence import IntentVerdict, Situation
@@ -75,13 +75,10 @@ class _Scored:
         return self.verdict.intent in self.message.intents
 
     @property
-    def ranked(self) -> list[str]:
-        """The real intents, best first."""
-        first = [] if self.verdict.intent == UNKNOWN else [self.verdict.intent]
-        return [*first, *(score.intent for score in self.verdict.alternatives)]
-
-    def right_among(self, best: int) -> bool:
-        return not set(self.ranked[:best]).isdisjoint(self.message.intents)
+    def best(self) -> str | None:
+        """The best real intent."""
+        names = [self.verdict.intent, *(score.intent for score in self.verdict.alternatives)]
+        return next((name for name in names if name != UNKNOWN), None)
 
     @property
     def acted(self) -> bool:
@@ -142,13 +139,11 @@ def _figures(scored: Sequence[_Scored]) -> dict[str, float | None]:
     times = [one.cpu_ms for one in scored]
     return {
         "accuracy": share(one.right for one in inside),
-        "macro_f1": macro_f1([one.pair for one in scored]),
-        "top2": share(one.right_among(2) for one in inside),
         "oos_recall_at_95": _rejected(inside, outside),
-        "oos_auroc": auroc(_scopes(inside), _scopes(outside)),
         # the confidence is that of the best real intent, also when the verdict is UNKNOWN
         "ece": expected_calibration_error(
-            [one.verdict.confidence for one in inside], [one.right_among(1) for one in inside]
+            [one.verdict.confidence for one in inside],
+            [one.best in one.message.intents for one in inside],
         )
         if inside
         else None,
@@ -157,7 +152,6 @@ def _figures(scored: Sequence[_Scored]) -> dict[str, float | None]:
         "oos_acted": share(one.acted for one in outside),
         "ms_p50": percentile(times, 50),
         "ms_p99": percentile(times, 99),
-        "peak_mb": _peak_mb(),
     }
 
 
@@ -171,39 +165,3 @@ def _rejected(inside: Sequence[_Scored], outside: Sequence[_Scored]) -> float | 
         return None
     threshold = np.quantile(_scopes(inside), 1.0 - ACCEPTED)
     return fmean(scope < threshold for scope in _scopes(outside))
-
-
-def macro_f1(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """F1 of each expected intent but UNKNOWN, and their mean; None when there is none.
-
-    >>> macro_f1([("on", "on"), ("off", "on"), ("UNKNOWN", "off")])
-    0.3333333333333333
-    """
-    labels = sorted({truth for truth, _ in pairs} - {UNKNOWN})
-    return mean(
-        2 * sum(pair == (label, label) for pair in pairs) / sum(pair.count(label) for pair in pairs)
-        for label in labels
-    )
-
-
-def auroc(inside: Sequence[float], outside: Sequence[float]) -> float | None:
-    """Chance that one of ``inside`` is above one of ``outside``; equal ones count half.
-
-    >>> auroc([0.9, 0.5], [0.5, 0.1])
-    0.875
-    """
-    if not inside or not outside:
-        return None
-    ordered = np.sort(outside)
-    below = np.searchsorted(ordered, inside, "left") + np.searchsorted(ordered, inside, "right")
-    return float(below.mean() / 2 / len(outside))
-
-
-def _peak_mb() -> float | None:
-    """Peak memory of this process so far, in MB (of 10**6 bytes); None on Windows."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
