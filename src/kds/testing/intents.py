@@ -1,6 +1,5 @@
 """Measures the intent classifier of a workspace on messages with known intents."""
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -87,12 +86,6 @@ class _Scored:
             found.intent, found.confidence, found.alternatives, in_scope=found.in_scope
         )
         return decision.action == "route"
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Expected and given; where any of several intents is right, the given one."""
-        given = self.verdict.intent
-        return (given if self.right else self.message.intents[0]), given
 
 
 def score_intents(

@@ -89,7 +89,6 @@ def _play_chats(found: Sequence[chats.Chat], bench: Bench) -> list[chats.PlayedC
 def _rewrite(examples: Sequence[rewrites.RewriteExample], bench: Bench) -> list[rewrites.Rewritten]:
     """Rewrite by the rules, and by a model where `rewriting.mode` and `model` of the settings say
     so; one that fails is asked again at once."""
-    rewrites.load_bleu()
     workspace = bench.workspace
     resolver, library = load_resolver(workspace), PromptLibrary.load(workspace.prompts_dir)
     model = RewriterSource(LiveConfig(workspace), library, resolver, rest_s=0.0)()

@@ -93,8 +93,7 @@ KEYS = {
     "false_rewrites switch_accuracy secondary_accuracy ms_p50 ms_p99",
     "rewrites": "turns exact needed needed_exact signal_precision signal_recall false_rewrites "
     "ms_p50 ms_p99",
-    "intents": "accuracy macro_f1 top2 oos_recall_at_95 oos_auroc ece acted_precision coverage "
-    "oos_acted ms_p50 ms_p99 peak_mb",
+    "intents": "accuracy oos_recall_at_95 ece acted_precision coverage oos_acted ms_p50 ms_p99",
     "retrieval": "queries recall_at_5 recall_at_10 ndcg_at_5 by_category ms_p50 ms_p95",
     "follow-ups": "talks questions follow_ups resolved exact kept of_follow_ups of_others "
     "session_hits ms_p50 ms_p95",

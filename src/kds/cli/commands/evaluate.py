@@ -78,7 +78,7 @@ def evaluate(
     """Measure the router on the examples in FILE.
 
     KIND is chats (real ones: rewrites, intents, confidence, time), dialogues (every field of every
-    turn), rewrites (exact, BLEU, ROUGE-1), intents (right ones, calibration, memory), retrieval
+    turn), rewrites (exact ones, false ones), intents (right ones, calibration), retrieval
     (recall of past conversations), follow-ups (questions about documents) or skills (which skill
     fits a prompt). Examples start with an empty context; nothing is written to the workspace.
     """
