@@ -207,7 +207,9 @@ def counts_line(counts: Mapping[str, float | None]) -> str:
     >>> counts_line({"lexical": 3, "dense": None, "total": 0.25})
     'lexical 3, dense -, total 0.25'
     """
-    told = (f"{name} {'-' if one is None else f'{one:.4g}'}" for name, one in counts.items())
+    told = (
+        f"{name} {'-' if one is None else f'{round(one, 3):,}'}" for name, one in counts.items()
+    )
     return ", ".join(told) or "none"
 
 
