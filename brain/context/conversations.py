@@ -69,6 +69,16 @@ class Contexts:
         """
         return None if self._server is None else self._server.marks(look=look)
 
+    @property
+    def late(self) -> bool:
+        """Whether a server is yet to be told what this process heard while it was away."""
+        return self._server is not None and bool(self._server.late)
+
+    def catch_up(self) -> None:
+        """Tell it. Raises OutageError while it is away still."""
+        if self._server is not None:
+            self._server.catch_up()
+
     def close(self) -> None:
         """Let go of the server, if there is one. Closing twice is fine."""
         if self._server is not None:

@@ -49,22 +49,42 @@ def encode(entry: ContextEntry) -> bytes:
     return json.dumps(record, ensure_ascii=False).encode()
 
 
-def decode_lines(content: bytes) -> Iterator[Line]:
+LINE_LIMIT: Final = 1_000_000
+"""Bytes. A message has at most 100,000 characters; six bytes each where a program escapes them."""
+
+
+MOST_LINES: Final = 1_000
+"""Lines read, the last ones: ten are kept, and a file of millions would take a minute."""
+
+
+def latest(content: bytes) -> tuple[int, bytes]:
+    """How many lines stand before the last MOST_LINES, and those last ones."""
+    earlier, *last = content.rsplit(b"\n", MOST_LINES)
+    if len(last) < MOST_LINES:
+        return 0, content
+    return earlier.count(b"\n") + 1, b"\n".join(last)
+
+
+def decode_lines(content: bytes, *, first: int = 1) -> Iterator[Line]:
     """Read every line that is not blank; a damaged one says why, and never raises.
 
     The last line may lack its line end. Unknown fields are kept out, not reported: a newer KDS may
-    write more.
+    write more. ``first`` is the number of the first line.
     """
     from jsonlines import InvalidLineError, Reader  # 40 ms of imports: late
 
     numbered = [
         (number, raw.strip(b" \t\r"))
-        for number, raw in enumerate(content.split(b"\n"), start=1)
+        for number, raw in enumerate(content.split(b"\n"), start=first)
         if raw.strip(b" \t\r")
     ]
     # The standard parser, whatever else is installed: the same lines are damaged everywhere.
-    reader = Reader([raw for _, raw in numbered], loads=_loads)
+    short = [raw for _, raw in numbered if len(raw) <= LINE_LIMIT]
+    reader = Reader(short, loads=_loads)
     for number, raw in numbered:
+        if len(raw) > LINE_LIMIT:
+            yield Line(number, raw, damage=f"longer than {LINE_LIMIT:,} bytes")
+            continue
         try:
             yield Line(number, raw, entry=_entry(reader.read(type=dict)))
         except InvalidLineError as error:
@@ -284,7 +304,8 @@ class ContextJournal(Journal):
         good: list[Line] = []
         damaged: list[Line] = []
         horizon = self._clock() + FUTURE_TOLERANCE
-        for line in decode_lines(content):
+        pushed_out, content = latest(content)
+        for line in decode_lines(content, first=pushed_out + 1):
             if line.entry is None:
                 damaged.append(line)
             elif line.entry.timestamp > horizon:
@@ -292,7 +313,8 @@ class ContextJournal(Journal):
                 damaged.append(replace(line, entry=None, damage=reason))
             else:
                 good.append(line)
-        return replace(self._trim(good), damaged=tuple(damaged))
+        found = self._trim(good)
+        return replace(found, damaged=tuple(damaged), rotated=found.rotated + pushed_out)
 
     def _trim(self, lines: Iterable[Line], *new: Line) -> _Sorted:
         now = self._clock()

@@ -2,20 +2,21 @@
 
 A turn holds its conversation: its other messages wait, so they are answered in
 order, each with what was said before it. While the server is away the context is what this process
-knows, every such answer says so, and nothing of it is stored.
+knows, and every such answer says so; what could not be stored is stored with the next message.
 """
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import uuid4
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import Marks
 from kds.brain.context.journal import (
+    FUTURE_TOLERANCE,
     LIMIT,
     MAX_AGE,
     Journal,
@@ -39,13 +40,32 @@ REMEMBERED: Final = 1000
 """Conversations whose entries the process keeps for an outage, the latest used."""
 
 _MARKS: Final = "SELECT name, mark FROM kept_text WHERE name = ANY(?)"
+_LEARNED: Final = [FILE_NAME]
 _ROWS: Final = (
     "SELECT id, line FROM context_entry WHERE conversation = ? AND at >= ? "
     "ORDER BY num DESC LIMIT ?"
 )
 
 Row = tuple[str, str]
-"""An entry's id, and its line as `journal.encode` writes it."""
+"""An entry's id, and its line as `entry_line` writes it."""
+
+
+Named = tuple[str, ContextEntry]
+"""An entry with its id: the server knows again what it has, so nothing is stored twice."""
+
+
+@dataclass(slots=True)
+class Known:
+    """What the process knows of a conversation."""
+
+    entries: tuple[ContextEntry, ...] = ()
+    waiting: dict[str, ContextEntry] = field(default_factory=dict)
+    """By id: not stored yet. They end with the process."""
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Forget those that were stored, or that nobody wants any more."""
+        for one in ids:
+            self.waiting.pop(one, None)
 
 
 class PostgresContexts:
@@ -64,8 +84,10 @@ class PostgresContexts:
         self._find = tenancy
         self._tenancy: Tenancy | None = None
         self._marks: Marks | None = None
-        self._known: OrderedDict[str, tuple[ContextEntry, ...]] = OrderedDict()
+        self._known: OrderedDict[str, Known] = OrderedDict()
         self._lock = threading.Lock()
+        self.late: set[str] = set()
+        """Conversations of which this process could not store something."""
 
     @classmethod
     def of(cls, shared: SharedDatabase, *, clock: Clock = utc_now) -> "PostgresContexts":
@@ -86,20 +108,21 @@ class PostgresContexts:
         """The context of a conversation, by the name that its file would have."""
         return PostgresJournal(self, conversation, origin=origin)
 
-    def known(self, conversation: str) -> tuple[ContextEntry, ...]:
-        """What the process knows of a conversation that holds still."""
-        now = self.clock()
-        with self._lock:
-            found = self._known.get(conversation, ())
-        return tuple(one for one in found if now - one.timestamp <= MAX_AGE)[-LIMIT:]
+    def catch_up(self) -> None:
+        """Store what waits, of all conversations. Raises OutageError while that cannot be."""
+        for conversation in tuple(self.late):
+            PostgresJournal(self, conversation).catch_up()
+            self.late.discard(conversation)
 
-    def remember(self, conversation: str, entries: tuple[ContextEntry, ...]) -> None:
-        """Know what a conversation holds; the one that was used least is forgotten."""
+    def known(self, conversation: str) -> Known:
+        """What the process knows of a conversation; the least used one that was stored goes."""
         with self._lock:
-            self._known[conversation] = entries
+            found = self._known.setdefault(conversation, Known())
             self._known.move_to_end(conversation)
             if len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
+                stored = (name for name, one in self._known.items() if not one.waiting)
+                self._known.pop(next(stored, conversation), None)
+            return found
 
     def marks(self, *, look: bool) -> Marks | None:
         """What the last turn saw of what was learned; with ``look`` it is asked for now."""
@@ -110,7 +133,7 @@ class PostgresContexts:
 
     def note_marks(self, connection: Connection) -> None:
         """See whether anybody has learned something."""
-        self._marks = frozenset(connection.execute(_MARKS, [[FILE_NAME]]).fetchall())
+        self._marks = frozenset(connection.execute(_MARKS, [_LEARNED]).fetchall())
 
     def reading(self) -> AbstractContextManager[Connection]:
         """Lend a connection to read with. Raises OutageError without asking for a while."""
@@ -136,7 +159,7 @@ class PostgresJournal(Journal):
     """The context of one conversation, as far as it is in reach of an ``origin``, if any."""
 
     def __init__(
-        self, contexts: PostgresContexts, conversation: str, *, origin: str | None = None
+        self, contexts: "PostgresContexts", conversation: str, *, origin: str | None = None
     ) -> None:
         self._contexts = contexts
         self._origin = origin
@@ -149,60 +172,93 @@ class PostgresJournal(Journal):
 
         While the server is away nobody can be kept out. Within it, it may be begun again.
         """
+        if self._held_connection() is not None:
+            yield
+            return
         try:
-            writing = self._writing()
+            writing = self._contexts.writing(self._conversation)
             connection = writing.__enter__()
         except OutageError:
             yield
             return
-        outer, self._held.connection = self._held_connection(), connection
+        known = self._contexts.known(self._conversation)
+        logged: list[Named] = []
+        self._held.connection, self._held.logged = connection, logged
         try:
             yield
         except BaseException as error:
             if not writing.__exit__(type(error), error, error.__traceback__):
                 raise
         else:
-            with suppress(OutageError):  # the turn goes on, with what this process knows
+            try:
                 writing.__exit__(None, None, None)
+            except OutageError:  # perhaps it was stored: its id tells, with the next message
+                known.waiting = dict([*logged, *known.waiting.items()])
+                self._contexts.late.add(self._conversation)
+            else:
+                known.drop(_ids(logged))
         finally:
-            self._held.connection = outer
+            self._held.connection = None
 
     def load(self) -> LoadedContext:
         """Return what holds now, oldest first; while the server is away, what the process knows."""
+        known = self._contexts.known(self._conversation)
         try:
             with self._reading() as connection:
-                loaded = _entries(self._rows(connection))
+                rows = self._rows(connection)
         except OutageError as error:
-            return self._without(error)
-        return self._loaded(loaded)
+            return self._without(known, error)
+        stored = _entries(rows)
+        ids = {one for one, _ in rows}
+        waiting = tuple(entry for one, entry in self._due(known) if one not in ids)
+        known.entries = (*stored.entries, *waiting)[-LIMIT:]
+        return self._in_reach(replace(stored, entries=known.entries))
 
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
         """Add ``entry`` and return what holds then; ``fresh`` drops the earlier ones in its reach.
 
-        While the server is away it is known to this process only. Raises StoreError when it is
-        dated ahead.
+        While the server is away it waits, and is stored with the next message. Raises StoreError
+        when it is dated ahead.
         """
         stored = stored_entry(replace(entry, origin=entry.origin or self._origin))
         refuse_ahead(entry, self._contexts.clock(), where="the conversation context")
+        known = self._contexts.known(self._conversation)
+        new = (uuid4().hex, stored)
+        waiting = self._due(known)
         try:
             with self._writing() as connection:
-                loaded = self._store(connection, stored, fresh=fresh)
+                kept = self._out_of_reach(waiting, stored.origin) if fresh else waiting
+                loaded = self._store(connection, [*kept, new], fresh=fresh)
         except OutageError as error:
-            known = self._contexts.known(self._conversation)
-            near = within_reach(known, stored.origin) if fresh else ()
-            kept = (*(one for one in known if one not in near), stored)
-            self._contexts.remember(self._conversation, kept)
-            return self._without(error)
-        return self._loaded(loaded)
+            earlier = [] if fresh else known.waiting.items()
+            known.waiting = dict([*earlier, new][-LIMIT:])
+            self._contexts.late.add(self._conversation)
+            near = within_reach(known.entries, stored.origin) if fresh else ()
+            known.entries = (*(one for one in known.entries if one not in near), stored)
+            return self._without(known, error)
+        if self._held_connection() is None:
+            known.drop(_ids(waiting))
+        else:
+            self._held.logged += [*waiting, new]
+        known.entries = loaded.entries
+        return self._in_reach(loaded)
+
+    def catch_up(self) -> None:
+        """Store what waits, as the next message would. Raises OutageError while that cannot be."""
+        known = self._contexts.known(self._conversation)
+        if waiting := self._due(known):
+            with self._contexts.writing(self._conversation) as connection:
+                self._store(connection, waiting, fresh=False)
+            known.drop(_ids(waiting))
 
     def clear(self) -> int:
         """Forget the conversation; returns the number of entries that were dropped."""
         count = len(self.load().entries)
         with self._writing() as connection:
-            connection.execute(
-                "DELETE FROM context_entry WHERE conversation = ?", (self._conversation,)
-            )
-        self._contexts.remember(self._conversation, ())
+            self._forget(connection)
+        known = self._contexts.known(self._conversation)
+        known.entries = ()
+        known.waiting.clear()
         return count
 
     def _held_connection(self) -> Connection | None:
@@ -218,44 +274,74 @@ class PostgresJournal(Journal):
         held = self._held_connection()
         return self._contexts.writing(self._conversation) if held is None else nullcontext(held)
 
-    def _store(self, connection: Connection, new: ContextEntry, *, fresh: bool) -> LoadedContext:
+    def _store(self, connection: Connection, new: list[Named], *, fresh: bool) -> LoadedContext:
         if fresh:
-            self._forget_in_reach(connection, new.origin)
-        row = (self._conversation, uuid4().hex, to_micros(new.timestamp), encode(new).decode())
-        insert(connection, "context_entry", "conversation, id, at, line", [row])
+            self._forget_in_reach(connection, new[-1][1].origin)
+        rows = [
+            (self._conversation, one, to_micros(entry.timestamp), encode(entry).decode())
+            for one, entry in new
+        ]
+        columns = "conversation, id, at, line"
+        insert(connection, "context_entry", columns, rows, "ON CONFLICT DO NOTHING")
         # What is too old, or too much, leaves the disk.
         kept = self._rows(connection)
         gone = connection.execute(
             "DELETE FROM context_entry WHERE conversation = ? AND NOT (id = ANY(?)) RETURNING at",
             (self._conversation, [one for one, _ in kept]),
         ).fetchall()
-        oldest = to_micros(self._contexts.clock() - MAX_AGE)
+        oldest = self._oldest()
         expired = sum(at < oldest for (at,) in gone)
         return replace(_entries(kept), expired=expired, rotated=len(gone) - expired)
 
-    def _forget_in_reach(self, connection: Connection, origin: str | None) -> None:
-        """Drop what a message from ``origin`` may refer to: it changes the topic."""
-        named = [
-            (row[0], entry) for row in self._rows(connection) for entry in _entries([row]).entries
-        ]
-        near = within_reach([entry for _, entry in named], origin)
+    def _forget(self, connection: Connection) -> None:
         connection.execute(
-            "DELETE FROM context_entry WHERE conversation = ? AND NOT (id = ANY(?))",
-            (self._conversation, [one for one, entry in named if entry not in near]),
+            "DELETE FROM context_entry WHERE conversation = ?", (self._conversation,)
         )
 
-    def _rows(self, connection: Connection) -> list[Row]:
-        oldest = to_micros(self._contexts.clock() - MAX_AGE)
-        return connection.execute(_ROWS, (self._conversation, oldest, LIMIT)).fetchall()[::-1]
+    def _forget_in_reach(self, connection: Connection, origin: str | None) -> None:
+        """Drop what a message from ``origin`` may refer to: it changes the topic."""
+        rows = self._rows(connection)
+        named = [(one, entry) for one, line in rows for entry in _entries([(one, line)]).entries]
+        far = {one for one, _ in self._out_of_reach(named, origin)}
+        gone = [one for one, _ in rows if one not in far]
+        connection.execute(
+            "DELETE FROM context_entry WHERE conversation = ? AND id = ANY(?)",
+            (self._conversation, gone),
+        )
 
-    def _loaded(self, loaded: LoadedContext) -> LoadedContext:
-        self._contexts.remember(self._conversation, loaded.entries)
+    def _out_of_reach(self, named: list[Named], origin: str | None) -> list[Named]:
+        near = within_reach([entry for _, entry in named], origin)
+        return [one for one in named if one[1] not in near]
+
+    def _in_reach(self, loaded: LoadedContext) -> LoadedContext:
         return replace(loaded, entries=within_reach(loaded.entries, self._origin))
 
-    def _without(self, error: StoreError) -> LoadedContext:
-        note = f"{error.message}: the context is what this process knows of it, and is not stored"
-        known = self._contexts.known(self._conversation)
-        return LoadedContext(within_reach(known, self._origin), (note,))
+    def _rows(self, connection: Connection) -> list[Row]:
+        found = connection.execute(_ROWS, (self._conversation, self._oldest(), LIMIT)).fetchall()
+        return found[::-1]
+
+    def _due(self, known: Known) -> list[Named]:
+        """Those that wait and hold now: what is too old goes, what is dated ahead waits on."""
+        now = self._contexts.clock()
+        every = list(known.waiting.items())
+        known.drop(one for one, entry in every if now - entry.timestamp > MAX_AGE)
+        return [one for one in every if -FUTURE_TOLERANCE <= now - one[1].timestamp <= MAX_AGE]
+
+    def _oldest(self) -> int:
+        return to_micros(self._contexts.clock() - MAX_AGE)
+
+    def _without(self, known: Known, error: StoreError) -> LoadedContext:
+        now = self._contexts.clock()
+        young = (one for one in known.entries if now - one.timestamp <= MAX_AGE)
+        known.entries = tuple(young)[-LIMIT:]
+        note = f"{error.message}: the context is what this process knows of it"
+        if late := len(known.waiting):
+            note += f"; {late} not stored yet, and lost when this process ends"
+        return self._in_reach(LoadedContext(known.entries, (note,)))
+
+
+def _ids(named: list[Named]) -> set[str]:
+    return {one for one, _ in named}
 
 
 def _entries(rows: list[Row]) -> LoadedContext:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
@@ -38,6 +38,9 @@ BATCH: Final = 8
 
 BACK_OFF_S: Final = 60.0
 """Rest after a failure of a model."""
+
+CATCH_UP_S: Final = 2.0
+"""Between two looks, which cost nothing while nothing waits."""
 
 TIDY_S: Final = 600.0
 """How often lines of contexts that have expired leave the disk."""
@@ -106,6 +109,21 @@ def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
             )  # fmt: skip
     served.embedding.embedded += done
     return done
+
+
+async def catch_up(workspaces: Workspaces, reachable: Callable[[], Awaitable[bool]]) -> None:
+    """Store what a shared service heard during an outage once the database is back.
+
+    The next message of a conversation may come to another service. Runs until it is cancelled.
+    """
+    while True:
+        await asyncio.sleep(CATCH_UP_S)
+        people = (one for served in workspaces for one in (served, *served.people))
+        late = [one for one in people if one.conversations.contexts.late]
+        if late and await reachable():
+            for one in late:
+                with suppress(KdsError):  # away again, or busy: next time
+                    await one.worker.run(one.conversations.contexts.catch_up, patient=True)
 
 
 async def tidy(workspaces: Workspaces, log: Log) -> None:

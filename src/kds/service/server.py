@@ -20,7 +20,7 @@ from kds.brain.errors import KdsError, OutageError, StoreError
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
 from kds.service.freshness import Installation
-from kds.service.jobs import embed_when_idle, expire_later, reload_on_change, tidy
+from kds.service.jobs import catch_up, embed_when_idle, expire_later, reload_on_change, tidy
 from kds.service.lifecycle import Instance
 from kds.service.listening import (
     GRACE_S,
@@ -157,6 +157,8 @@ class Service:
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
         chores = [tidy(self._workspaces, self._log), self._look_around()]
+        if self._team is not None:
+            chores.append(catch_up(self._workspaces, self._team.passes.reachable))
         tasks = [asyncio.create_task(chore) for chore in chores]
         who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
         self._log(f"started: {who}; at {', '.join(self.places)}")

@@ -123,6 +123,19 @@ def test_a_memory_moves_to_the_server_and_back_with_one_checksum(
     assert changed["checksum"] != there["checksum"]
 
 
+def test_a_message_is_routed_while_the_database_is_away(
+    kds_call: Run, named: str, fitted_workspace: Path, outage: Callable[[bool], None]
+) -> None:
+    outage(True)
+    routed = kds_call("route", "I want to add a FAB button")
+    assert routed.code == 0
+    assert "1 not stored yet, and lost when this process ends" in routed.err
+    outage(False)
+    assert kds_call("route", "Add a dark mode").err == ""
+    entries = data(kds_call("context", "load", "--json"))["entries"]
+    assert [one["user_message"] for one in entries] == ["Add a dark mode"]
+
+
 def test_a_check_asks_for_pgvector_0_8(kds_call: Run, named: str) -> None:
     with driver().connect(named, autocommit=True) as admin:
         admin.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")

@@ -163,11 +163,12 @@ def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
         wait_until(lambda: balancer.ready() == {"DOWN"})
         reply = ann.post("/route", json={"message": "Make it white", "conversation": "c"})
         assert reply.json()["expanded"] == "Make the FAB button white"
-        assert "is not stored" in reply.text
+        assert "not stored yet" in reply.text
         outage(False)
         wait_until(lambda: balancer.ready() == {"UP"})
-        expanded(ann, "Add tests for that")
-        assert heard(ann) == [*said, "Add tests for that"]
+        for _ in services:  # the service that has the waiting message adds it with the next
+            expanded(ann, "Add tests for that")
+        assert sorted(heard(ann)) == sorted([*said, "Make it white", *["Add tests for that"] * 2])
 
 
 def test_a_service_that_is_ended_ends_without_an_error_for_anybody(

@@ -8,6 +8,7 @@ import pytest
 from conformance import HandClock
 
 from kds.brain.context.postgres_journal import PostgresContexts
+from kds.brain.errors import OutageError
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.turn import ContextEntry
@@ -124,10 +125,10 @@ def test_an_outage_is_got_over_with_what_the_process_knows(
         assert "cannot be reached" in loaded.warnings[0]
         during = one.journal("c").log(said(clock, "during"))
     assert [entry.user_message for entry in during.entries] == ["before", "during"]
-    assert "is not stored" in during.warnings[0]
+    assert "1 not stored yet" in during.warnings[0]
     outage(False)
     assert one.journal("c").log(said(clock, "after")).warnings == ()
-    assert texts(other) == ["before", "after"]
+    assert texts(other) == ["before", "during", "after"]
 
 
 @pytest.mark.parametrize("logged", [0, 1])
@@ -146,11 +147,12 @@ def test_a_server_that_goes_away_within_a_turn_does_not_end_it(
             journal.log(said(clock, f"lost {number}"))
         outage(True)
         during = journal.log(said(clock, "during"))
-        assert "is not stored" in during.warnings[0]
+        assert "not stored yet" in during.warnings[0]
         assert journal.load().entries == during.entries
     outage(False)
     assert journal.log(said(clock, "after")).warnings == ()
-    assert texts(other) == ["before", "after"]
+    expected = ["before", *(f"lost {number}" for number in range(logged)), "during", "after"]
+    assert texts(other) == expected
 
 
 def test_who_waits_too_long_for_a_turn_keeps_nobody_else_waiting(
@@ -164,3 +166,39 @@ def test_who_waits_too_long_for_a_turn_keeps_nobody_else_waiting(
         assert "too long" in waited.warnings[0]
         assert hurried.journal("d").log(said(clock, "add a FAB button")).warnings == ()
     other.close()
+
+
+def test_what_was_stored_although_nobody_could_tell_is_not_stored_twice(
+    open_contexts: OpenContexts, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit(server: Server, connection: psycopg.Connection[object]) -> None:
+        connection.execute(b"COMMIT")
+        raise OutageError("the answer was lost")
+
+    one = open_contexts()
+    journal = one.journal("c")
+    with monkeypatch.context() as patched:
+        patched.setattr(Server, "_commit", commit)
+        with journal.alone():
+            journal.log(said(clock, "once"))
+    assert one.late == {"c"}
+    one.catch_up()
+    with journal.alone():
+        journal.log(said(clock, "then"))
+    assert texts(open_contexts()) == ["once", "then"]
+
+
+def test_what_waits_goes_after_two_hours_and_with_its_conversation(
+    open_contexts: OpenContexts, clock: HandClock, outage: Callable[[bool], None]
+) -> None:
+    one = open_contexts()
+    outage(True)
+    one.journal("c").log(said(clock, "old"))
+    one.journal("d").log(said(clock, "unwanted"))
+    clock.move(hours=3)
+    one.journal("c").log(said(clock, "now"))
+    outage(False)
+    one.journal("d").clear()
+    one.catch_up()
+    assert texts(open_contexts()) == ["now"]
+    assert texts(open_contexts(), "d") == []
