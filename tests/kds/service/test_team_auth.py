@@ -19,7 +19,7 @@ from kds.service.server import ServiceOptions
 from kds.service.team_auth import Passes
 
 from ...effort import PATIENCE_S
-from .conftest import Running, running
+from .conftest import Running, running, wait_until
 from .talking import FAB, client_of, expanded, heard
 
 
