@@ -15,13 +15,12 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.extractive import Limit, lacking, read
 from kds.brain.memory.records import SUMMARY_COLUMNS, summary_of
 from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
-from kds.brain.passages.passage_file import any_of, words_of
 from kds.brain.passages.schema import session_number
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Summary, SummaryKind, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.store.health import healing
+from kds.brain.words.stems import stems
 
 if TYPE_CHECKING:
     from kds.brain.memory.memory_store import MemoryStore
@@ -43,7 +42,6 @@ class SummaryTable:
 
     database: Engine
 
-    @healing
     def add_summary(
         self, session_id: str, first_seq: int, last_seq: int, text: str, *, kind: SummaryKind
     ) -> Summary:
@@ -95,25 +93,16 @@ class SummaryTable:
             ).fetchone()
         return summary_of(row) if row else None
 
-    @healing
     def search_summaries(
         self, query: str, session_id: str, *, limit: int
     ) -> tuple[tuple[Summary, float], ...]:
-        """Rank the summaries of one session."""
-        question = any_of(words_of(query))
-        with self.database.read() as connection:
-            number = session_number(connection, session_id, self.database.place)
-            if not question or limit < 1:
-                return ()
-            rows = connection.execute(
-                f"SELECT {SUMMARY_COLUMNS}, -bm25(summary_fts) AS score FROM summary_fts "
-                "JOIN summary ON summary.num = summary_fts.rowid "
-                "JOIN session ON session.num = summary.session_num "
-                "WHERE summary_fts MATCH ? AND session_num = ? "
-                "ORDER BY score DESC, summary.num LIMIT ?",
-                (question, number, limit),
-            ).fetchall()
-        return tuple((summary_of(row[:-1]), row[-1]) for row in rows)
+        """Rank the summaries of one session by the share of the words of ``query`` they have."""
+        asked = frozenset(stems(query))
+        shared = (
+            (one, len(asked.intersection(stems(one.text)))) for one in self.summaries(session_id)
+        )
+        found = [(one, count / len(asked)) for one, count in shared if count]
+        return tuple(sorted(found, key=lambda one: -one[1])[: max(limit, 0)])
 
     def summaries_without(self, model: str) -> tuple[Summary, ...]:
         """Return periodic summaries that have no vector of ``model``, the latest first."""

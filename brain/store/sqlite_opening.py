@@ -173,4 +173,5 @@ def complete(connection: sqlite3.Connection, kind: FileKind) -> tuple[str, ...]:
         raise
     if not missing:
         return ()
+    connection.execute("VACUUM")  # what is left of the lost ones
     return (f"a search index of {kind.what} was missing and has been made anew",)

@@ -153,7 +153,7 @@ def test_a_damaged_index_is_made_anew_on_the_spot(open_store: OpenStore) -> None
 
 
 DROPPED = [
-    *("DROP TABLE chunk_fts", "DROP TABLE summary_fts", "DROP TABLE chunk_word"),
+    *("DROP TABLE chunk_fts", "DROP TABLE chunk_word"),
     "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'chunk_fts_data'",
 ]
 EMPTIED = [
