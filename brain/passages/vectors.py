@@ -1,9 +1,10 @@
-"""Vectors: how they are stored, and searched in memory.
+"""Vectors: how they are stored, and searched in memory, in two steps.
 
 They are of length one, in half precision, little-endian: that changes a cosine by less than 0.001
-and halves the file. In memory they are in single precision, which is much faster: 100,000 vectors
-of 384 numbers take 150 MB. What is in memory follows the file: every search asks, in its own
-transaction, for the latest vector and the count of deletions, which other processes move too.
+and halves the file. The nearest are found by their signs, of these the best by cosine: 100,000
+vectors of 384 numbers take 90 MB and some 8 ms a question. What is in memory follows the file:
+every search asks, in its own transaction, for the latest vector and the count of deletions, which
+other processes move too.
 
 Importing this takes numpy's 0.1 s: only stores with vectors do.
 """
@@ -26,6 +27,10 @@ Array = np.ndarray[Any, Any]
 Key = TypeVar("Key", int, str)
 
 FORMAT: Final = "<f2"
+
+SHORTLIST: Final = 2000
+"""Vectors whose cosines are computed, those with the most equal signs. Of 9,000 vectors the nearest
+150 by sign had 99.0 % of the ten nearest by cosine, 300 had 99.7 %."""
 
 
 def to_blobs(
@@ -87,18 +92,15 @@ class VectorSearch:
             if number is None or limit < 1:
                 return ()
             if within is None:
-                held = self._all(connection, number)
-                ids, rows = held.ids, held.rows
+                ids, rows = self._all(connection, number).nearest(asked)
             else:
                 own = range_of(session_number(connection, within, place))
                 ids, rows = _read(connection, number, "chunk_id BETWEEN ? AND ?", *own)
         if not len(ids):
             return ()
-        scores = rows @ asked
-        best = np.arange(len(ids))
-        if len(best) > limit:
-            best = np.argpartition(-scores, limit - 1)[:limit]
-        best = best[np.lexsort((ids[best], -scores[best]))]  # the id decides between equal scores
+        scores = rows.astype(np.float32) @ asked
+        # The chunk's id decides between equal scores.
+        best = np.lexsort((ids, -scores))[:limit]
         return tuple(Scored(int(ids[one]), float(scores[one])) for one in best)
 
     def _all(self, connection: sqlite3.Connection, model: int) -> "_Vectors":
@@ -118,9 +120,19 @@ class _Vectors:
 
     model: int
     ids: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    rows: Array = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
+    rows: Array = field(default_factory=lambda: np.empty((0, 0), dtype=FORMAT))
+    signs: Array = field(default_factory=lambda: np.empty((0, 0), dtype=np.uint64))
     state: tuple[int, int] = (0, 0)
     """The latest vector, and the count of deletions."""
+
+    def nearest(self, asked: Array) -> tuple[Array, Array]:
+        """Return the ids and vectors that may be the nearest."""
+        if len(self.ids) <= SHORTLIST:
+            return self.ids, self.rows
+        differing = np.bitwise_count(self.signs ^ _signs_of(asked[None, :]))
+        distances = differing.sum(axis=1, dtype=np.uint16)
+        places = np.sort(np.argpartition(distances, SHORTLIST)[:SHORTLIST])
+        return self.ids[places], self.rows[places]
 
     def followed(self, connection: sqlite3.Connection) -> "_Vectors":
         """Return what the file holds by now."""
@@ -135,12 +147,20 @@ class _Vectors:
         if state[1] != self.state[1]:
             numbers = [row[0] for row in connection.execute("SELECT num FROM session")]
             stays &= np.isin(self.ids >> CHUNK_BITS, np.array(numbers, dtype=np.int64))
-        if not stays.any():
-            return _Vectors(self.model, ids, rows, state)
-        kept, held = self.ids[stays], self.rows[stays]
-        if len(ids):
-            kept, held = np.concatenate((kept, ids)), np.concatenate((held, rows))
-        return _Vectors(self.model, kept, held, state)
+        new = (ids, rows, _signs_of(rows)) if len(ids) else None
+        old = (self.ids, self.rows, self.signs)
+        if not stays.all():
+            old = (self.ids[stays], self.rows[stays], self.signs[stays])
+        if new and len(old[0]):
+            new = (np.concatenate((old[0], ids)), np.concatenate((old[1], rows)),
+                   np.concatenate((old[2], new[2])))  # fmt: skip
+        return _Vectors(self.model, *(new or old), state)
+
+
+def _signs_of(rows: Array) -> Array:
+    """Return the signs of each row's numbers as bits, 64 in a number."""
+    bits = np.packbits(rows > 0, axis=1)
+    return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64)
 
 
 def _read(
@@ -154,4 +174,4 @@ def _read(
         data += blob
     width = len(data) // (2 * len(ids)) if ids else 0
     rows = np.frombuffer(data, dtype=FORMAT).reshape(len(ids), width)
-    return np.array(ids, dtype=np.int64), rows.astype(np.float32)
+    return np.array(ids, dtype=np.int64), rows

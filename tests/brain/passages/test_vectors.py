@@ -1,6 +1,7 @@
 """Dense search in SQLite against the plain computation."""
 
 import numpy as np
+import pytest
 from conformance import say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -49,7 +50,8 @@ def test_a_session_is_searched_alike_from_file_and_from_memory(store: SqliteStor
     assert len(from_file) == 5
 
 
-def test_the_nearest_of_many_is_found(store: SqliteStore) -> None:
+def test_the_nearest_of_many_is_found(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kds.brain.passages.vectors.SHORTLIST", 20)
     generator = np.random.default_rng(3)
     store.use_model("m")
     say(store, store.create_session(), *[f"message {n}" for n in range(90)])
