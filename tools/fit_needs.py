@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -69,13 +70,19 @@ def read_lessons(data: Path, tests: Path) -> Iterator[Lesson]:
     """The labelled turns of chats and dialogues, played in order."""
     with tempfile.TemporaryDirectory() as folder:
         router = kds.Router.open(folder, log=False)
+
+        def without_replies(clock: MinuteClock) -> Any:
+            route = router.rehearse(clock).route
+            return SimpleNamespace(route=lambda message, history: route(message))
+
+        opening = {CHATS[1]: without_replies}
         for source, file in (
             *((source, data / "chats" / "dev.jsonl") for source in CHATS),
             *(("own", file) for file in sorted((tests / "chats").glob("*.jsonl"))),
         ):
             for chat in read_chats(file):
                 group = chat.repo or chat.id.partition("#")[0]
-                played = play_with(chat, router.rehearse, history=source != CHATS[1])
+                played = play_with(chat, opening.get(source, router.rehearse))
                 for one in (one for one in played if one.expected.labelled):
                     needs = any(reference.must for reference in one.expected.references)
                     yield Lesson(source, group, one.turn, needs)
