@@ -56,9 +56,6 @@ MOST_CALLS: Final = 16
 RESULT_CHARS: Final = 16_000
 """Characters of a tool's result that a model reads: some 4,000 tokens."""
 
-REPAIRS: Final = 1
-"""Times that a model is told what is wrong with its structured answer."""
-
 GAP: Final = "\n\n"
 """Between what a model says before it uses tools, and what it says after."""
 
@@ -407,23 +404,19 @@ class _Run:
             self._data = data
             return
         asking = self._asking({"title": self._prompt.name.replace("-", "_"), **schema})
-        for _ in range(1 + REPAIRS):
-            with self._model_errors():
-                made = self._invoked(asking)
-                raw, found = made["raw"], _clean(made["parsed"])
-                text = _clean(str(raw.text))
-            self._count(raw)
-            if isinstance(found, dict):
-                faults = schema_faults(schema, found)
-                self._texts = [text or json.dumps(found, ensure_ascii=False)]
-            else:
-                faults = ["it is not a JSON object"]
-                self._texts = [text]
-            if not faults:
-                self._data = found
-                return
-            self._messages += _sent_back(raw, faults)
-        self._notes.append(f"no data: the answer does not fit the output schema: {faults[0]}")
+        with self._model_errors():
+            made = self._invoked(asking)
+            raw, found = made["raw"], _clean(made["parsed"])
+            text = _clean(str(raw.text))
+        self._count(raw)
+        fits = isinstance(found, dict)
+        faults = schema_faults(schema, found) if fits else ["it is not a JSON object"]
+        self._texts = [text or json.dumps(found, ensure_ascii=False) if fits else text]
+        if faults:
+            said = f"no data: the answer does not fit the output schema: {faults[0]}"
+            self._notes.append(said)
+        else:
+            self._data = found
 
     def _asking(self, schema: dict[str, Any]) -> Runnable[Any, Any]:
         try:
@@ -523,16 +516,6 @@ def _read_json(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _sent_back(raw: AIMessage, faults: Sequence[str]) -> list[BaseMessage]:
-    """The messages that send an answer back with its faults."""
-    told = "The answer does not fit:\n" + "\n".join(f"- {fault}" for fault in faults)
-    told += "\nAnswer again with JSON that fits the schema, and nothing else."
-    if raw.tool_calls:  # providers want a result for every call
-        results = [ToolMessage(told, tool_call_id=call["id"] or "") for call in raw.tool_calls]
-        return [raw, *results]
-    return [raw, HumanMessage(told)]
 
 
 def _refuses_tools(error: ModelError) -> bool:

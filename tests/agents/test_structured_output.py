@@ -54,26 +54,15 @@ def test_the_reply_has_the_declared_fields(
     assert schema["required"] == ["hours", "risk"]
 
 
-def test_an_answer_that_does_not_fit_is_sent_back_once(
-    sizer: Agent, model: BaseChatModel, provider: FakeProvider
-) -> None:
-    provider.play(Data({"hours": 0, "risk": "some"}), Data({"hours": 1, "risk": "high"}))
-    reply = sizer.as_runnable(model).invoke("dark mode")
-    assert reply.data == {"hours": 1, "risk": "high"}
-    assert "hours: 0 is less than the minimum of 1" in provider.asked[1].newest
-    assert "'some' is not one of" in provider.asked[1].newest
-    assert reply.usage == Usage(24, 10, 34)
-
-
 @pytest.mark.parametrize(
     "answer", [Text("About three hours."), Text("[1, 2]"), Data({"hours": 0}), Text("")]
 )
-def test_data_that_never_fits_is_none_with_a_note(
+def test_data_that_does_not_fit_is_none_with_a_note(
     sizer: Agent, model: BaseChatModel, provider: FakeProvider, answer: Text | Data
 ) -> None:
     provider.play(default=answer)
     reply = sizer.as_runnable(model).invoke("dark mode")
-    assert (reply.data, len(provider.asked)) == (None, 2)
+    assert (reply.data, len(provider.asked)) == (None, 1)
     assert reply.notes[0].startswith("no data: the answer does not fit the output schema")
     assert isinstance(answer, Data) or reply.text == answer.text
 
