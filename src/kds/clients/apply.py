@@ -7,11 +7,12 @@ bring a record that was made to do harm, so only one that was written here count
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -35,6 +36,7 @@ from kds.clients.project import (
 )
 from kds.clients.settings_file import SettingsFile
 from kds.clients.table import (
+    AGENTS_PAGE,
     CLAUDE_LOCAL,
     CODEX_CONFIG,
     CURSOR_RULE,
@@ -44,15 +46,17 @@ from kds.clients.table import (
     SKILL_FOLDERS,
     Client,
 )
-from kds.clients.text_parts import without_codex_server, without_lines
+from kds.clients.text_parts import without_codex_server, without_lines, without_section
 
 LOCK_TIMEOUT_S: Final = 10.0
 
-FileKind = Literal["settings", "ignore", "generated", "toml"]
+FileKind = Literal["settings", "ignore", "generated", "toml", "section"]
+"""A section of AGENTS.md is only ever taken back: earlier versions wrote one."""
 
 _SINGLE_FILES: Final[Mapping[str, FileKind]] = {
     IGNORE_FILE: "ignore",
     CODEX_CONFIG: "toml",
+    AGENTS_PAGE: "section",
     CURSOR_RULE: "generated",
     OPENCODE_PLUGIN: "generated",
     **dict.fromkeys(MCP_FILES, "settings"),
@@ -110,11 +114,26 @@ class RecordStore:
         if content is None:
             return InitRecord()
         try:
-            return InitRecord.model_validate_json(content)
-        except ValidationError as error:
+            found = json.loads(content)
+            if isinstance(found, dict) and found.get("version") == 1:
+                found = self._without_copies(found)
+            return InitRecord.model_validate(found)
+        except (ValidationError, ValueError, TypeError, AttributeError) as error:
             hint = "move it away: `kds init --undo` then goes by the content of the files"
             where = str(self._path)
             raise StoreError("not a record of kds init", where=where, hint=hint) from error
+
+    def _without_copies(self, found: dict[str, Any]) -> dict[str, Any]:
+        """A record of version 1, whose texts are files beside it, named by their digests."""
+        files = {}
+        for name, file in found.get("files", {}).items():
+            copy = file["before"]
+            text = None if copy is None else read_private(self.folder / Path(copy).name)
+            if copy is not None and (text is None or _copy_name(text) != copy):
+                hint = "restore the file from version control"
+                raise StoreError("the copy is gone or was changed", where=str(copy), hint=hint)
+            files[name] = {**file, "before": None if text is None else text.decode()}
+        return {**found, "version": 2, "files": files}
 
     def is_foreign(self) -> bool:
         """Whether there is a record that was not written here."""
@@ -135,6 +154,8 @@ class RecordStore:
             replace_trusted(self._path, record.model_dump_json(indent=2).encode() + b"\n")
         else:
             remove_private(self._path)
+        for copy in self.folder.glob("*.before"):  # of version 1; its text is in the record now
+            remove_private(copy)
 
     def leave(self) -> None:
         """Remove the lock and the folder once nothing is recorded. Let go of the lock before."""
@@ -292,6 +313,8 @@ def _without_part(project: Project, name: str, kind: FileKind, text: str) -> str
     if kind == "ignore":
         groups = ignored_lines(project, local=True)
         return without_lines(text, [line for lines, _ in groups for line in lines])
+    if kind == "section":
+        return without_section(text)
     return without_codex_server(text, str(project.path(name)))
 
 
@@ -311,6 +334,10 @@ def _without_empty(project: Project, folders: Iterable[str]) -> list[str]:
     for name in sorted(names, key=len, reverse=True):
         remove_empty(project.path(name))
     return [name for name in names if (project.folder / name).is_dir()]
+
+
+def _copy_name(content: bytes) -> str:
+    return f"{hashlib.sha256(content).hexdigest()[:16]}.before"
 
 
 def _digest(text: str | None) -> str | None:

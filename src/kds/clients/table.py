@@ -29,6 +29,7 @@ OPENCODE_CONFIG: Final = "opencode.json"
 OPENCODE_CONFIGS: Final = (OPENCODE_CONFIG, "opencode.jsonc")
 """opencode reads both (tried)."""
 
+AGENTS_PAGE: Final = "AGENTS.md"
 CURSOR_RULE: Final = ".cursor/rules/kds.mdc"
 OPENCODE_PLUGIN: Final = ".opencode/plugin/kds.js"
 IGNORE_FILE: Final = ".gitignore"

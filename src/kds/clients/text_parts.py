@@ -15,6 +15,11 @@ _HEADER: Final = re.compile(rf"{_OURS}\]")
 _OTHER_HEADER: Final = re.compile(rf"(?!{_OURS}\.)[ \t]*\[")
 _LINE: Final = re.compile(r"at line (\d+)")
 
+_BEGIN: Final = "<!-- kds: begin; `kds init --undo` takes this part out -->"
+_END: Final = "<!-- kds: end -->"
+_SECTION: Final = re.compile(
+    rf"(?:(?<=\n)\r?\n)?{re.escape(_BEGIN)}.*?{re.escape(_END)}(?:\r?\n)?", re.DOTALL
+)
 _HEADING: Final = "# KDS: conversations and caches stay on this machine"
 
 
@@ -78,6 +83,11 @@ def without_codex_server(text: str, where: str) -> str:
     if start > 0 and not lines[start - 1].strip():
         start -= 1
     return "".join(lines[:start] + lines[end:])
+
+
+def without_section(text: str) -> str:
+    """The page without our section and the blank line before it."""
+    return _SECTION.sub("", text, count=1)
 
 
 def with_lines(text: str, lines: Sequence[str], *, covered: Iterable[str] = ()) -> str:

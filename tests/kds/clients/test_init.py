@@ -1,15 +1,18 @@
 """`kds init` on real folders: what it writes, what it leaves alone, and the way back."""
 
+import json
 import os
 import shutil
 import stat
 import subprocess
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 import yaml
 from skills_ref.validator import validate_metadata
 
+from kds.brain.files import replace_trusted
 from kds.clients.generated import digest_in, digest_of
 
 from .conftest import Project, Snapshot, read
@@ -163,6 +166,35 @@ def test_undo_gives_back_every_byte(project: Project, theirs: bool) -> None:
     assert project.init("--undo")["files"]
     assert Snapshot.of(project.folder) == before
     assert project.init("--undo")["files"] == []
+
+
+def test_a_record_of_an_earlier_version_gives_back_every_byte(project: Project) -> None:
+    _settle(project)
+    page = (
+        "# Ours\n\n<!-- kds: begin; `kds init --undo` takes this part out -->\n<!-- kds: end -->\n"
+    )
+    before = Snapshot.of(project.folder)
+    project.init(*ALL)
+    path = Path("kds-brain/init/record.json")
+    record = json.loads(path.read_text()) | {"version": 1}
+    written = {"kind": "section", "before": "# Ours\n", "after": sha256(page.encode()).hexdigest()}
+    for file in (*record["files"].values(), written):
+        if file["before"] is not None:
+            name = f"{sha256(file['before'].encode()).hexdigest()[:16]}.before"
+            path.with_name(name).write_text(file["before"], newline="")
+            file["before"] = name
+    record["files"]["AGENTS.md"] = written
+    project.write("AGENTS.md", page)
+    replace_trusted(path.absolute(), json.dumps(record).encode())
+    project.init("--undo")
+    assert Path("AGENTS.md").read_text() == "# Ours\n"
+    Path("AGENTS.md").unlink()
+    for copy in path.parent.glob("*.before"):
+        copy.unlink()
+    after = Snapshot.of(project.folder)
+    assert {
+        name: text for name, text in after.files.items() if "/init/" not in name
+    } == before.files
 
 
 def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
