@@ -14,13 +14,6 @@ from typing import TYPE_CHECKING
 from kds.agents.agent import Agent
 
 if TYPE_CHECKING:
-    from kds.agents.graph import AgentState as AgentState
-    from kds.agents.graph import agent_node as agent_node
-    from kds.agents.graph import handoff_of as handoff_of
-    from kds.agents.graph import intent_of as intent_of
-    from kds.agents.graph import router_node as router_node
-    from kds.agents.loading import load as load
-    from kds.agents.loading import names as names
     from kds.agents.models import ModelError as ModelError
     from kds.agents.models import load_chat_model as load_chat_model
     from kds.agents.reply import AgentReply as AgentReply
@@ -30,18 +23,18 @@ if TYPE_CHECKING:
     from kds.agents.rewriter import ModelRewriter as ModelRewriter
     from kds.agents.rewriter import configured_rewriter as configured_rewriter
     from kds.agents.run import AgentRunnable as AgentRunnable
+    from kds.agents.run import load as load
+    from kds.agents.run import names as names
     from kds.agents.runnable import RouterRunnable as RouterRunnable
     from kds.agents.tools import TurnTool as TurnTool
     from kds.agents.tools import built_in_tools as built_in_tools
     from kds.brain.settings import ModelSettings as ModelSettings
 
 _HOMES = {
-    "kds.agents.graph": "AgentState agent_node handoff_of intent_of router_node",
-    "kds.agents.loading": "load names",
     "kds.agents.models": "ModelError load_chat_model",
     "kds.agents.reply": "AgentReply Handoff ToolUse Usage",
     "kds.agents.rewriter": "ModelRewriter configured_rewriter",
-    "kds.agents.run": "AgentRunnable",
+    "kds.agents.run": "AgentRunnable load names",
     "kds.agents.runnable": "RouterRunnable",
     "kds.agents.tools": "TurnTool built_in_tools",
     "kds.brain.settings": "ModelSettings",

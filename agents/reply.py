@@ -1,6 +1,5 @@
 """What an agent hands back: a frozen AgentReply; and how a model hands the work on."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Self
@@ -106,16 +105,7 @@ class AgentReply:
 HAND_OFF: Final = "hand_off"
 """Name of the tool."""
 
-FIELD: Final = "handoff"
-"""A field of structured output in which an agent may name an intent, where it declares it."""
-
 REASON_CHARS: Final = 300
-
-_LINE: Final = re.compile(
-    r"\W*hand[ -]?off(?: to)?\W*:\W*(?P<intent>[A-Z][A-Z0-9_-]*)"
-    r"(?:\W+\([\w-]+\))?\W*?(?:[-–—:.]\s*(?P<why>.*))?",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +157,3 @@ class Handing:
             return None
         why = " ".join(reason.split())[:REASON_CHARS] if isinstance(reason, str) else ""
         return Handoff(name, self.targets[name].name, why)
-
-    def said(self, text: str) -> tuple[Handoff | None, str | None]:
-        """The handoff in the last line of an answer, and the intent it names without being one."""
-        lines = text.strip().splitlines()
-        found = _LINE.fullmatch(lines[-1].strip()) if lines else None
-        if found is None:
-            return None, None
-        handoff = self.given(found["intent"], found["why"] or "")
-        return handoff, None if handoff else found["intent"]

@@ -12,10 +12,10 @@ import json
 import os
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
@@ -27,31 +27,40 @@ from langchain_core.messages import (
     ToolMessage,
     message_chunk_to_message,
 )
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
-from langchain_core.tools import BaseTool, StructuredTool, Tool
+from langchain_core.tools import BaseTool
 
-from kds.agents.models import ModelError, model_error, model_label, model_secrets, without_secrets
-from kds.agents.reply import FIELD, HAND_OFF, AgentReply, Handing, Handoff, ToolUse, Usage
+from kds.agents.agent import Agent
+from kds.agents.models import (
+    ModelError,
+    checked_model,
+    load_chat_model,
+    model_error,
+    model_label,
+    model_secrets,
+    without_secrets,
+)
+from kds.agents.reply import HAND_OFF, AgentReply, Handing, Handoff, ToolUse, Usage
 from kds.agents.runnable import RouterInput, message_text
-from kds.agents.tools import AnyTool, chosen_tools, ready
+from kds.agents.tools import AnyTool, built_in_tools, chosen_tools, ready
+from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import KdsError
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.message import well_formed
+from kds.brain.settings import load_settings
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
+from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.outputschema import schema_faults
-
-if TYPE_CHECKING:
-    from kds.agents.agent import Agent
 
 TIMEOUT_S: Final = 60.0
 """Seconds that a reply may take where nothing else is set (settings: model.timeout_s)."""
 
 MOST_ROUNDS: Final = 8
 """Times that a model may use tools before it has to answer."""
-
-MOST_CALLS: Final = 16
-"""Tool calls that one message of a model may hold."""
 
 RESULT_CHARS: Final = 16_000
 """Characters of a tool's result that a model reads: some 4,000 tokens."""
@@ -63,23 +72,14 @@ AgentInput = Turn | RouterInput
 """A Turn from the router, or a message in any shape that the router takes (`RouterInput`);
 {"turn": Turn} as well."""
 
-_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("kds-loop", default=None)
-"""The event loop of the caller: tools that are made for one run there."""
-
 _CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length"})
 _FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
 _ENDINGS: Final = ("finish_reason", "stop_reason", "done_reason", "status")
 """Where OpenAI, Anthropic and Ollama say why an answer ended."""
-_SAY_WHY: Final = frozenset({"BaseChatOpenAI", "ChatAnthropic", "ChatOllama"})
-"""Classes of LangChain, with all that is derived from them: none is imported for its name."""
-_CHUNK_FIELDS: Final = frozenset(
-    "content additional_kwargs response_metadata id tool_calls usage_metadata".split()
-)
-"""Fields of a whole answer that a chunk has too."""
 
 
 class AgentRunnable(Runnable[AgentInput, AgentReply]):
-    """Runs one agent. Make it with `Agent.as_runnable` or `kds.agents.load`.
+    """Runs one agent. Make it with `Agent.as_runnable` or `load`.
 
     Raises MessageError for an input without a text, DispatchError for a prompt that cannot be
     rendered, and ModelError.
@@ -87,7 +87,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
 
     def __init__(
         self,
-        agent: "Agent",
+        agent: Agent,
         model: BaseChatModel | None = None,
         *,
         tools: Iterable[AnyTool] = (),
@@ -117,7 +117,6 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
         self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AgentReply:
         """As `invoke`, in a thread."""
-        _LOOP.set(asyncio.get_running_loop())
         return await run_in_executor(config, self.invoke, input, config, **kwargs)
 
     def stream(
@@ -132,7 +131,6 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
         self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[AgentReply]:
         """As `stream`, in a thread."""
-        _LOOP.set(asyncio.get_running_loop())
         pieces = self.stream(input, config, **kwargs)
         try:
             while (piece := await run_in_executor(config, next, pieces, None)) is not None:
@@ -183,6 +181,47 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
         ).pieces()
 
 
+Place = Workspace | Path | str | None
+"""A workspace, or the folder of one; None: the one that the current folder is in."""
+
+
+def load(
+    name: str,
+    workspace: Place = None,
+    model: BaseChatModel | str | None = None,
+    *,
+    tools: Iterable[AnyTool] = (),
+    documents: BaseRetriever | None = None,
+) -> AgentRunnable:
+    """The agent of an intent ("PLAN"), or of a prompt file ("work-planner"), ready to run.
+
+    ``model`` is a chat model of LangChain, or the name of one as in KDS_MODEL; None is the one
+    that the user's settings name, if any. ``tools`` are those of your own that the prompt file
+    names. ``documents`` is what its `search_documents` searches; None: what `kds docs` indexed.
+    Raises DispatchError, ConfigError, WorkspaceError and ModelError.
+    """
+    place = Workspace.at(workspace)
+    settings = load_settings(place).model
+    checked_model(model)
+    if isinstance(model, str):
+        settings, model = settings.model_copy(update={"name": model}), None
+    if model is None:
+        model = load_chat_model(settings)
+    library = PromptLibrary.load(place.prompts_dir)
+    own = built_in_tools(
+        memory=MemoryPlace.of(place), documents=documents or DocumentPlace.of(place)
+    )
+    return Agent.named(name, library, workspace=str(place.root)).as_runnable(
+        model, tools=(*own, *tools), timeout_s=settings.timeout_s
+    )
+
+
+def names(workspace: Place = None) -> tuple[str, ...]:
+    """The names of the agents of a workspace, by priority. Raises ConfigError, WorkspaceError."""
+    library = PromptLibrary.load(Workspace.at(workspace).prompts_dir)
+    return tuple(prompt.name for prompt in library.agents())
+
+
 class _Run:
     """One agent, one turn, one model: what is said until there is a reply. `pieces` runs once.
 
@@ -191,7 +230,7 @@ class _Run:
 
     def __init__(
         self,
-        agent: "Agent",
+        agent: Agent,
         model: BaseChatModel,
         blank: AgentReply,
         *,
@@ -209,7 +248,7 @@ class _Run:
         self._streams, self._config, self._options = streams, config, options
         self._handing = Handing.of(agent.prompt, agent.library)
         self._offers = bool(self._handing.targets) and HAND_OFF not in tools
-        """Whether the model is given the tool to hand on; a last line does it as well."""
+        """Whether the model is given the tool to hand on."""
         self._refused = False
         turn = blank.turn
         self._messages: list[BaseMessage] = [
@@ -282,24 +321,22 @@ class _Run:
         return self._deadline.call(ask)
 
     def _streamed(self, model: Runnable[Any, Any]) -> Generator[AgentReply, None, AIMessage | None]:
-        chunks: list[AIMessageChunk] = []
+        whole: AIMessageChunk | None = None
         gap = GAP if self._shown else ""
         ask = partial(model.stream, list(self._messages), self._config, **self._options)
-        for given in self._deadline.each(ask):
-            chunks.append(_chunk(given))
-            if text := well_formed(str(chunks[-1].text)):
+        for chunk in self._deadline.each(ask):
+            if not isinstance(chunk, AIMessageChunk):
+                raise TypeError(f"the stream held a {type(chunk).__name__}")
+            whole = chunk if whole is None else whole + chunk
+            if text := well_formed(str(chunk.text)):
                 self._shown += gap + text
                 yield replace(self._blank, text=gap + text)
                 gap = ""
-        if not chunks:
+        if whole is None:
             return None
-        whole = message_chunk_to_message(chunks[0] + chunks[1:] if chunks[1:] else chunks[0])
-        assert isinstance(whole, AIMessage)
-        if not has_end(whole, self._model):
-            message = f"{model_label(self._model)} broke off: the answer has no end"
-            hint = "ask again; if that does not help, look at the log of the model's server"
-            raise ModelError(message, kind="provider", hint=hint)
-        return whole
+        answer = message_chunk_to_message(whole)
+        assert isinstance(answer, AIMessage)
+        return answer
 
     @contextmanager
     def _model_errors(self) -> Iterator[None]:
@@ -342,20 +379,18 @@ class _Run:
             reason = f"the arguments are not JSON: {broken['error'] or broken['args']}"
             self._tell({**broken, "args": {}}, reason, failed=True)
         handed_on = bool(answer.text) and not answer.invalid_tool_calls
-        for index, call in enumerate(answer.tool_calls):
-            handed_on = self._take(call, index) and handed_on
+        for call in answer.tool_calls:
+            handed_on = self._take(call) and handed_on
         return bool(answer.tool_calls or answer.invalid_tool_calls) and not handed_on
 
-    def _take(self, call: Mapping[str, Any], index: int) -> bool:
+    def _take(self, call: Mapping[str, Any]) -> bool:
         """Do one call; True when it hands the work on."""
         name, tool = call["name"], self._tools.get(call["name"])
-        if index >= MOST_CALLS:
-            reason = "too many calls at once"
-        elif tool is not None:
+        if tool is not None:
             text, failed = self._used(tool, call)
             self._tell(call, _clean(text[:RESULT_CHARS]), failed=failed)
             return False
-        elif name == HAND_OFF and self._handing.targets:
+        if name == HAND_OFF and self._handing.targets:
             handoff = self._handing.given(call["args"].get("intent"), call["args"].get("reason"))
             if handoff is not None:
                 self._handoffs.setdefault(handoff.intent, handoff)
@@ -380,15 +415,9 @@ class _Run:
         return str(result), False
 
     def _run_tool(self, tool: BaseTool, call: Any) -> object:
-        """In the caller's event loop where the tool is made for one: it may be bound to it."""
-        loop = _LOOP.get()
-        if loop is None or not _is_async(tool):
+        if getattr(tool, "coroutine", None) is None:
             return self._deadline.call(partial(tool.invoke, call, self._config))
-        future = asyncio.run_coroutine_threadsafe(tool.ainvoke(call, self._config), loop)
-        try:
-            return future.result(self._deadline.left_s)
-        finally:
-            future.cancel()
+        return self._deadline.call(lambda: asyncio.run(tool.ainvoke(call, self._config)))
 
     def _tell(self, call: Mapping[str, Any], text: str, *, failed: bool) -> None:
         """Tell the model what its call came to, and write it down for the reply."""
@@ -428,21 +457,8 @@ class _Run:
     def _unable(self, what: str, hint: str) -> ModelError:
         return ModelError(f"{model_label(self._model)} {what}", kind="refused", hint=hint)
 
-    def _take_handoff(self, text: str) -> None:
-        """The handoff that the answer itself names: in its last line, or in its data."""
-        if self._data is not None:
-            handoff, unknown = self._handing.given(self._data.get(FIELD)), None
-        else:
-            handoff, unknown = self._handing.said(text)
-        if handoff is not None:
-            self._handoffs.setdefault(handoff.intent, handoff)
-        if unknown is not None:
-            listed = ", ".join(self._handing.targets) or "none"
-            self._notes.append(f"no handoff to {unknown}: the prompt file lists {listed}")
-
     def _reply(self) -> AgentReply:
         text = GAP.join(self._texts)
-        self._take_handoff(text)
         if self._refused and not self._handoffs:
             self._notes.append("no handoffs: the model takes no tools")
         if not text.strip():
@@ -477,26 +493,6 @@ def answer_notes(answer: AIMessage) -> Iterator[str]:
         yield f"the model refuses: {without_secrets(str(refusal))}"
 
 
-def has_end(answer: AIMessage, model: object) -> bool:
-    """Whether a streamed answer came to its end, where its class tells that.
-
-    OpenAI, Anthropic and Ollama send why an answer ended as the last thing, and LangChain makes
-    nothing of it when a server leaves before that.
-    """
-    if not _SAY_WHY & {kind.__name__ for kind in type(model).__mro__}:
-        return True
-    return any(answer.response_metadata.get(name) for name in _ENDINGS)
-
-
-def _chunk(given: object) -> AIMessageChunk:
-    """A chunk of a stream; the whole answer of a model that does not stream, as one."""
-    if isinstance(given, BaseMessage) and not isinstance(given, AIMessageChunk):
-        given = AIMessageChunk(**given.model_dump(include=set(_CHUNK_FIELDS)))
-    if not isinstance(given, AIMessageChunk):
-        raise TypeError(f"the stream held a {type(given).__name__}")
-    return given
-
-
 def _clean(value: Any) -> Any:
     """JSON ``value`` as it can be written as UTF-8: models may send half of a surrogate pair."""
     if isinstance(value, str):
@@ -521,9 +517,3 @@ def _read_json(text: str) -> dict[str, Any] | None:
 def _refuses_tools(error: ModelError) -> bool:
     """Whether a provider refused a request for the tools in it, as Ollama does for old models."""
     return error.kind in ("refused", "model") and "tool" in error.message.lower()
-
-
-def _is_async(tool: BaseTool) -> bool:
-    if isinstance(tool, StructuredTool | Tool):
-        return tool.coroutine is not None
-    return type(tool)._arun is not BaseTool._arun

@@ -94,7 +94,6 @@ def serve(folder: Path) -> None:
 
 def _preload(folder: Path) -> bool:
     import langchain_openai  # noqa: F401
-    import langgraph.graph  # noqa: F401
 
     import kds
     from kds.brain.clock import utc_now

@@ -117,14 +117,7 @@ class Dead:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Streams this text and ends the stream as if that were all: no reason, no [DONE]."""
-
-    text: str
-
-
-Reply = Text | Data | Calls | Failure | Raw | Slow | Stall | Trickle | Dead | Cut
+Reply = Text | Data | Calls | Failure | Raw | Slow | Stall | Trickle | Dead
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,10 +278,6 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(reply)
             case Slow():
                 self._hold()
-            case Cut(text):
-                self._open_stream()
-                self._event(json.dumps(_chunk(request, {"role": "assistant", "content": text})))
-                self._write_chunk(b"")
             case Dead(""):
                 self._hang_up()
             case Stall() | Trickle() | Dead() if request.streamed:

@@ -1,4 +1,4 @@
-"""Handing on: by the tool or by a last line, and to declared intents only."""
+"""Handing on: by the tool, and to declared intents only."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,6 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 
 from kds.agents import Agent, Handoff
-from kds.agents.reply import Handing
 
 from .openai_server import Calls, Failure, FakeProvider, Text
 
@@ -42,18 +41,10 @@ def test_nobody_hands_on_to_what_is_not_declared(
 def test_an_agent_without_handoffs_offers_none(
     make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
 ) -> None:
-    provider.play(Text("Done.\nHandoff: PLAN"))
+    provider.play(Text("Done."))
     reply = make_agent("EXECUTE").as_runnable(model).invoke("go")
     assert provider.asked[0].tools == []
-    assert (reply.handoffs, len(reply.notes)) == ((), 1)
-
-
-def test_a_last_line_hands_on_as_well(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
-) -> None:
-    provider.play(Text("The plan.\n\n**Handoff: EXECUTE** - the plan is agreed"))
-    reply = make_agent().as_runnable(model).invoke("dark mode")
-    assert reply.handoffs == (TO_EXECUTE,)
+    assert (reply.handoffs, reply.notes) == ((), ())
 
 
 def test_a_provider_that_refuses_the_tool_is_asked_without_it(
@@ -63,32 +54,3 @@ def test_a_provider_that_refuses_the_tool_is_asked_without_it(
     reply = make_agent().as_runnable(model).invoke("dark mode")
     assert (reply.text, provider.asked[1].tools) == ("The plan.", [])
     assert reply.notes == ("no handoffs: the model takes no tools",)
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("Handoff: EXECUTE", ""),
-        ("Handoff: code-executor", ""),
-        ("Handoff: EXECUTE (code-executor) - ready", "ready"),
-        ("handoff: execute", ""),
-        ("Hand-off to: EXECUTE.", ""),
-        ("> Hand off: `EXECUTE` - because", "because"),
-        ("HANDOFF: EXECUTE: because it is time", "because it is time"),
-    ],
-)
-def test_the_last_line_may_be_written_in_many_ways(
-    make_agent: MakeAgent, line: str, reason: str
-) -> None:
-    agent = make_agent()
-    handing = Handing.of(agent.prompt, agent.library)
-    assert handing.said(f"Text.\n{line}\n") == (Handoff("EXECUTE", "code-executor", reason), None)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "Handoff: EXECUTE\nand more", "Next: EXECUTE", "A handoff to EXECUTE is due", "Handoff:"],
-)
-def test_other_lines_hand_nothing_on(make_agent: MakeAgent, text: str) -> None:
-    agent = make_agent()
-    assert Handing.of(agent.prompt, agent.library).said(text) == (None, None)

@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.tools import tool
 
-from kds.agents import Agent, Handoff, ModelError, Usage
+from kds.agents import Agent, ModelError, Usage
 
 from .openai_server import Calls, Data, FakeProvider, Text
 
@@ -17,13 +17,11 @@ SIZER = """\
 name: task-sizer
 description: Sizes a task.
 intent: SIZE
-handoffs: [PLAN]
 {more}output:
   type: object
   properties:
     hours: {{type: integer, minimum: 1}}
     risk: {{enum: [low, high]}}
-    handoff: {{type: string}}
   required: [hours, risk]
   additionalProperties: false
 inputs: [expanded]
@@ -79,18 +77,6 @@ def test_tools_come_first_and_an_answer_that_fits_is_not_asked_for_again(
     provider.play(Calls(("count_files", {})), Text("Three."), Data({"hours": 3, "risk": "low"}))
     assert runnable.invoke("dark mode").data == {"hours": 3, "risk": "low"}
     assert "response_format" in provider.asked[2].body
-
-
-def test_a_field_named_handoff_hands_on(
-    sizer: Agent, model: BaseChatModel, provider: FakeProvider
-) -> None:
-    provider.play(
-        Data({"hours": 3, "risk": "low", "handoff": "PLAN"}),
-        Data({"hours": 3, "risk": "low", "handoff": "COMMIT"}),
-    )
-    agent = sizer.as_runnable(model)
-    assert agent.invoke("dark mode").handoffs == (Handoff("PLAN", "work-planner"),)
-    assert agent.invoke("dark mode").handoffs == ()
 
 
 def test_a_model_without_structured_output_is_named(sizer: Agent) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ...agents.openai_server import (
-    Cut,
+    Dead,
     Failure,
     FakeProvider,
     Stall,
@@ -106,10 +106,10 @@ def test_a_conversation_can_be_named_and_resumed(
 
 
 def test_an_answer_that_breaks_off_or_is_empty_is_none(model: FakeProvider, kds_call: Run) -> None:
-    model.play(Cut("1. Add"), Text(""), Text("a plan"))
+    model.play(Dead("1. Add"), Text(""), Text("a plan"))
     cut = kds_call("ask", FAB)
     assert (cut.code, cut.out) == (NO_ANSWER, "1. Add\n")
-    assert "broke off" in cut.err
+    assert "peer closed connection" in cut.err
     empty = kds_call("ask", "continue")
     assert (empty.code, empty.out) == (NO_ANSWER, "")
     assert "gave no text" in empty.err
