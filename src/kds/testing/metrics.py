@@ -43,7 +43,6 @@ class MetricsTable:
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
-    note: str = ""
     bars: Sequence[tuple[str, Sequence[float]]] = ()
     parts: Sequence[str] = ()
 
@@ -75,15 +74,11 @@ class MetricsReport:
             yield from _turn_tables(turns)
         if recalls:
             yield from _recall_tables(recalls)
-        if sent := list(_memory_rows(found)):
-            yield MetricsTable("memory", "Conversations sent to models", ("", "figure", ""), sent)
+        sent = {name: found[name] for name in ("windows", "embedding", "content")}
+        if any(sent.values()):
+            yield _named("memory", "Conversations sent to models", sent)
         if hits["turns"]:
-            yield _named("sessions", "Questions in sessions", {
-                "sessions": hits["sessions"],
-                "questions": hits["turns"],
-                "from the third on": hits["later_turns"],
-                "of those, served by the session's memory": percent(hits["hit_rate"]),
-            })  # fmt: skip
+            yield _named("sessions", "Questions in sessions", hits)
 
 
 def read_report(
@@ -292,16 +287,24 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
 
 
-def _named(
-    key: str, title: str, figures: Figures, unit: str = "figure", **more: Any
-) -> MetricsTable:
-    """A table of names and figures; one that is None is left out."""
-    rows = [(name, str(figure)) for name, figure in figures.items() if figure is not None]
-    return MetricsTable(key, title, ("", unit), rows, **more)
+def _named(key: str, title: str, figures: Figures, *, unit: str = "") -> MetricsTable:
+    """A table of figures by their keys in JSON; ``unit``: of those that are drawn."""
+    bars = [(name.replace("_", " "), (n,)) for name, n in figures.items()] if unit else ()
+    return MetricsTable(key, title, ("", "figure"), [*_flat(figures)], bars, (unit,))
+
+
+def _flat(figures: Figures, above: str = "") -> Iterator[tuple[str, str]]:
+    """The names and figures, those of a group with its name in front; None is left out."""
+    for key, value in figures.items():
+        name = above + key.replace("_", " ")
+        if isinstance(value, Mapping):
+            yield from _flat(dict(value), f"{name}: ")
+        elif value is not None:
+            yield name, f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def _turn_tables(turns: Figures) -> Iterator[MetricsTable]:
-    judged, count, words = turns["corrections"], turns["count"], turns["references"]
+    judged, count = turns["corrections"], turns["count"]
     wrong = {intent: judged["by_intent"].get(intent, 0) for intent in turns["intents"]}
     yield MetricsTable(
         "intents", "Intents", ("intent", "turns", "share", "corrected"),
@@ -322,49 +325,19 @@ def _turn_tables(turns: Figures) -> Iterator[MetricsTable]:
         bars=[(action, (n,)) for action, n in actions],
         parts=("turns",),
     )  # fmt: skip
-    words = {"resolved": words["resolved"], "left alone": words["left_alone"]}
-    yield _named(
-        "references", "Words that point back", words, "words",
-        note="Left alone: no earlier message answers them.",
-        bars=[(name, (n,)) for name, n in words.items()], parts=("words",),
-    )  # fmt: skip
+    yield _named("references", "Words that point back", turns["references"], unit="words")
     stages = {"all steps": turns["cpu_ms"], **turns["stages_ms"]}
     yield _times("latency", "CPU of a turn by step (ms)", stages)
-    if model := turns["rewrites"]:
-        yield _named("model", "Rewritten by a model", {
-            "turns to rewrite": model["count"],
-            "calls": model["asked"],
-            "known from before": model["cached"],
-            "taken": model["used"],
-            "left as written": model["unchanged"],
-            "not asked, after a failure": model["resting"],
-            **{f"turned down: {check}": n for check, n in model["rejected"].items()},
-            **{f"failed: {reason}": n for reason, n in model["failed"].items()},
-            "ms that a turn waited, p50": f"{model['ms']['p50']:.0f}" if model["ms"] else None,
-        }, "turns")  # fmt: skip
+    if turns["rewrites"]:
+        yield _named("model", "Rewritten by a model", turns["rewrites"])
 
 
 def _recall_tables(recalls: Figures) -> Iterator[MetricsTable]:
-    widened, score, budget = recalls["widened"], recalls["top_score"], recalls["budget"]
-    yield _named("recalls", "Recalls", {
-        "recalls": recalls["count"],
-        "found something": percent(recalls["hit_rate"]),
-        "had to look elsewhere": None if widened is None else percent(widened),
-        "best score, on average": None if score is None else f"{score:.2f}",
-        "token budget used": percent(budget["used"]) if budget else None,
-        "over the budget": budget["over"] if budget else None,
-        **{f"with: {flag.replace('_', ' ')}": percent(on) for flag, on in recalls["flags"].items()},
-        **{f"asked by: {name}": count for name, count in recalls["surfaces"].items()},
-    })  # fmt: skip
-    for key, title, unit in (
-        ("candidates", "Candidates by source, a recall", "candidates"),
-        ("found", "Found by place, a recall", "found"),
-    ):
-        if means := recalls[key]:
-            yield _named(
-                key, title, {name: f"{n:.1f}" for name, n in means.items()}, unit,
-                bars=[(name, (n,)) for name, n in means.items()], parts=(unit,),
-            )  # fmt: skip
+    apart = ("latency_ms", "stages_ms", "candidates", "found")
+    yield _named("recalls", "Recalls", {k: v for k, v in recalls.items() if k not in apart})
+    for key, title in (("candidates", "Candidates by source"), ("found", "Found by place")):
+        if recalls[key]:
+            yield _named(key, f"{title}, a recall", recalls[key], unit=key)
     stages = {"all but embedding": recalls["latency_ms"], **recalls["stages_ms"]}
     yield _times("recall-latency", "Time of a recall by step (ms)", stages)
 
@@ -378,19 +351,3 @@ def _times(key: str, title: str, stages: Figures) -> MetricsTable:
         bars=[(name, (p50, p95 - p50, p99 - p95)) for name, (p50, p95, p99) in times],
         parts=("p50", "more at p95", "more at p99"),
     )  # fmt: skip
-
-
-def _memory_rows(figures: Figures) -> Iterator[tuple[str, str, str]]:
-    """Windows, summaries, passages and embedding: name, figure, of."""
-    if windows := figures["windows"]:
-        of = f"p95 {windows['tokens_p95']:.0f}, {windows['count']} windows"
-        yield "tokens of a window", f"{windows['tokens']:.0f}", of
-        yield "messages shortened", str(windows["shortened"]), ""
-        for kind, count in windows["summaries"].items():
-            yield f"summaries: {kind}", str(count), ""
-        if windows["fell_back"]:
-            yield "summaries of a model not taken", str(windows["fell_back"]), ""
-    for kind, count in figures["content"].items():
-        yield f"stored passages: {kind}", str(count), ""
-    if embedding := figures["embedding"]:
-        yield "ms to embed a text", f"{embedding['ms']['p50']:.1f}", f"p50 of {embedding['texts']}"

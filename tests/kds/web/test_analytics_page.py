@@ -36,7 +36,7 @@ def test_figures_are_drawn_and_stand_in_tables(site: Site, visitor: Visitor) -> 
     for told in (
         "<title>EXECUTE: 1 corrected</title>",
         '<td>left alone</td><td class="number">3</td>',
-        '<td>token budget used</td><td class="number">50.0%</td>',
+        '<td>budget: used</td><td class="number">0.50</td>',
     ):
         assert told in page
     assert page.count("<svg") >= 6
