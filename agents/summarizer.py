@@ -23,6 +23,9 @@ MESSAGE_CHARS: Final = 4000
 """Characters of one message that the model reads; what it misses of a longer one is added from
 the facts that `kds.brain.memory.summarizer` finds lacking."""
 
+LEAST_CHARS: Final = 80
+PROMPT_CHARS: Final = 120_000
+"""Characters of all messages together, some 30,000 tokens: an imported session can be any size."""
 
 MODEL_WORDS: Final = 120
 """Words that the model is asked for: what it leaves out has room behind them."""
@@ -64,12 +67,13 @@ class ModelSummarizer:
 
     def render(self, messages: Sequence[Message], previous: str) -> str:
         """Return the prompt. What was said enters it as data only."""
+        limit = min(MESSAGE_CHARS, max(PROMPT_CHARS // max(len(messages), 1), LEAST_CHARS))
         values = {
             "previous": previous,
             "messages": [
                 {
                     "speaker": message.speaker or LABELS[message.role],
-                    "text": shorten(mark_code(message.content), limit=MESSAGE_CHARS),
+                    "text": shorten(mark_code(message.content), limit=limit),
                 }
                 for message in messages
             ],

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from kds.agents.summarizer import MESSAGE_CHARS, ModelSummarizer
+from kds.agents.summarizer import MESSAGE_CHARS, PROMPT_CHARS, ModelSummarizer
 from kds.brain.memory.extractive import ExtractiveSummarizer
 from kds.brain.memory.summarizer import CheckedSummarizer
 from kds.brain.passages.values import Message
@@ -35,6 +35,8 @@ def test_code_and_very_long_messages_are_shortened(library: PromptLibrary) -> No
     prompt = answering(library, "").render([said("```py\nx = 1\n```\n" + "word " * 5000)], "")
     assert "[code: py, 1 line]" in prompt
     assert len(prompt) < MESSAGE_CHARS + 3000
+    many = answering(library, "").render([said("word " * 5000)] * 1000, "")
+    assert len(many) < PROMPT_CHARS * 1.2
 
 
 def test_the_answer_is_the_summary(library: PromptLibrary) -> None:
