@@ -200,148 +200,107 @@ _open_clients: Final[list[Any]] = []
 
 
 @cache
-def sync_client(base: Callable[..., Any], proxy: str | None = None) -> Any:
-    """A client of the SDK's own kind ``base``, shared by all models: it holds connections.
+def _clients(sync: Callable[..., Any], for_loops: Callable[..., Any]) -> tuple[Any, Any]:
+    """Clients of an SDK's own kinds, shared by all models: they hold connections.
 
-    It is closed when the process ends, or before by `close_clients`.
+    The first is closed when the process ends, or before by `close_clients`; the second only the
+    event loop that used it could close.
     """
-    client = base(**HTTP_OPTIONS, proxy=proxy)
+    client = sync(**HTTP_OPTIONS)
     _open_clients.append(client)
-    return client
+    return client, for_loops(**HTTP_OPTIONS)
 
 
 @atexit.register
 def close_clients() -> None:
     """Close the connections of all models; a model that is made afterwards opens new ones."""
-    sync_client.cache_clear()
+    _clients.cache_clear()
     while _open_clients:
         _open_clients.pop().close()
 
 
-@cache
-def async_client(base: Callable[..., Any], proxy: str | None = None) -> Any:
-    """As `sync_client`, for event loops; only the loop that used it could close it."""
-    return base(**HTTP_OPTIONS, proxy=proxy)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A model that is to be reached. ``url`` is one of the user's own, or None."""
-
-    name: str
-    url: str | None
-    key: str | None
-    settings: ModelSettings
-
-
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One integration: its extra, its class, the variable of its key, and its options."""
+    """One of LangChain's integrations, which is also the name of its extra."""
 
     extra: str
-    module: str
     kind: str
     key: str | None
-    options: Callable[[Wanted], Options]
-    adjust: Callable[[Any], None] = lambda made: None
-    """What is still to be done to the model when it is made."""
+    """The variable with its key."""
 
-    def model(self, wanted: Wanted) -> BaseChatModel:
-        """The chat model, ready to be asked. Raises ModelError."""
-        module = self.integration()
-        own = {"model": wanted.name, "temperature": wanted.settings.temperature}
+    def model(
+        self, name: str, settings: ModelSettings, *, key: str | None, url: str | None = None
+    ) -> BaseChatModel:
+        """The chat model, at ``url`` where it is one of the user's own. Raises ModelError."""
+        make = getattr(self.integration(), self.kind)
+        options = _ollama if self.extra == "ollama" else _hosted
+        bound = {"num_predict" if self.extra == "ollama" else "max_tokens": settings.max_tokens}
         try:
-            made: BaseChatModel = getattr(module, self.kind)(**own, **self.options(wanted))
-            self.adjust(made)
+            made: BaseChatModel = make(
+                model=name,
+                temperature=settings.temperature,
+                **{option: n for option, n in bound.items() if n is not None},
+                **options(self, settings, key, url),
+            )
         except ValueError as error:  # pydantic's too
-            message = f"{wanted.name} cannot be set up: {type(error).__name__}"
+            message = f"{name} cannot be set up: {type(error).__name__}"
             raise ModelError(message, kind="setting", hint="read: kds help models") from error
+        if self.extra == "anthropic":
+            _bind_anthropic(made)
         return made
 
     def integration(self) -> ModuleType:
         """The module of LangChain's integration. Raises ModelError when it is not installed."""
         try:
-            return load_extra(self.module, extra=self.extra, purpose="ask a model")
+            name = f"langchain_{self.extra}"
+            return load_extra(name, extra=self.extra, purpose="ask a model")
         except KdsError as error:
             raise ModelError(error.message, kind="extra", hint=error.hint) from error
 
 
-def _usual(wanted: Wanted) -> Options:
-    """What OpenAI's class and Anthropic's call the same."""
-    settings = wanted.settings
+def _hosted(
+    provider: Provider, settings: ModelSettings, key: str | None, url: str | None
+) -> Options:
+    """Options of OpenAI's class and of Anthropic's."""
     options: Options = {
-        "api_key": wanted.key,
-        "timeout": settings.timeout_s,
-        "max_retries": settings.max_retries,
-    }
-    bound = {} if settings.max_tokens is None else {"max_tokens": settings.max_tokens}
-    return options | bound
-
-
-def _openai(wanted: Wanted) -> Options:
-    sdk = load_extra("openai", extra="openai", purpose="ask a model")
-    proxy = os.environ.get("OPENAI_PROXY") or None  # LangChain takes either it or clients
-    options: Options = {
-        **_usual(wanted),
-        "stream_usage": True,
-        "openai_proxy": None,
-        "http_client": sync_client(sdk.DefaultHttpxClient, proxy),
-        "http_async_client": async_client(sdk.DefaultAsyncHttpxClient, proxy),
-    }
-    if wanted.url is not None:
-        unsaid = {"OpenAI-Organization": "", "OpenAI-Project": ""}
-        options |= {"base_url": wanted.url, "default_headers": unsaid}
-    return options
-
-
-def _anthropic(wanted: Wanted) -> Options:
-    options = _usual(wanted)
-    if wanted.url is not None:
-        options |= {"base_url": wanted.url, "default_headers": _bearer(wanted.key)}
-    return options
+        "api_key": key, "timeout": settings.timeout_s, "max_retries": settings.max_retries,
+    }  # fmt: skip
+    headers: Options = {"Authorization": f"Bearer {key}"}
+    if provider.extra == "openai":
+        sdk = load_extra("openai", extra="openai", purpose="ask a model")
+        client, for_loops = _clients(sdk.DefaultHttpxClient, sdk.DefaultAsyncHttpxClient)
+        options |= {"stream_usage": True, "http_client": client, "http_async_client": for_loops,
+                    "openai_proxy": None}  # LangChain takes no proxy beside clients  # fmt: skip
+        headers = {"OpenAI-Organization": "", "OpenAI-Project": ""}  # not for others
+    return options if url is None else options | {"base_url": url, "default_headers": headers}
 
 
 def _bind_anthropic(model: Any) -> None:
     """Put our HTTP clients under ``model``: its class has no option for them, and caches these."""
     sdk = load_extra("anthropic", extra="anthropic", purpose="ask a model")
-    proxy = model.anthropic_proxy or None
-    own = sync_client(sdk.DefaultHttpxClient, proxy)
-    of_loops = async_client(sdk.DefaultAsyncHttpxClient, proxy)
+    client, for_loops = _clients(sdk.DefaultHttpxClient, sdk.DefaultAsyncHttpxClient)
     vars(model).update(
-        _client=model._client.with_options(http_client=own),
-        _async_client=model._async_client.with_options(http_client=of_loops),
+        _client=model._client.with_options(http_client=client),
+        _async_client=model._async_client.with_options(http_client=for_loops),
     )
 
 
-def _ollama(wanted: Wanted) -> Options:
-    settings = wanted.settings
+def _ollama(
+    provider: Provider, settings: ModelSettings, key: str | None, url: str | None
+) -> Options:
     client: Options = {"timeout": settings.timeout_s, **HTTP_OPTIONS}
-    options: Options = {"client_kwargs": client}
-    if settings.max_tokens is not None:
-        options["num_predict"] = settings.max_tokens
-    if wanted.url is not None:
-        client["headers"] = _bearer(wanted.key)
-        options["base_url"] = wanted.url
-    return options
+    if url is None:
+        return {"client_kwargs": client}
+    return {"client_kwargs": client | {"headers": {"Authorization": f"Bearer {key}"}},
+            "base_url": url}  # fmt: skip
 
 
-def _bearer(key: str | None) -> Mapping[str, str]:
-    return {"Authorization": f"Bearer {key}"}
-
-
-OPENAI: Final = Provider("openai", "langchain_openai", "ChatOpenAI", "OPENAI_API_KEY", _openai)
+OPENAI: Final = Provider("openai", "ChatOpenAI", "OPENAI_API_KEY")
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
     "openai": OPENAI,
-    "anthropic": Provider(
-        "anthropic",
-        "langchain_anthropic",
-        "ChatAnthropic",
-        "ANTHROPIC_API_KEY",
-        _anthropic,
-        _bind_anthropic,
-    ),
-    "ollama": Provider("ollama", "langchain_ollama", "ChatOllama", None, _ollama),
+    "anthropic": Provider("anthropic", "ChatAnthropic", "ANTHROPIC_API_KEY"),
+    "ollama": Provider("ollama", "ChatOllama", None),
 }
 """By the word before the colon of a model's name."""
 
@@ -365,12 +324,12 @@ def load_chat_model(
     provider, model = _provided(name)
     provider.integration()  # without it a key is of no use
     if url is not None:
-        return provider.model(Wanted(model, _check_address(url), own_key, settings))
+        return provider.model(model, settings, key=own_key, url=_check_address(url))
     key = environ.get(provider.key, "").strip() if provider.key else None
     if key == "":
         hint = f"set {provider.key}"
         raise ModelError(f"no key is set for {name}", kind="key", hint=hint)
-    return provider.model(Wanted(model, None, key, settings))
+    return provider.model(model, settings, key=key)
 
 
 def checked_model(model: BaseChatModel | str | None) -> BaseChatModel | str | None:
@@ -428,8 +387,8 @@ def _at_address(name: str, settings: ModelSettings, key: str) -> BaseChatModel:
     address, _, model = name.partition("#")
     url = _check_address(address)
     if not model:
-        model = _only_model(OPENAI.model(Wanted("any", url, key, settings)), url, settings, key)
-    return OPENAI.model(Wanted(model, url, key, settings))
+        model = _only_model(OPENAI.model("any", settings, key=key, url=url), url, settings, key)
+    return OPENAI.model(model, settings, key=key, url=url)
 
 
 def _check_address(url: str) -> str:

@@ -38,10 +38,7 @@ RETRIEVAL_FORM: Final = (
 EPOCH: Final = datetime(2020, 1, 1, tzinfo=UTC)
 """Start of conversations without times: their messages follow each other by a minute."""
 
-TIME_FORMATS: Final = (
-    "%I:%M %p on %d %B, %Y",  # as the LoCoMo dialogues have it
-    "%d %B, %Y", "%d %B %Y", "%B %d, %Y", "%Y/%m/%d %H:%M", "%Y/%m/%d (%a) %H:%M",
-)  # fmt: skip
+LOCOMO_TIME: Final = "%I:%M %p on %d %B, %Y"
 """Accepted beside ISO 8601."""
 
 DEPTH: Final = 10
@@ -68,17 +65,14 @@ def _text(value: Any) -> Any:
 def _moment(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    for parse in (datetime.fromisoformat, *(_parser(form) for form in TIME_FORMATS)):
+    try:
+        found = datetime.fromisoformat(value.strip())
+    except ValueError:
         try:
-            found = parse(value.strip())
+            found = datetime.strptime(value.strip(), LOCOMO_TIME)  # in UTC, below
         except ValueError:
-            continue
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
-    raise ValueError("must be a time, such as 2025-11-03 09:00:00")
-
-
-def _parser(form: str) -> Any:
-    return lambda text: datetime.strptime(text, form)  # the caller adds the time zone
+            raise ValueError("must be a time, such as 2025-11-03 09:00:00") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 _Name = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
