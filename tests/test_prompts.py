@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from jinja2 import Environment
+import yaml
 
 from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.router.intents.evidence import IntentRules, RuleBook
@@ -15,91 +15,12 @@ from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary, packaged_root
 from kds.router.prompts.values import LINE_LIMIT, prompt_values
 
-AGENTS = {
-    "PLAN": "work-planner",
-    "EXECUTE": "code-executor",
-    "RESUME": "session-resumer",
-    "CORRECT": "error-corrector",
-    "TEST": "test-generator",
-    "VALIDATE": "health-validator",
-    "ASK": "knowledge-retriever",
-    "GOVERN": "change-governor",
-    "METRICS": "metrics-reporter",
-    "COMMIT": "commit-handler",
-    "ANALYZE_SCREENSHOT": "screenshot-analyzer",
-    "AMNESIA": "brain-amnesia",
-    "UNKNOWN": "intent-router",
-    "DEBUG": "debugger",
-}
-OTHERS = (
-    *("conversation-context-manager", "conversation-summarizer", "clear-conversation", "kds"),
-    *("agent-handover", "memory-found", "passages-found", "query-rewriter"),
-)
-PRIORITY = [
-    *("CORRECT", "AMNESIA", "RESUME", "DEBUG", "COMMIT", "ANALYZE_SCREENSHOT", "PLAN"),
-    *("EXECUTE", "TEST", "VALIDATE", "METRICS", "GOVERN", "ASK", "UNKNOWN"),
-]
-MAX_LINES = 80
+VALUES = yaml.safe_load(Path(__file__).with_name("prompt_values.yaml").read_text("utf-8"))
+AGENTS, OTHERS, EMPTY = VALUES["agents"], VALUES["others"], VALUES["empty"]
+FULL = EMPTY | VALUES["full"]
 DEV = Path(__file__).parents[2] / "shared" / "data" / "dialogues" / "dev.json"
 COMMON = {"continue", "where was i", "yes", "commit this", "run the tests"}
 """Phrases of the design's own intent table: everybody says them."""
-
-EMPTY = {
-    "profile": [],
-    "message": "Make it purple",
-    "expanded": "Make it purple",
-    "intent": "EXECUTE",
-    "confidence": 0.9,
-    "alternatives": [],
-    "secondary_intents": [],
-    "context": [],
-    "context_ref": None,
-    "references": [],
-    "refers_back": False,
-    "context_switch": False,
-    "session_id": None,
-    "question": None,
-    "candidates": [],
-    "workspace": "/w",
-    "agents": [{"name": "work-planner", "intent": "PLAN", "description": "Plans."}],
-    "previous": "",
-    "messages": [],
-    "words": 200,
-    "agent": "code-executor",
-    "halted": [],
-    "dropped": [],
-    "passages": [],
-}
-FULL = {
-    **EMPTY,
-    "halted": ["work-planner"],
-    "dropped": ["TEST", "COMMIT"],
-    "profile": ["Role: tester"],
-    "passages": [{"citation": "Guide, Section 1", "text": "The fee is 3 %."}],
-    "previous": "User: wants a FAB button.",
-    "messages": [{"speaker": "User", "text": "Make it purple"}],
-    "expanded": "Make the FAB button purple",
-    "alternatives": [{"intent": "PLAN", "confidence": 0.0512}],
-    "secondary_intents": ["TEST", "COMMIT"],
-    "context": [
-        {
-            "timestamp": "2025-11-03T12:00:00Z",
-            "user_message": "I want to add a FAB button",
-            "intent": "PLAN",
-            "session_id": "fab-button-20251103",
-            "context_ref": None,
-        }
-    ],
-    "context_ref": "FAB button",
-    "references": [
-        {"text": "it", "target": "FAB button", "rule": "pron.it", "score": 0.9},
-        {"text": "", "target": "FAB button", "rule": "implicit", "score": 0.7},
-    ],
-    "refers_back": True,
-    "context_switch": True,
-    "session_id": "fab-button-20251103",
-    "question": "Did you mean to plan something new?",
-}
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +34,7 @@ def model(library: PromptLibrary) -> IntentModel:
 
 
 def test_every_intent_has_its_agent(library: PromptLibrary) -> None:
-    assert {prompt.intent: prompt.name for prompt in library.agents()} == AGENTS
-    assert [prompt.intent for prompt in library.agents()] == PRIORITY
+    assert [(prompt.intent, prompt.name) for prompt in library.agents()] == [*AGENTS.items()]
     assert {prompt.name for prompt in library.prompts()} == {*AGENTS.values(), *OTHERS}
 
 
@@ -183,23 +103,6 @@ def test_an_earlier_message_is_cut() -> None:
     assert isinstance(shown, list)
     assert len(shown[0]["user_message"]) <= LINE_LIMIT
     assert shown[0]["user_message"].endswith("word…")
-
-
-def test_a_prompt_is_compiled_once(library: PromptLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiling takes fifty times as long as rendering."""
-    prompt = library.get("intent-router")
-    text = library.render(prompt, FULL)
-
-    def compile_again(*_: object, **__: object) -> None:
-        raise AssertionError("compiled again")
-
-    monkeypatch.setattr(Environment, "compile", compile_again)
-    assert library.render(prompt, FULL) == text
-
-
-@pytest.mark.parametrize("name", [*AGENTS.values(), *OTHERS])
-def test_prompts_are_short(library: PromptLibrary, name: str) -> None:
-    assert len(library.get(name).body.strip().splitlines()) <= MAX_LINES
 
 
 def test_every_intent_has_forty_examples_and_some_that_are_not(library: PromptLibrary) -> None:

@@ -87,14 +87,6 @@ def remembered(place: Workspace) -> tuple[str, ...]:
         return tuple(session.title for session in store.sessions())
 
 
-def test_a_survey_names_every_kind_and_changes_nothing(place: Workspace) -> None:
-    before = contents(place)
-    found = survey(place)
-    assert {item.kind for item in found.items if item.files} == {*KINDS} - {"documents"}
-    assert all(item.size > 0 for item in found.items)
-    assert contents(place) == before
-
-
 def test_what_is_forgotten_is_gone_from_every_file_and_the_rest_stays(place: Workspace) -> None:
     forget(place)
     assert not survey(place).files

@@ -17,83 +17,62 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 def git(folder: Path, *arguments: str) -> str:
-    identity = (
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.org",
-        "-c",
-        "protocol.file.allow=always",
-    )
+    settings = "-c user.name=t -c user.email=t@example.org -c protocol.file.allow=always"
+    identity = settings.split()
     command = ["git", "-C", str(folder), *identity, *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+RULES = "kds-brain/.gitignore"
+
+
+def written(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+
+
 def rules_of_its_own(root: Path) -> None:
-    (root / "kds-brain" / ".gitignore").write_text("!*\n")
-
-
-def one_name_let_through(root: Path) -> None:
-    (root / "kds-brain" / ".gitignore").write_text("/*\n!/memory.db\n")
-
-
-def a_folder_let_through(root: Path) -> None:
-    (root / "kds-brain" / ".gitignore").write_text("/*\n!/conversations/\n")
-
-
-def rules_above_and_a_file_beside(root: Path) -> None:
-    (root / ".gitignore").write_text("*\n!kds-brain/\n!kds-brain/**\n")
-    (root / "kds-brain" / ".gitignore").write_text("# nothing\n")
-
-
-def exclude_file(root: Path) -> None:
-    (root / ".git" / "info" / "exclude").write_text("!kds-brain/**\n")
-    (root / "kds-brain" / ".gitignore").write_text("")
+    written(root, {RULES: "!*\n"})
 
 
 def linked_rules(root: Path) -> None:
-    (root / "rules").write_text("/*\n")
-    (root / "kds-brain" / ".gitignore").unlink(missing_ok=True)
-    (root / "kds-brain" / ".gitignore").symlink_to(root / "rules")
+    written(root, {"rules": "/*\n"})
+    (root / RULES).unlink(missing_ok=True)
+    (root / RULES).symlink_to(root / "rules")
 
 
-def added_by_force(root: Path) -> None:
-    (root / "kds-brain" / ".gitignore").write_text("/*\n")
-    (root / "kds-brain" / "memory.db").touch()
-    git(root, "add", "-f", "kds-brain/memory.db")
+def added_by_force(name: str) -> Callable[[Path], None]:
+    def add(root: Path) -> None:
+        written(root, {RULES: "/*\n", name: ""})
+        git(root, "add", "-f", name)
+
+    return add
 
 
-def a_conversation_added_by_force(root: Path) -> None:
-    (root / "kds-brain" / ".gitignore").write_text("/*\n")
-    (root / "kds-brain" / "work").mkdir()
-    (root / "kds-brain" / "work" / "workspace.json").touch()
-    git(root, "add", "-f", "kds-brain/work/workspace.json")
+WAYS = {
+    "rules of its own": {RULES: "!*\n"},
+    "one name let through": {RULES: "/*\n!/memory.db\n"},
+    "a folder let through": {RULES: "/*\n!/conversations/\n"},
+    "rules above": {".gitignore": "*\n!kds-brain/\n!kds-brain/**\n", RULES: "# nothing\n"},
+    "exclude file": {".git/info/exclude": "!kds-brain/**\n", RULES: ""},
+    "a claim to be a repository": {RULES: "!*\n", "kds-brain/.git": "gitdir: /nowhere\n"},
+    "rules without end": {RULES: "/*\n!" + "*a" * 40 + "*b\n!*" + "*?" * 60 + "x\n!*\n"},
+    "linked rules": linked_rules,
+    "added by force": added_by_force("kds-brain/memory.db"),
+    "a conversation added by force": added_by_force("kds-brain/work/workspace.json"),
+}
 
 
-def a_folder_that_claims_to_be_a_repository(root: Path) -> None:
-    rules_of_its_own(root)
-    (root / "kds-brain" / ".git").write_text("gitdir: /nowhere\n")
-
-
-def rules_that_git_cannot_finish(root: Path) -> None:
-    (root / "kds-brain" / ".gitignore").write_text(
-        "/*\n!" + "*a" * 40 + "*b\n!*" + "*?" * 60 + "x\n!*\n"
-    )
-
-
-WAYS = [
-    rules_of_its_own, one_name_let_through, a_folder_let_through, rules_above_and_a_file_beside,
-    exclude_file, linked_rules, added_by_force, a_conversation_added_by_force,
-    a_folder_that_claims_to_be_a_repository, rules_that_git_cannot_finish,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_where_git_would_commit_the_conversation_it_is_not_kept_and_the_message_routes(
-    fitted_workspace: Path, kds_call: Run, way: Callable[[Path], None]
+    fitted_workspace: Path, kds_call: Run, way: dict[str, str] | Callable[[Path], None]
 ) -> None:
     git(fitted_workspace, "init", "-q")
-    way(fitted_workspace)
+    if isinstance(way, dict):
+        written(fitted_workspace, way)
+    else:
+        way(fitted_workspace)
     result = kds_call("route", SAID, "--json")
     assert data(result)["intent"] == "PLAN"
     assert "not remembered" in result.err

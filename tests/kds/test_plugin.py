@@ -76,12 +76,6 @@ def test_a_right_dialogue_passes_and_leaves_no_trace(pytester: pytest.Pytester) 
     assert not (pytester.path / "kds-brain" / "conversation-context.jsonl").exists()
 
 
-def test_a_single_dialogue_can_be_selected(pytester: pytest.Pytester) -> None:
-    _write(pytester, "dialogues/a.yaml", RIGHT + WRONG)
-    pytester.runpytest("dialogues/a.yaml::greeting").assert_outcomes(passed=1)
-    pytester.runpytest("-k", "greeting").assert_outcomes(passed=1, deselected=1)
-
-
 def test_a_file_that_does_not_load_is_a_collection_error(pytester: pytest.Pytester) -> None:
     _write(pytester, "dialogues/a.yaml", "- id: a\n  turn: []\n")
     result = pytester.runpytest()
@@ -94,11 +88,6 @@ def test_it_can_be_turned_off_by_an_option(pytester: pytest.Pytester) -> None:
     _write(pytester, "dialogues/a.yaml", WRONG)
     pytester.makeini("[pytest]\nkds_dialogues = false\n")
     pytester.runpytest().assert_outcomes()
-
-
-def test_it_can_be_blocked(pytester: pytest.Pytester) -> None:
-    _write(pytester, "dialogues/a.yaml", WRONG)
-    pytester.runpytest_subprocess("-p", "no:kds").assert_outcomes()
 
 
 def test_the_prompts_of_the_named_workspace_are_used(pytester: pytest.Pytester) -> None:

@@ -54,12 +54,6 @@ def test_the_block_may_say_that_the_wait_is_over(clock: Clock, capsys: Streams) 
     assert capsys.readouterr() == ("", "")
 
 
-def test_an_error_ends_the_wait_too(clock: Clock) -> None:
-    with pytest.raises(ValueError, match="broken"), slow("trying"):
-        raise ValueError("broken")
-    assert clock.call is None
-
-
 def test_a_terminal_gets_a_spinner_that_goes_away(clock: Clock, capsys: Streams) -> None:
     with slow("loading rules"):
         clock.ring()
@@ -84,7 +78,3 @@ def test_a_terminal_is_told_how_far_it_is(clock: Clock, capsys: Streams) -> None
     out, err = capsys.readouterr()
     assert out == ""
     assert "reading [red]a.md 1/2" in err
-
-
-def test_a_bar_of_nothing_is_not_an_error() -> None:
-    assert list(tracked([], "counting")) == []

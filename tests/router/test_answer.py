@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kds.brain.turn import ContextEntry, Turn, Utterance
-from kds.router.answer import make_answer, pick
+from kds.router.answer import make_answer
 from kds.router.prompts.library import PromptLibrary
 
 AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
@@ -81,15 +81,6 @@ def test_what_names_no_candidate_is_a_message_of_its_own(
 def test_an_answer_without_a_question_before_it_answers_nothing(library: PromptLibrary) -> None:
     turn = answer_to("the second one", library, before="Add a footer")
     assert turn.expanded == "the second one"
-
-
-def test_an_answer_with_no_message_before_it_answers_nothing(library: PromptLibrary) -> None:
-    turn = Turn("the second one", AT, expanded="the second one")
-    assert make_answer(library, asked).run(turn) == turn
-
-
-def test_a_workspace_may_name_its_own_verbs(library: PromptLibrary) -> None:
-    assert pick("review it", ("GOVERN", "ASK"), library) == "GOVERN"
 
 
 def test_a_number_behind_a_known_reply_answers_the_reply(library: PromptLibrary) -> None:

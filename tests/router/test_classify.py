@@ -79,18 +79,6 @@ def test_multi_intent_messages_are_split_and_others_are_not(step: Step) -> None:
     assert right / len(multi()) >= 0.9
 
 
-def test_an_example_is_one_request_whatever_stands_in_it(step: Step) -> None:
-    read = step.run(turn("put it on a branch and push"))
-    assert (read.intent, read.secondary_intents) == ("COMMIT", ())
-    assert read.confidence > 0.9
-
-
-def test_notes_say_the_verdict_and_each_request(step: Step) -> None:
-    notes = step.run(turn("Move the helper into core and run the tests")).notes
-    assert notes[0].startswith("intent EXECUTE, confidence ")
-    assert notes[1:3] == ("EXECUTE: 'Move the helper into core'", "TEST: 'run the tests'")
-
-
 def test_after_a_topic_switch_the_past_says_nothing(step: Step) -> None:
     from dataclasses import replace
 
@@ -98,11 +86,6 @@ def test_after_a_topic_switch_the_past_says_nothing(step: Step) -> None:
     assert not any("conversation speaks for ASK" in note for note in step.run(switched).notes)
     kept = step.run(turn("And in winter?", previous="ASK"))
     assert any("conversation speaks for ASK" in note for note in kept.notes)
-
-
-def test_small_talk_is_unknown(step: Step) -> None:
-    done = step.run(turn("good morning"))
-    assert (done.intent, done.secondary_intents) == (UNKNOWN, ())
 
 
 @pytest.mark.parametrize("message", ["forget it", "Forget that.", "ok, forget about it"])

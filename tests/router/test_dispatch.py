@@ -68,17 +68,6 @@ SWITCH = entry("Actually, let's work on dark mode first", "PLAN", None)
 YESTERDAY = replace(SWITCH, timestamp=NOW - timedelta(hours=13))
 
 
-def test_a_plan_starts_a_session_and_goes_to_its_agent(step: Step) -> None:
-    done = step.run(turn("I want to add a FAB button", "PLAN"))
-    assert (done.action, done.agent, done.session_id) == (
-        "route",
-        "work-planner",
-        "fab-button-20251103",
-    )
-    assert done.prompt_file == "prompts/internal/work-planner.md"
-    assert done.notes[-1] == "session fab-button-20251103: a new plan for 'FAB button'"
-
-
 def test_the_agent_gets_original_expanded_and_context(step: Step) -> None:
     it = Reference("it", 5, 7, "FAB button", "pron.it", 0.91)
     given = replace(
@@ -96,17 +85,6 @@ def test_the_agent_gets_original_expanded_and_context(step: Step) -> None:
         "FAB button False TEST /w\n"
         "None  EXECUTE ASK PLAN UNKNOWN"
     )
-
-
-def test_code_of_the_user_stays_text(step: Step) -> None:
-    hostile = "{{ 7*7 }} {% include 'shared/_x.md' %}"
-    assert hostile in step.run(turn(hostile, "ASK")).prompt
-
-
-def test_follow_ups_inherit_the_session(step: Step) -> None:
-    for intent in ("EXECUTE", "ASK", UNKNOWN):
-        given = replace(turn("go on", intent), context=(FAB,))
-        assert step.run(given).session_id == "fab-button-20251103"
 
 
 def test_a_plan_that_points_back_inherits_the_session(step: Step) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 import kds
 from kds.brain.turn import (
     NOT_ENGLISH,
-    UNKNOWN,
     Edit,
     IntentScore,
     Reference,
@@ -26,27 +25,6 @@ def read(message: str, confidence: float = 0.9) -> Turn:
         secondary_intents=("COMMIT",),
     )  # fmt: skip
     return make_foreign().run(turn)
-
-
-def test_nothing_is_made_of_a_foreign_message_however_sure_its_intent() -> None:
-    turn = read("Mach es lila")
-    assert (turn.intent, turn.confidence, turn.english) == (UNKNOWN, 0.0, False)
-    assert turn.expanded == turn.message
-    left = (turn.references, turn.edits, turn.context_ref, turn.secondary_intents)
-    assert left == ((), (), None, ())
-    assert turn.notice == NOT_ENGLISH
-    assert NOT_ENGLISH in turn.notes
-
-
-def test_an_english_message_stays_as_it_was_read() -> None:
-    turn = read("Make it purple")
-    assert (turn.intent, turn.expanded, turn.english) == ("TEST", "something else", True)
-    assert turn.notice is None
-
-
-def test_a_word_of_thanks_in_another_language_is_foreign_when_its_intent_is_doubted() -> None:
-    assert read("danke").english
-    assert not read("danke", confidence=0.2).english
 
 
 def test_a_foreign_message_is_its_own_prompt_and_nothing_later_refers_to_it(

@@ -20,21 +20,6 @@ def log(path: Path, message: str, *, at: datetime) -> ContextEntry:
     return entry
 
 
-def test_an_empty_context_is_said_to_be_empty(tmp_path: Path) -> None:
-    turn = load(tmp_path / "context.jsonl")
-    assert turn.context == ()
-    assert turn.why == ("the context is empty",)
-
-
-def test_the_conversation_so_far_is_attached(tmp_path: Path) -> None:
-    path = tmp_path / "context.jsonl"
-    first = log(path, "I want to add a FAB button", at=AT - timedelta(minutes=5))
-    second = log(path, "Make it round", at=AT - timedelta(seconds=30))
-    turn = load(path)
-    assert turn.context == (first, second)
-    assert turn.why == ("2 entries in the context, the newest 30 s old (PLAN)",)
-
-
 def test_a_history_of_another_conversation_stands_for_the_context(tmp_path: Path) -> None:
     path = tmp_path / "context.jsonl"
     kept = log(path, "Add a login form", at=AT - timedelta(minutes=5))

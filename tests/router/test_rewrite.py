@@ -1,6 +1,6 @@
 """The step that has a model rewrite the message."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -16,30 +16,6 @@ from kds.router.rewriting.writer import CheckedRewriter, Mode
 from .rewriting.test_writer import GOOD, SCROLLABLE, VIEWS, checked, expanded_turn
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-def test_only_what_the_step_writes_changes(resolver: Resolver) -> None:
-    rewriter, _ = checked(resolver, GOOD)
-    before = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    step = make_rewrite(resolver, lambda: rewriter)
-    after = step.run(before)
-    changed = {f.name for f in fields(Turn) if getattr(before, f.name) != getattr(after, f.name)}
-    assert "expanded" in changed
-    assert changed - {"notes"} <= step.writes
-
-
-def test_the_rewriter_is_not_looked_for_where_nothing_points_back(resolver: Resolver) -> None:
-    def find() -> CheckedRewriter:
-        raise AssertionError("nobody should look")
-
-    step = make_rewrite(resolver, find)
-    turn = expanded_turn(resolver, VIEWS, "Add a login form")
-    assert step.run(turn) == turn
-
-
-def test_without_a_rewriter_the_turn_goes_on(resolver: Resolver) -> None:
-    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    assert make_rewrite(resolver, no_rewriter).run(turn) == turn
 
 
 def test_asking_for_a_model_without_one_is_told(resolver: Resolver) -> None:

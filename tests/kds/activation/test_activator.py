@@ -75,25 +75,10 @@ def test_nothing_is_said_where_nothing_is_wanted(activator: Activator, prompt: s
     assert activator.suggest(prompt).choice is None
 
 
-def test_what_is_said_is_the_best_entry_and_probabilities_fall(activator: Activator) -> None:
-    told = activator.suggest("please write the release notes for version 2.4 from the merged PRs")
-    chances = [chance for _, chance in told.ranked]
-    assert told.choice == told.ranked[0][0] == "release-notes"
-    assert told.entry is not None
-    assert told.entry.kind == "skill"
-    assert chances == sorted(chances, reverse=True)
-    assert set(told.why) >= {"terms", "whole", "negation"}
-
-
 def test_a_yes_is_read_with_the_offer_of_the_reply(activator: Activator) -> None:
     offer = Utterance("The version is tagged. Shall I write the release notes now?", "assistant")
     history = (Utterance("tag 2.4"), offer)
     assert activator.suggest("yes please", history).ranked[0][0] == "release-notes"
-
-
-def test_an_empty_library_says_nothing() -> None:
-    told = Activator.from_entries([]).suggest("write the release notes")
-    assert (told.ranked, told.choice) == ((), None)
 
 
 @pytest.mark.parametrize(

@@ -93,21 +93,28 @@ def test_a_model_that_hangs_holds_the_turn_no_longer_than_the_settings_say(
     assert all(thread.daemon for thread in left)
 
 
-@pytest.mark.parametrize(("mode", "asked"), [("rules-only", 0), ("model-first", 1)])
-def test_the_mode_is_that_of_the_settings(
-    mode: str,
-    asked: int,
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("KDS_REWRITING", "rules-only"), ("KDS_ENABLE_QUERY_REWRITING", "false")],
+)
+def test_no_model_is_asked_where_the_settings_say_so_and_they_are_read_anew(
     provider: FakeProvider,
-    fitted_workspace: Path,
+    router: Router,
     monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
 ) -> None:
-    monkeypatch.setenv("KDS_REWRITING", mode)
+    provider.play(default=Text(GOOD))
+    monkeypatch.setenv(variable, value)
+    assert router.route(SCROLLABLE).expanded == SCROLLABLE
+    assert provider.asked == []
+    monkeypatch.delenv(variable)
+    monkeypatch.setenv("KDS_REWRITING", "model-first")
     provider.play(default=Text("Make the FAB button purple"))
-    router = Router.open(fitted_workspace)
     router.route("I want to add a FAB button")
-    turn = router.route("Make it purple")
-    assert turn.expanded == "Make the FAB button purple"
-    assert len(provider.asked) == asked
+    before = len(provider.asked)
+    assert router.route("Make it purple").expanded == "Make the FAB button purple"
+    assert len(provider.asked) == before + 1
 
 
 def test_it_is_measured_without_a_word_of_what_was_said(
@@ -143,18 +150,3 @@ def source(parts: Parts, environ: dict[str, str]) -> Any:
     return RewriterSource(
         LiveConfig(parts.workspace, environ=environ), parts.library, parts.resolver
     )
-
-
-def test_the_rewriter_is_kept_while_the_settings_stay(parts: Parts) -> None:
-    environ = {"KDS_MODEL": "openai:x"}
-    find = source(parts, environ)
-    first = find()
-    assert find() is first
-    environ["KDS_REWRITING"] = "model-first"
-    assert find() is not first
-    assert find().mode == "model-first"
-
-
-def test_a_memory_that_rewrites_nothing_asks_no_model(parts: Parts) -> None:
-    environ = {"KDS_MODEL": "openai:x", "KDS_ENABLE_QUERY_REWRITING": "false"}
-    assert source(parts, environ)().mode == "rules-only"

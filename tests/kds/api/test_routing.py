@@ -95,15 +95,6 @@ def test_without_log_no_folder_is_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_rehearsal_has_its_own_context_and_leaves_none(router: Router) -> None:
-    rehearsal = router.rehearse(MinuteClock())
-    rehearsal.route(FAB)
-    assert rehearsal.route("Make it purple").expanded == "Make the FAB button purple"
-    assert _messages(router) == []
-    rehearsal.context.clear()
-    assert _messages(rehearsal) == []
-
-
 def _add_deploy_runner(workspace: Path) -> None:
     folder = workspace / "prompts" / "internal"
     folder.mkdir(parents=True)

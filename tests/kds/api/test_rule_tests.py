@@ -34,12 +34,6 @@ def _nothing_lost(rule: str) -> list[Step]:
     return STEPS
 
 
-def test_every_test_of_every_rule_runs_in_its_context() -> None:
-    outcomes = run_rule_tests([_rule("mine", PASSED, FAILED)], STEPS, _without)
-    assert [outcome.passed for outcome in outcomes] == [True, False]
-    assert [entry.user_message for entry in outcomes[0].turn.context] == ["Add a button"]
-
-
 def test_a_failure_names_its_place_and_shows_both_sides() -> None:
     _, failed = run_rule_tests([_rule("mine", PASSED, FAILED)], STEPS, _without)
     text = describe_outcome(failed)

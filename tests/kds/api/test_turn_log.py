@@ -38,11 +38,6 @@ def measured(place: Workspace) -> list[dict[str, Any]]:
         return [metric.data for metric in store.metrics.since(EVER, name=TURN)]
 
 
-def test_nothing_is_measured_unless_it_is_wanted(place: Workspace) -> None:
-    TurnLog(place).note(turn())
-    assert not (place.brain / "memory.db").exists()
-
-
 def test_the_switch_works_while_it_runs(place: Workspace) -> None:
     log = TurnLog(place)
     log.note(turn())

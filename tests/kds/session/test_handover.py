@@ -5,7 +5,7 @@ import pytest
 import kds
 from kds.brain.context.work import Offer
 
-from ...agents.openai_server import Calls, FakeProvider, Text
+from ...agents.openai_server import Calls, Text
 from .conftest import Chat
 
 FAB = "I want to add a FAB button"
@@ -16,19 +16,6 @@ PLAN = "1. Write the form.\n" * 60
 
 def agents(answer: kds.Answer) -> list[str]:
     return [reply.agent for reply in answer.replies]
-
-
-def system(provider: FakeProvider, number: int) -> str:
-    return str(provider.asked[number].messages[0]["content"])
-
-
-def test_the_intents_of_a_message_are_served_in_order(chat: Chat) -> None:
-    chat.model.play(Text(PLAN), Text("12 passed"))
-    answer = chat.open().ask(PLAN_AND_TEST)
-    assert agents(answer) == ["work-planner", "test-generator"]
-    assert answer.text == f"{PLAN}\n\n12 passed"
-    assert "- TEST" in system(chat.model, 0)
-    assert "Also asked for" not in system(chat.model, 1)
 
 
 def test_the_second_agent_sees_the_whole_reply_of_the_first(chat: Chat) -> None:

@@ -1,13 +1,10 @@
 """A dead, slow or lying model costs an answer; never a message, and never more than its time."""
 
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 
-from kds.agents import run
 from kds.agents.models import ModelError
-from kds.brain.timeouts import Deadline
 
 from ...agents.openai_server import (
     Cut,
@@ -17,11 +14,9 @@ from ...agents.openai_server import (
     Reply,
     Slow,
     Text,
-    Trickle,
     garbage,
 )
-from ...effort import PATIENCE_S
-from .conftest import Chat, whole
+from .conftest import Chat
 
 FAB = "I want to add a FAB button"
 TIMEOUT_S = 1.0
@@ -72,20 +67,6 @@ def test_what_comes_behind_an_agent_that_failed_waits(chat: Chat) -> None:
     assert [reply.agent for reply in failed.replies] == ["work-planner"]
     resumed = chat.open().ask("continue")
     assert [reply.text for reply in resumed.replies] == ["a plan", "12 passed"]
-
-
-def test_a_dribbling_model_is_cut_off_in_a_stream(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr(run, "Deadline", partial(Deadline, clock=lambda: now[0]))
-    chat.model.play(Trickle("and "))
-    stream = chat.open().stream(FAB)
-    assert [next(stream) for _ in range(2)] == ["and ", "and "]
-    now[0] = 2 * PATIENCE_S
-    error = whole(stream).error
-    assert isinstance(error, ModelError)
-    assert error.kind == "timeout"
 
 
 def test_a_model_that_is_none_is_refused_at_once(mute: Chat) -> None:

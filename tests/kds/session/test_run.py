@@ -69,21 +69,3 @@ def test_loading_does_not_count_as_its_time(monkeypatch: pytest.MonkeyPatch) -> 
     run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S, load=load, clock=lambda: now[0])
     assert list(run) == ["one"]
     assert run.outcome == "done"
-
-
-def test_a_halt_wakes_the_caller() -> None:
-    stuck, waiting = threading.Event(), threading.Event()
-
-    def speak() -> Speech:
-        waiting.set()
-        stuck.wait()
-        yield "too late"
-
-    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S)
-    halting = threading.Thread(target=lambda: waiting.wait() and run.halt())
-    halting.start()
-    assert list(run) == []
-    halting.join()
-    assert (run.outcome, run.error) == ("halted", None)
-    assert not run.halt()
-    stuck.set()

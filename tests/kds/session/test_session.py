@@ -70,14 +70,6 @@ def test_the_memory_can_be_off(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> N
     assert chat.said() == [FAB, "hello"]
 
 
-def test_other_windows_go_on_in_the_same_conversation(chat: Chat) -> None:
-    chat.model.play(Text("a plan"))
-    first = chat.open().ask(FAB)
-    second = chat.open().ask(PURPLE)
-    assert first.session == second.session
-    assert "a plan" in chat.model.asked[1].text
-
-
 def test_two_hours_later_it_is_a_new_conversation(chat: Chat) -> None:
     now = datetime.now(UTC)
     first = chat.open(clock=lambda: now).ask(FAB)

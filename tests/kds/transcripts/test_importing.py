@@ -155,31 +155,10 @@ def test_files_are_the_users_alone(memory: AssistantMemory, home: Path) -> None:
     assert memory.folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_only_wanted_projects_are_imported_and_others_can_follow(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
-    claude("a", "Of the shop", folder="/home/me/shop")
-    claude("b", "Of the bank", folder="/home/me/bank")
-    project = memory.project_of("/home/me/bank", make=True)
-    assert project is not None
-    report = run(memory, home, only={project.num})
-    assert contents(memory) == ["Of the bank"]
-    assert report.elsewhere == 6
-    run(memory, home)
-    assert "Of the shop" in contents(memory)
-
-
 def test_old_sessions_can_be_left_out(memory: AssistantMemory, home: Path, claude: Write) -> None:
     os.utime(claude("a", "An old question"), (0, 0))
     run(memory, home, since=datetime(2020, 1, 1, tzinfo=UTC))
     assert "An old question" not in contents(memory)
-
-
-def test_an_excluded_folder_is_left_out(memory: AssistantMemory, home: Path, claude: Write) -> None:
-    memory.change("INSERT INTO excluded(path) VALUES (?)", "/home/me/private")
-    claude("a", "Nobody's business", folder="/home/me/private/diary")
-    run(memory, home)
-    assert "Nobody's business" not in contents(memory)
 
 
 def test_a_forgotten_session_leaves_no_byte_and_does_not_come_back(

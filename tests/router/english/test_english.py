@@ -51,50 +51,6 @@ def test_words_join_a_list_and_leave_it(write: Write) -> None:
     assert words("preferences", "noun_first") == packaged
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("verbs_first: ship", "1 there is no list 'verbs_first'; did you mean 'verb_first'?"),
-        (
-            "verb_first:\n  ship it\n  ship",
-            "3 'ship' stands twice in 'verb_first'; keep one of them",
-        ),
-        ("verb_first: fix\n  -fix", "2 'fix' stands twice in 'verb_first'; keep one of them"),
-        ("\nverb_first:\n  a\n  Ship", "4 'Ship' is not lower case in 'verb_first'; write 'ship'"),
-        (
-            "verb_first:\n  ship\n  -frobnicate",
-            "3 'frobnicate' is taken out and not in 'verb_first'; correct or remove '-frobnicate'",
-        ),
-        (
-            "verb_first: [ship]",
-            "1 'verb_first' is not a line of words; "
-            "write 'name: word word ...'; yes, no, on, off and numbers alone in quotes",
-        ),
-        (
-            "- ship",
-            "1 is not a table of words; "
-            "write 'name: word word ...'; yes, no, on, off and numbers alone in quotes",
-        ),
-        ("verb_first: 'ship", "1 is not YAML"),
-    ],
-)
-def test_a_fault_is_named_with_its_line_and_a_fix(write: Write, text: str, message: str) -> None:
-    (found,) = problems(write(preferences=text))
-    assert found.startswith(f"preferences.yaml:{message}")
-
-
-def test_a_table_that_no_workspace_adds_to_is_named_with_those_that_are(write: Write) -> None:
-    assert problems(write(closed_class="articles: teh\n")) == [
-        "closed_class.yaml:1 there is no table 'closed_class' to add to; "
-        "name it as one of these: particles, people, preferences"
-    ]
-
-
-def test_the_problems_of_all_files_come_at_once(write: Write) -> None:
-    found = problems(write(people="nouns: Crew\n", preferences="verb_first: ship ship\n"))
-    assert [problem.split()[0] for problem in found] == ["people.yaml:1", "preferences.yaml:1"]
-
-
 def test_a_packaged_table_is_checked_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,50 +59,16 @@ def test_what_is_not_about_the_work_is_unknown_with_little_confidence(
     assert verdict.confidence < 0.3
 
 
-def test_an_exact_phrase_decides_alone(packaged_model: IntentModel) -> None:
-    verdict = packaged_model.score("Continue!")
-    assert (verdict.intent, verdict.alternatives) == ("EXECUTE", ())
-    assert verdict.confidence > 0.9
-    assert verdict.notes == ("the whole message is a phrase of EXECUTE",)
-
-
 def test_the_message_counts_as_written_and_as_expanded(packaged_model: IntentModel) -> None:
     """ "it" shows that the thing exists; the expansion alone reads like a new wish."""
     assert packaged_model.score("Build it", "Build the importer").intent == "EXECUTE"
     assert packaged_model.score("Build the importer").intent == "PLAN"
 
 
-def test_questions_follow_questions(packaged_model: IntentModel) -> None:
-    text = "And on public holidays?"
-    alone = packaged_model.score(text)
-    after = packaged_model.score(text, text, Situation(previous_intent="ASK"))
-    assert after.intent == "ASK"
-    assert after.confidence >= alone.confidence
-
-
 def test_an_image_speaks_for_looking_at_it(packaged_model: IntentModel) -> None:
     text = "what's wrong here"
     shown = packaged_model.score(text, text, Situation(has_attachment=True))
     assert shown.intent == "ANALYZE_SCREENSHOT"
-
-
-def test_notes_name_scores_and_patterns(packaged_model: IntentModel) -> None:
-    notes = packaged_model.score("Rename the class to Ledger").notes
-    assert notes[0].startswith("scores: EXECUTE ")
-    assert notes[1].startswith("patterns for EXECUTE (")
-    assert "prompts/internal/code-executor.md:" in notes[1]
-
-
-def test_alternatives_are_in_order_and_never_unknown(
-    unseen: list[tuple[IntentVerdict, str]],
-) -> None:
-    for verdict, _ in unseen:
-        scores = [alternative.confidence for alternative in verdict.alternatives]
-        assert scores == sorted(scores, reverse=True), verdict
-        named = {alternative.intent for alternative in verdict.alternatives}
-        assert not named & {UNKNOWN, verdict.intent}
-        total = sum(scores) + (verdict.confidence if verdict.intent != UNKNOWN else 0.0)
-        assert total <= 1.0 + 1e-9, verdict
 
 
 def test_priority_decides_between_patterns_that_tie() -> None:
@@ -116,17 +82,6 @@ def test_priority_decides_between_patterns_that_tie() -> None:
         IntentRules("BLUE", 20, rules[1].patterns),
     ]
     assert IntentModel.fit_examples(COLOURS, swapped).score("now").intent == "RED"
-
-
-def test_any_set_of_intents_can_be_learned() -> None:
-    model = IntentModel.fit_examples(COLOURS)
-    assert model.score("paint the gate red").intent == "RED"
-    assert model.score("make the gate blue").intent == "BLUE"
-
-
-def test_labels_with_one_example_can_be_learned() -> None:
-    model = IntentModel.fit_examples([("open the door", "A"), ("feed the cat", "B"), ("sing", "C")])
-    assert model.score("feed the cats").intent == "B"
 
 
 def test_one_intent_is_not_enough() -> None:
@@ -166,11 +121,6 @@ def test_patterns_speak_for_a_message_being_in_scope() -> None:
     plain, ruled = IntentModel.fit_examples(TASKS), IntentModel.fit_examples(TASKS, rules)
     text = "hoist yon mast"
     assert ruled.score(text).in_scope >= 0.9 > plain.score(text).in_scope
-
-
-def test_with_few_intents_the_confidence_stands_in_for_the_scope() -> None:
-    verdict = IntentModel.fit_examples(COLOURS).score("paint the gate red")
-    assert verdict.in_scope == verdict.confidence
 
 
 @given(st.text(max_size=300))
@@ -216,16 +166,6 @@ def test_where_every_intent_lacks_its_word_none_is_chosen() -> None:
     assert (verdict.intent, verdict.confidence) == (UNKNOWN, 0.0)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "can we rename the folder to helpers?",
-        "could we move the logo to the footer",
-        "why don't we use tabs there?",
-        "would it be possible to remove the second column?",
-    ],
-)
-def test_a_request_that_is_put_as_a_question_is_not_a_question(
-    message: str, packaged_model: IntentModel
-) -> None:
-    assert packaged_model.score(message, message, FOLLOWING).intent in {"EXECUTE", "CORRECT"}
+def test_labels_with_one_example_can_be_learned() -> None:
+    model = IntentModel.fit_examples([("open the door", "A"), ("feed the cat", "B"), ("sing", "C")])
+    assert model.score("feed the cats").intent == "B"

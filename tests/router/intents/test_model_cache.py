@@ -49,13 +49,6 @@ def test_what_was_stored_routes_as_what_was_fitted(
         assert loaded.model.score(message) == fitted.model.score(message)
 
 
-def test_two_fits_give_the_same_bytes(few: tuple[PromptFile, ...], small: IntentModel) -> None:
-    again = IntentModel.fit(few)
-    assert np.array_equal(again.learned.linear.weights, small.learned.linear.weights)
-    assert again.learned.calibrator.weights.tolist() == small.learned.calibrator.weights.tolist()
-    assert again.learned.mix == small.learned.mix
-
-
 def test_the_file_is_for_its_owner_alone(few: tuple[PromptFile, ...], tmp_path: Path) -> None:
     open_model(few, tmp_path / "cache")
     (file,) = (tmp_path / "cache").iterdir()
@@ -114,25 +107,10 @@ def test_other_examples_or_patterns_are_another_model(
     assert open_model(heavier, tmp_path).fitted
 
 
-def test_only_the_last_few_models_are_kept(few: tuple[PromptFile, ...], tmp_path: Path) -> None:
-    for number in range(KEPT + 2):
-        (tmp_path / f"intents-{number}.npz").write_bytes(b"older")
-    open_model(few, tmp_path)
-    assert len(list(tmp_path.glob("*.npz"))) == KEPT
-
-
 def test_the_model_that_ships_is_that_of_the_packaged_prompts(library: PromptLibrary) -> None:
     shipped = shipped_model()
     assert shipped is not None
     assert shipped.key == examples_key(*examples_of(library.prompts())), "run `make model`"
-
-
-def test_the_model_that_ships_has_the_rows_that_it_was_fitted_on() -> None:
-    found = shipped_rows()
-    assert found is not None
-    assert len(found.rows) == len(found.learned.taught)
-    labels = found.learned.linear.scores(found.rows[:50]).argmax(axis=1)
-    assert len(set(labels.tolist())) == 1  # the examples of the first intent
 
 
 def test_other_patterns_need_no_other_model(library: PromptLibrary) -> None:
@@ -142,27 +120,6 @@ def test_other_patterns_need_no_other_model(library: PromptLibrary) -> None:
     opened = open_model([mine, *others])
     assert not opened.fitted
     assert opened.model.score("zorble it").intent == first.intent
-
-
-@pytest.fixture(scope="module")
-def grown(library: PromptLibrary) -> IntentModel:
-    """The model of the packaged prompts with a few examples more, on top of the one that ships."""
-    more = tuple(f"stash {what}" for what in ("this", "it for later", "my edits"))
-    prompts = [
-        replace(one, examples=(*one.examples, *more)) if one.intent == "COMMIT" else one
-        for one in library.prompts()
-    ]
-    return open_model(prompts).model
-
-
-def test_own_examples_are_learned_on_top_of_the_model_that_ships(
-    grown: IntentModel, packaged_model: IntentModel
-) -> None:
-    assert grown.learned.calibrator is shipped_model().calibrator  # type: ignore[union-attr]
-    assert grown.score("stash my edits").intent == "COMMIT"
-    told = {"I want to add a search bar": "PLAN", "run the tests": "TEST", "where was I?": "RESUME"}
-    assert {message: grown.score(message).intent for message in told} == told
-    assert all(packaged_model.score(message).intent == intent for message, intent in told.items())
 
 
 DEPLOYS = (
@@ -218,12 +175,6 @@ def test_an_intent_is_added_within_half_a_second(library: PromptLibrary) -> None
     assert process_time() - begun < 3.0  # 0.3 s of CPU on one thread
 
 
-def test_what_has_little_to_do_with_the_packaged_prompts_is_fitted_from_nothing(
-    few: tuple[PromptFile, ...],
-) -> None:
-    assert open_model(few).model.learned.calibrator is not shipped_model().calibrator  # type: ignore[union-attr]
-
-
 def test_a_damaged_model_of_the_package_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,3 +200,10 @@ def test_neither_fitting_nor_routing_needs_scipy(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "[False, True]", done.stderr
+
+
+def test_only_the_last_few_models_are_kept(few: tuple[PromptFile, ...], tmp_path: Path) -> None:
+    for number in range(KEPT + 2):
+        (tmp_path / f"intents-{number}.npz").write_bytes(b"older")
+    open_model(few, tmp_path)
+    assert len(list(tmp_path.glob("*.npz"))) == KEPT

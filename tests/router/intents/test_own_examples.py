@@ -51,17 +51,6 @@ def test_what_is_taught_stands_above_the_phrases_and_examples_that_ship(
             assert (verdict.intent, verdict.confidence > 0.9) == (intent, True), text
 
 
-def test_what_says_little_by_itself_speaks_for_no_other_message(shared: IntentModel) -> None:
-    own = shared.with_own([("fix this", "PLAN"), ("ship it", "COMMIT")])
-    for text in ("fix this typo in the footer", "fix that", "ship the parser", "skip it"):
-        assert own.score(text) == shared.score(text)
-
-
-def test_of_two_intents_for_one_message_the_last_counts(shared: IntentModel) -> None:
-    own = shared.with_own([(DASHBOARD, "PLAN"), (DASHBOARD.upper(), "TEST")])
-    assert own.score(DASHBOARD).intent == "TEST"
-
-
 def test_messages_like_it_follow_and_others_do_not(shared: IntentModel, own: IntentModel) -> None:
     assert own.score("can you give the dashboard some love?").intent == "PLAN"
     assert own.score("put the billing module through its paces please").intent == "TEST"

@@ -64,15 +64,6 @@ def test_only_questions_have_candidates_and_unknown_is_never_one(
     assert not (intent == UNKNOWN and decision.action == "route")
 
 
-@given(confidence, confidence)
-def test_more_confidence_never_means_less_action(lower: float, higher: float) -> None:
-    order = ["abstain", "clarify", "route"]
-    lower, higher = sorted((lower, higher))
-    others = scores(ASK=0.2)
-    first, second = decide("PLAN", lower, others), decide("PLAN", higher, others)
-    assert order.index(first.action) <= order.index(second.action)
-
-
 def test_a_message_unlike_any_known_one_is_asked_about_however_sure_the_verdict() -> None:
     others = scores(ASK=0.05)
     assert decide("PLAN", 0.9, others, in_scope=IN_SCOPE_MIN).action == "route"

@@ -4,17 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kds.brain.turn import UNKNOWN
 from kds.router.intents.evidence import IntentVerdict
 from kds.router.intents.features import Place
 from kds.router.intents.turn_model import (
     TurnModel,
     dump_turn_model,
-    head_shares,
-    join_rows,
     load_turn_model,
     revised,
     shipped_turn_model,
@@ -43,33 +38,9 @@ def test_the_look_of_a_message_speaks_for_an_intent(turns: TurnModel) -> None:
     assert asked["ASK"] > broken["ASK"]
 
 
-def test_the_head_is_the_mean_of_what_both_models_say() -> None:
-    by_itself, among_all = [2.0, -2.0], [0.0, 0.0]
-    for scores, share in ((by_itself + among_all, 0.731), (among_all + by_itself, 0.881)):
-        found = head_shares(np.array(scores), 2)
-        assert found == pytest.approx([share, 1 - share], abs=0.001)
-
-
-def test_what_one_model_rules_out_the_other_may_still_want() -> None:
-    assert head_shares(np.array([9.0, 9.0, 0.0, 90.0]), 2)[0] > 0.4
-
-
-@given(st.lists(st.floats(-50, 50), min_size=4, max_size=4))
-def test_every_score_is_a_probability(scores: list[float]) -> None:
-    found = head_shares(np.array(scores), 2)
-    assert ((found > 0) & (found < 1)).all()
-
-
 def test_a_whole_phrase_is_not_revised(turns: TurnModel) -> None:
     decided = IntentVerdict("AMNESIA", 0.99, (), (), 0.99)
     assert turns.read("forget everything", PLACE, decided) is decided
-
-
-def test_a_revised_verdict_names_the_most_likely_intent_and_the_next() -> None:
-    found = revised(_verdict(PLAN=-1.0), {"PLAN": 0.2, "ASK": 0.7, "TEST": 0.4})
-    assert (found.intent, found.confidence) == ("ASK", 0.7)
-    assert [one.intent for one in found.alternatives] == ["TEST", "PLAN"]
-    assert found.notes[-1].endswith("ASK 0.70")
 
 
 def test_what_a_verdict_bars_real_turns_do_not_bring_back(turns: TurnModel) -> None:
@@ -78,19 +49,6 @@ def test_what_a_verdict_bars_real_turns_do_not_bring_back(turns: TurnModel) -> N
     assert (found.intent, found.alternatives) == ("PLAN", ())
     read = turns.read("what does this setting do?", PLACE, verdict)
     assert "ASK" not in (read.intent, *(one.intent for one in read.alternatives))
-
-
-def test_where_nothing_is_wanted_the_confidence_is_that_of_the_best_alternative() -> None:
-    found = revised(_verdict(PLAN=-1.0), {UNKNOWN: 0.6, "ASK": 0.3})
-    assert (found.intent, found.confidence) == (UNKNOWN, 0.3)
-    assert [one.intent for one in found.alternatives] == ["ASK"]
-
-
-def test_an_intent_that_only_one_reading_knows_has_a_row_too() -> None:
-    rows, labels = join_rows({"ASK": 0.4}, _verdict(ASK=-1.0, DEPLOY=-2.0), "ship it", PLACE)
-    assert labels == ("ASK", "DEPLOY")
-    assert rows.shape[0] == 2
-    assert np.isfinite(rows).all()
 
 
 def test_agents_of_other_intents_have_no_turn_model(turns: TurnModel) -> None:

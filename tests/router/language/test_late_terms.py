@@ -5,7 +5,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.router.language.analysis import Language, open_language
+from kds.router.language.analysis import Language
 from kds.router.language.late_terms import Waiting, with_plurals
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import RuleSet
@@ -41,10 +41,6 @@ def test_the_entities_are_those_of_a_pipeline_that_knows_all_of_them(
         assert late.analyse(text).entities == early.analyse(text).entities, text
 
 
-def test_a_language_is_opened_once_a_process(packaged_rules: RuleSet) -> None:
-    assert open_language(packaged_rules.entities) is open_language(packaged_rules.entities)
-
-
 TERMS = st.lists(st.text("abc '-:", min_size=1, max_size=4), max_size=8, unique=True)
 
 
@@ -56,26 +52,6 @@ def test_a_term_is_called_by_the_first_text_that_has_it(terms: list[str], texts:
         found = list(waiting.called_by(text))
         assert set(found) == new
         before = "|".join([before, *found])
-
-
-@pytest.mark.parametrize(
-    ("term", "plural"),
-    [
-        ("tab", "tabs"),
-        ("check box", "check boxes"),
-        ("summary", "summaries"),
-        ("tray", "trays"),
-        ("search", "searches"),
-        ("alias", "aliases"),
-    ],
-)
-def test_a_term_comes_with_its_plural(term: str, plural: str) -> None:
-    assert with_plurals(term) == (term, plural)
-
-
-@pytest.mark.parametrize("term", ["tabs", "people", "v2", "c++"])
-def test_a_plural_or_a_name_gets_no_plural(term: str) -> None:
-    assert with_plurals(term) == (term,)
 
 
 @given(st.lists(st.text("abcxyz", min_size=2, max_size=6), min_size=1, max_size=3).map(" ".join))

@@ -19,15 +19,6 @@ def test_every_word_has_the_lemmas_that_lemminflect_gives_it() -> None:
     assert odd == []
 
 
-def test_a_word_that_is_not_there_has_none() -> None:
-    around = ["", "a'", "aaa", "tests2", "zzzz", "\u00e9t\u00e9", "noun,noun"]
-    assert [word for word in around if lemmas(word)] == []
-
-
-def test_overrides_come_on_top() -> None:
-    assert lemmas("everybody") == {"NOUN": ("everybody",)}
-
-
 def test_forms_are_those_that_lemminflect_lists_first() -> None:
     table = word_forms._resource("infl_lu.csv.gz")
     rows = [line.decode().split(",") for line in gzip.decompress(table.read_bytes()).splitlines()]

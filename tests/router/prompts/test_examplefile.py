@@ -54,44 +54,6 @@ def test_both_together_count_those_of_the_front_matter_first(tmp_path: Path) -> 
     assert places[4] == "dancer.examples.yaml:1"  # of what was learned: it stands in no file
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            "exampels: [a]\n",
-            ("dancer.examples.yaml:1", "unknown key 'exampels'", "did you mean 'examples'?"),
-        ),
-        (
-            "examples:\n  - a\n  - 3\n",
-            (
-                "dancer.examples.yaml:3",
-                "item 2 (in examples) must be text, not 3",
-                "put the value in quotes",
-            ),
-        ),
-        (
-            "- a\n- b\n",
-            (
-                "dancer.examples.yaml:1",
-                "is a list without a name",
-                "write 'examples:' above the list, or 'counter_examples:'",
-            ),
-        ),
-    ],
-)
-def test_a_broken_file_is_told_with_its_line_and_the_fix(
-    tmp_path: Path, text: str, problem: tuple[str, str, str]
-) -> None:
-    assert problems(write(tmp_path, text)) == [problem]
-
-
-def test_broken_yaml_and_a_broken_prompt_are_told_together(tmp_path: Path) -> None:
-    found = problems(write(tmp_path, "examples: [a\n", PROMPT.replace("inputs", "inptus")))
-    assert {place.partition(":")[0] for place, _, _ in found} == {
-        *("dancer.md", "dancer.examples.yaml"),
-    }
-
-
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     root = write(tmp_path / "prompts", None)
     (tmp_path / "secret.yaml").write_text(MORE)

@@ -45,11 +45,6 @@ def error(text: str, library: PromptLibrary) -> str:
     return f"{caught.value.message} | {caught.value.hint}"
 
 
-def test_the_entry_prompt_takes_the_message(library: PromptLibrary) -> None:
-    found = parse_invocation("#file:KDS/prompts/user/kds.md I want to add a FAB button", library)
-    assert found == Invocation("prompts/user/kds.md", "I want to add a FAB button")
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -102,13 +97,6 @@ def test_the_log_command_of_the_source_is_read(library: PromptLibrary) -> None:
 words = st.text(min_size=1).filter(lambda text: bool(text.strip()))
 
 
-@pytest.mark.parametrize("operation", ["load", "clear"])
-def test_load_and_clear_stand_alone(operation: str, library: PromptLibrary) -> None:
-    found = parse_invocation(f"{MANAGER} {operation}", library)
-    assert found is not None
-    assert found.command == ContextCommand(operation)  # type: ignore[arg-type]  # parametrized
-
-
 def test_clear_conversation_is_a_clear_command(library: PromptLibrary) -> None:
     found = parse_invocation("#file:KDS/prompts/internal/clear-conversation.md", library)
     assert found == Invocation(CLEAR_CONVERSATION, "", ContextCommand("clear"))
@@ -142,3 +130,10 @@ def test_what_is_wrong_is_said_with_the_fix(
     text: str, expected: str, library: PromptLibrary
 ) -> None:
     assert error(text, library).startswith(expected)
+
+
+@pytest.mark.parametrize("operation", ["load", "clear"])
+def test_load_and_clear_stand_alone(operation: str, library: PromptLibrary) -> None:
+    found = parse_invocation(f"{MANAGER} {operation}", library)
+    assert found is not None
+    assert found.command == ContextCommand(operation)  # type: ignore[arg-type]  # parametrized

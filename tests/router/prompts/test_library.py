@@ -1,12 +1,9 @@
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from kds.brain.errors import DispatchError, PromptFileError
-from kds.brain.turn import Turn
-from kds.router.prompts.library import PromptLibrary, packaged_root
-from kds.router.prompts.values import prompt_values
+from kds.router.prompts.library import PromptLibrary
 
 
 def write(root: Path, place: str, text: str) -> Path:
@@ -49,11 +46,12 @@ def test_a_prompt_is_found_by_name_by_place_and_by_intent(root: Path) -> None:
 
 
 def test_intents_that_nobody_has_are_told_wherever_a_prompt_names_them(root: Path) -> None:
-    extra = "absorbs: [PLAM]\ncontext:\n  - {when: question, after: [PLAN, EXECUT], shift: 1}\n"
-    agent(root, "tester", "TEST", extra=extra)
+    context = "context:\n  - {when: question, after: [PLAN, EXECUT], shift: 1}\n"
+    agent(root, "tester", "TEST", extra=f"handoffs: [EXECUT]\nabsorbs: [PLAM]\n{context}")
     assert problems(root) == [
-        "tester.md:6 absorbs unknown intent PLAM",
-        "tester.md:8 has a 'context' after unknown intent EXECUT",
+        "tester.md:6 hands off to unknown intent EXECUT",
+        "tester.md:7 absorbs unknown intent PLAM",
+        "tester.md:9 has a 'context' after unknown intent EXECUT",
     ]
 
 
@@ -153,16 +151,6 @@ def test_two_files_cannot_have_one_intent(root: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_two_files_cannot_have_one_name(root: Path) -> None:
-    write(root, "user/work-planner.md", "---\nname: work-planner\ndescription: d\n---\nx\n")
-    assert len(problems(root)) == 1
-
-
-def test_a_handoff_to_an_unknown_intent_is_a_problem(root: Path) -> None:
-    agent(root, "tester", "TEST", extra="handoffs: [EXECUT]\n")
-    assert problems(root) == ["tester.md:6 hands off to unknown intent EXECUT"]
-
-
 @pytest.mark.parametrize(("link", "target"), [("shared/_leak.md", "_leak.md"), ("shared", "")])
 def test_a_file_or_folder_that_links_elsewhere_is_refused(
     root: Path, tmp_path: Path, link: str, target: str
@@ -171,28 +159,6 @@ def test_a_file_or_folder_that_links_elsewhere_is_refused(
     (root / link).parent.mkdir(exist_ok=True)
     (root / link).symlink_to(tmp_path / "elsewhere" / target)
     assert problems(root) == ["_leak.md:1 is a link that leaves the prompts folder"]
-
-
-def test_the_packaged_prompts_load_and_cover_every_intent() -> None:
-    library = PromptLibrary.load()
-    intents = {prompt.intent for prompt in library.agents()}
-    assert intents >= {
-        *("PLAN", "EXECUTE", "RESUME", "CORRECT", "TEST", "VALIDATE", "ASK", "GOVERN"),
-        *("METRICS", "COMMIT", "ANALYZE_SCREENSHOT", "AMNESIA", "UNKNOWN"),
-    }
-    assert packaged_root().name == "prompts"
-
-
-def test_every_packaged_agent_renders_for_a_bare_turn() -> None:
-    library = PromptLibrary.load()
-    message = "{{ 7*7 }} it's <b>"
-    turn = Turn(message, datetime(2025, 11, 3, tzinfo=UTC), expanded=message)
-    values = prompt_values(turn, agents=library.agents(), workspace="/w")
-    for prompt in library.agents():
-        assert message in library.render(prompt, values), prompt.name
-    for prompt in library.prompts():
-        if values.keys() >= set(prompt.inputs):  # the others take messages or passages, not a turn
-            assert library.render(prompt, values)
 
 
 def test_a_misspelt_input_is_told_the_nearest(root: Path) -> None:
@@ -208,3 +174,8 @@ def test_a_misspelt_input_is_told_the_nearest(root: Path) -> None:
     with pytest.raises(PromptFileError) as wrong:
         PromptLibrary.from_roots([root])
     assert wrong.value.problems[-1].hint.startswith("did you mean 'expanded'?")
+
+
+def test_two_files_cannot_have_one_name(root: Path) -> None:
+    write(root, "user/work-planner.md", "---\nname: work-planner\ndescription: d\n---\nx\n")
+    assert len(problems(root)) == 1

@@ -71,11 +71,6 @@ def test_a_wrong_template_is_a_problem_with_its_line(text: str, expected: str) -
     assert found[0].startswith(expected)
 
 
-def test_a_misspelled_partial_is_told_the_nearest() -> None:
-    found = templates(main='{% include "_prt.md" %}', _part="x").problems("main.md")
-    assert found[0].hint == "did you mean '_part.md'?"
-
-
 @pytest.mark.parametrize(
     ("text", "part"),
     [
@@ -101,13 +96,6 @@ def test_what_fails_when_rendering_is_an_error_with_its_line(text: str, part: st
     assert caught.value.hint
 
 
-def test_a_fault_in_a_partial_names_the_partial() -> None:
-    both = templates(main='{% include "_part.md" %}', _part="\n{{ 1 / 0 }}")
-    with pytest.raises(DispatchError) as caught:
-        both.render("main.md", {})
-    assert caught.value.where == "/p/_part.md:12"
-
-
 def test_a_rendering_that_grows_without_end_is_stopped() -> None:
     text = "{% for a in range(100000) %}{{ message }}{% endfor %}"
     with pytest.raises(DispatchError, match=f"longer than {MAX_OUTPUT_CHARS}"):
@@ -119,10 +107,6 @@ def test_values_cannot_be_changed_by_a_template() -> None:
     with pytest.raises(DispatchError, match="unsafe"):
         rendered("{{ context.append('b') }}", context=context)
     assert context == ["a"]
-
-
-def test_json_keeps_letters_as_they_are() -> None:
-    assert rendered("{{ message|tojson }}", message='né "<b>"') == '"né \\"<b>\\""'
 
 
 WORDS = " ".join(["word"] * 40)

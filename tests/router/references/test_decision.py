@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.turn import ContextEntry, Edit, Reference, Turn, Utterance
+from kds.brain.turn import ContextEntry, Edit, Reference, Turn
 from kds.router.decide import make_decide
 from kds.router.references.decision import (
     WEIGHTS,
@@ -80,14 +80,6 @@ def test_what_hardly_comes_to_mind_is_never_sure() -> None:
     assert ceiling(replace(weak.references[0], rule="pron.they")) == 1.0
 
 
-def test_every_proposal_is_kept_with_its_probability_written_or_not() -> None:
-    for decider, written in ((LIKELY, True), (UNLIKELY, False)):
-        after = make_decide(decider).run(_turn())
-        (proposal,) = after.proposals
-        assert proposal.edit == _turn().edits[0]
-        assert (proposal.probability > 0.5) is written is bool(after.edits)
-
-
 def test_what_was_left_out_leaves_the_whole_message_unresolved() -> None:
     after = make_decide(UNLIKELY).run(_turn(edits=(Edit(14, 14, " for the FAB button"),)))
     assert after.unresolved == ("Make it purple",)
@@ -107,33 +99,6 @@ def test_a_message_that_destroys_something_asks_for_more() -> None:
 
 def test_without_weights_everything_proposed_is_written() -> None:
     assert make_decide(None).run(_turn()) == _turn()
-
-
-def test_the_tidy_follow_up_is_written_with_the_weights_that_ship() -> None:
-    after = make_decide(shipped_decider()).run(_turn())
-    assert after.edits == _turn().edits
-
-
-def test_of_an_answer_is_seen_what_stands_in_the_same_message_or_only_in_the_reply() -> None:
-    said = (Utterance("Add a chart"), Utterance("Done: the FAB button.", "assistant"))
-    turn = _turn("The button is late, make it purple", history=said)
-    answer = replace(turn.references[0], rule="answer.option")
-    turn = replace(turn, references=(answer,))
-    signs = edit_signs(turn, turn.edits[0])
-    assert (signs["head in message"], signs["head in reply"], signs["head nowhere"]) == (1, 1, 1)
-    assert (signs["reply known"], signs["words, reply known"]) == (1, signs["words"])
-
-
-def test_a_reply_that_adds_nothing_changes_no_sign_of_what_the_user_named() -> None:
-    said = (Utterance("Add a FAB button"), Utterance("Done.", "assistant"))
-    turn, known = _turn(), _turn(history=said)
-    assert edit_signs(known, known.edits[0]) == edit_signs(turn, turn.edits[0])
-
-
-def test_the_weights_that_ship_say_what_they_were_chosen_by() -> None:
-    figures = json.loads(WEIGHTS.read_text())["figures"]
-    assert {"chats", "dialogues"} <= set(figures)
-    assert figures["chats"]["written"] <= figures["chats"]["proposed"]
 
 
 def test_the_weights_that_ship_are_those_that_were_fitted() -> None:

@@ -1,6 +1,5 @@
 """Conversations with good rewrites and lies, from lying_rewrites.yaml."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +16,6 @@ LIES = Path(__file__).with_name("lying_rewrites.yaml")
 class Case:
     """A follow-up, and what may and what may not be made of it."""
 
-    id: str
     said: tuple[Utterance, ...]
     message: str
     good: tuple[str, ...]
@@ -41,21 +39,14 @@ class Case:
 
 def read_cases() -> tuple[Case, ...]:
     """Read the file."""
-    return tuple(_cases(yaml.safe_load(LIES.read_text(encoding="utf-8"))))
-
-
-def _cases(rows: list[dict[str, object]]) -> Iterator[Case]:
-    for row in rows:
-        lies = row["lies"]
-        turns = row["said"]
-        good = row["good"]
-        assert isinstance(lies, dict)
-        assert isinstance(turns, list)
-        assert isinstance(good, list)
-        yield Case(
-            id=str(row["id"]),
-            said=tuple(Utterance(text, role) for turn in turns for role, text in turn.items()),
-            message=str(row["message"]),
-            good=tuple(good),
-            lies=tuple((kind, lie) for kind, texts in lies.items() for lie in texts),
+    return tuple(
+        Case(
+            said=tuple(
+                Utterance(text, role) for turn in row["said"] for role, text in turn.items()
+            ),
+            message=row["message"],
+            good=tuple(row["good"]),
+            lies=tuple((kind, lie) for kind, texts in row["lies"].items() for lie in texts),
         )
+        for row in yaml.safe_load(LIES.read_text(encoding="utf-8"))
+    )

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -42,14 +41,6 @@ def test_few_lies_are_taken_and_of_the_harmful_kinds_fewest(resolver: Resolver) 
     assert {kind: count for kind, count in taken.items() if count > MOST[kind]} == {}
 
 
-def test_there_are_lies_of_every_kind_and_enough_of_them() -> None:
-    kinds = [kind for case in CASES for kind, _ in case.lies]
-    assert len(kinds) >= 400
-    assert set(kinds) == {
-        "answer", "name", "injection", "shape", "language", "negation", "meaning",
-    }  # fmt: skip
-
-
 def test_good_rewrites_are_taken(resolver: Resolver) -> None:
     outcomes = [
         check(good, case.told(resolver), resolver.analyse) for case in CASES for good in case.good
@@ -87,18 +78,9 @@ def test_a_failed_check_has_a_name(rewrite: str, name: str, resolver: Resolver) 
     assert outcome.check == name
 
 
-def test_the_fault_says_what_it_met(resolver: Resolver) -> None:
-    outcome = check("Make the Berlin button purple", BUTTON, resolver.analyse)
-    assert str(outcome) == "new name: Berlin"
-
-
 def test_what_was_brought_in_is_known(resolver: Resolver) -> None:
     outcome = check("Make the FAB button purple", BUTTON, resolver.analyse)
     assert outcome == Taken("Make the FAB button purple", "FAB button")
-
-
-def test_the_message_itself_is_taken(resolver: Resolver) -> None:
-    assert check("Make it purple", BUTTON, resolver.analyse) == Taken("Make it purple")
 
 
 @pytest.mark.parametrize(
@@ -171,8 +153,3 @@ def test_a_text_with_a_new_name_is_never_taken(
     forms = {name.lower(), f"{name.lower()}s", name.lower().removesuffix("s")}
     if not forms & known and name.lower() not in ("with", "from", "that", "there", "between"):
         assert isinstance(check(rewrite, told, resolver.analyse), Fault)
-
-
-def test_the_file_of_lies_is_read_whole() -> None:
-    text = Path(__file__).with_name("lying_rewrites.yaml").read_text(encoding="utf-8")
-    assert text.count("- id:") == len(CASES)

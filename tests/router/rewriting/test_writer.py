@@ -1,6 +1,5 @@
 """Asking a model to rewrite: when, for how long, how often, and what becomes of its answers."""
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -75,55 +74,6 @@ def run(resolver: Resolver, rewriter: CheckedRewriter, turn: Turn) -> Turn:
     return rewrite_turn(replace(turn, notes=()), resolver.discourse(turn.context), rewriter)
 
 
-def test_a_good_rewrite_becomes_the_expansion(resolver: Resolver) -> None:
-    rewriter, _ = checked(resolver, GOOD)
-    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
-    assert (turn.expanded, turn.context_ref) == (GOOD, "help view")
-    assert turn.rewriting is not None
-    assert (turn.rewriting.outcome, turn.rewriting.reason) == ("used", None)
-    assert turn.notes == (f"rewritten by scripted: '{GOOD}'",)
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ("The help view is scrollable now.", "no order any more"),
-        ("", "empty"),
-        ("Make the Berlin view scrollable", "new name"),
-        ("Don't make the help view scrollable", "negation"),
-        ("Make the help view scrollable\nDone", "lines"),
-    ],
-)
-def test_what_fails_a_check_leaves_the_rules_expansion(
-    answer: str, reason: str, resolver: Resolver
-) -> None:
-    rewriter, _ = checked(resolver, answer)
-    before = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    turn = run(resolver, rewriter, before)
-    assert turn.expanded == before.expanded
-    assert turn.rewriting is not None
-    assert (turn.rewriting.outcome, turn.rewriting.reason) == ("rejected", reason)
-    assert reason in turn.notes[0]
-
-
-def test_an_error_leaves_the_rules_expansion_and_says_why(resolver: Resolver) -> None:
-    rewriter, _ = checked(resolver, ValueError("no such model"))
-    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
-    assert turn.expanded == SCROLLABLE
-    assert turn.rewriting is not None
-    assert (turn.rewriting.outcome, turn.rewriting.reason) == ("failed", "ValueError")
-    assert "no such model" in turn.notes[0]
-
-
-def test_a_model_that_hangs_holds_the_turn_no_longer_than_agreed(resolver: Resolver) -> None:
-    never = threading.Event()
-    rewriter, _ = checked(resolver, lambda: str(never.wait()), timeout_s=0.05)
-    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
-    assert turn.rewriting is not None
-    assert (turn.rewriting.outcome, turn.rewriting.reason) == ("failed", "timeout")
-    never.set()
-
-
 def test_after_a_failure_it_is_left_alone_for_a_while(resolver: Resolver) -> None:
     clock = Hands()
     rewriter, scripted = checked(resolver, OSError("down"), GOOD, clock=clock)
@@ -156,13 +106,6 @@ def test_an_answer_that_is_turned_down_is_not_kept(resolver: Resolver) -> None:
     assert (second.expanded, len(scripted.asked)) == (GOOD, 2)
 
 
-def test_another_history_is_another_question(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, GOOD)
-    for said in ((VIEWS,), ("Add a footer", VIEWS)):
-        run(resolver, rewriter, expanded_turn(resolver, *said, SCROLLABLE))
-    assert len(scripted.asked) == 2
-
-
 def test_the_model_sees_six_messages_at_most(resolver: Resolver) -> None:
     rewriter, scripted = checked(resolver, GOOD)
     said = [f"Add the widget {number}" for number in range(9)]
@@ -178,16 +121,6 @@ def test_replies_are_seen_where_the_caller_knows_them(resolver: Resolver) -> Non
     turn = expanded_turn(resolver, VIEWS, SCROLLABLE, history=history)
     assert run(resolver, rewriter, turn).expanded == "Make the sidebar scrollable"
     assert scripted.asked[0][0] == history
-
-
-@pytest.mark.parametrize("message", ["Add a login form", "It is important that the port is open"])
-@pytest.mark.parametrize("mode", ["rules-first", "model-first"])
-def test_a_message_that_stands_alone_costs_no_call(
-    message: str, mode: Mode, resolver: Resolver
-) -> None:
-    rewriter, scripted = checked(resolver, "anything", mode=mode)
-    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, message))
-    assert (turn.rewriting, turn.expanded, scripted.asked) == (None, message, [])
 
 
 @pytest.mark.parametrize(
@@ -253,15 +186,6 @@ def test_what_is_asked_ahead_is_not_asked_again(resolver: Resolver) -> None:
     assert after.rewriting.cached is False
 
 
-def test_a_failure_ahead_is_told_by_the_turn(resolver: Resolver) -> None:
-    rewriter, _ = checked(resolver, OSError("down"))
-    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    rewriter.ask_ahead(turn)
-    after = run(resolver, rewriter, turn)
-    assert after.rewriting is not None
-    assert (after.rewriting.outcome, after.rewriting.reason) == ("failed", "OSError")
-
-
 def test_only_what_is_kept_counts_where_nothing_may_be_asked(resolver: Resolver) -> None:
     rewriter, scripted = checked(resolver, GOOD)
     turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
@@ -270,14 +194,6 @@ def test_only_what_is_kept_counts_where_nothing_may_be_asked(resolver: Resolver)
     run(resolver, rewriter, turn)
     assert rewrite_turn(turn, discourse, rewriter, only_kept=True).expanded == GOOD
     assert len(scripted.asked) == 1
-
-
-def test_a_huge_answer_is_turned_down(resolver: Resolver) -> None:
-    rewriter, _ = checked(resolver, "Make the help view scrollable " * 100_000)
-    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
-    assert turn.rewriting is not None
-    assert turn.rewriting.reason == "length"
-    assert len(turn.notes[0]) < 400
 
 
 def test_many_threads_may_ask(resolver: Resolver) -> None:
