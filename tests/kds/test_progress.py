@@ -1,6 +1,7 @@
 """Progress of longer work: on a terminal and in a pipe."""
 
 from collections.abc import Callable
+from threading import Event
 from time import sleep
 
 import pytest
@@ -15,8 +16,12 @@ class Clock:
 
     call: Callable[[], None] | None = None
 
+    def __init__(self) -> None:
+        self.finished = Event()
+
     def __call__(self, wait_s: float, call: Callable[[], None]) -> "Clock":
         self.call = call
+        self.finished.clear()
         return self
 
     def start(self) -> None:
@@ -24,6 +29,7 @@ class Clock:
 
     def cancel(self) -> None:
         self.call = None
+        self.finished.set()
 
     def ring(self) -> None:
         if self.call is not None:
