@@ -50,3 +50,8 @@ def test_all_answers_right_is_not_a_reason_for_certainty() -> None:
     signs, _ = sample(40, seed=4)
     calibrator = Calibrator.fit(signs, np.ones(40, dtype=bool))
     assert 0.8 < float(calibrator.probabilities(signs[:1])[0]) < 1.0
+
+
+def test_the_error_is_the_distance_of_confidence_and_truth() -> None:
+    overconfident = expected_calibration_error([0.95] * 100, [True] * 60 + [False] * 40)
+    assert overconfident == pytest.approx(0.35)
