@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kds.agents.run import AgentRunnable as AgentRunnable
     from kds.agents.run import load as load
     from kds.agents.run import names as names
-    from kds.agents.runnable import RouterRunnable as RouterRunnable
+    from kds.agents.runnable import router_runnable as router_runnable
     from kds.agents.tools import TurnTool as TurnTool
     from kds.agents.tools import built_in_tools as built_in_tools
     from kds.brain.settings import ModelSettings as ModelSettings
@@ -35,7 +35,7 @@ _HOMES = {
     "kds.agents.reply": "AgentReply Handoff ToolUse Usage",
     "kds.agents.rewriter": "ModelRewriter configured_rewriter",
     "kds.agents.run": "AgentRunnable load names",
-    "kds.agents.runnable": "RouterRunnable",
+    "kds.agents.runnable": "router_runnable",
     "kds.agents.tools": "TurnTool built_in_tools",
     "kds.brain.settings": "ModelSettings",
 }

@@ -9,8 +9,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
-from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import get_config_list
+from langchain_core.runnables import Runnable, RunnableLambda
 
 from kds.brain.errors import MessageError
 from kds.brain.turn import Turn
@@ -18,56 +17,19 @@ from kds.brain.turn import Turn
 RouterInput = str | BaseMessage | PromptValue | Sequence[Any] | Mapping[str, Any]
 """A text, a human message, messages (the last human one counts), or {"message": one of these}."""
 
-Configs = RunnableConfig | list[RunnableConfig] | None
 
-
-class RouterRunnable(Runnable[RouterInput, Turn]):
-    """Routes a message and returns its Turn, as a Runnable.
+def router_runnable(
+    route: Callable[[str], Turn], *, name: str = "kds-router"
+) -> Runnable[RouterInput, Turn]:
+    """A Runnable that routes a message and returns its Turn.
 
     Batches run one message after the other, in order: each is part of the conversation that the
     next one may refer to. Raises MessageError for an input without a human text.
     """
-
-    def __init__(self, route: Callable[[str], Turn], *, name: str = "kds-router") -> None:
-        self.route = route
-        self.name = name
-
-    def invoke(
-        self, input: RouterInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Turn:
-        """Route one message. `ainvoke` does the same in a thread, `stream` gives one Turn."""
-        return self._call_with_config(self._route, input, config, **kwargs)
-
-    def batch(
-        self,
-        inputs: list[RouterInput],
-        config: Configs = None,
-        *,
-        return_exceptions: bool = False,
-        **kwargs: Any,
-    ) -> list[Turn]:
-        """Route messages in order. With ``return_exceptions``, errors stand in their places."""
-        configs = _in_order(config, len(inputs))
-        return super().batch(inputs, configs, return_exceptions=return_exceptions, **kwargs)
-
-    async def abatch(
-        self,
-        inputs: list[RouterInput],
-        config: Configs = None,
-        *,
-        return_exceptions: bool = False,
-        **kwargs: Any,
-    ) -> list[Turn]:
-        """Route messages in order, off the event loop."""
-        configs = _in_order(config, len(inputs))
-        return await super().abatch(inputs, configs, return_exceptions=return_exceptions, **kwargs)
-
-    def _route(self, given: RouterInput) -> Turn:
-        return self.route(message_text(given))
-
-
-def _in_order(config: Configs, count: int) -> list[RunnableConfig]:
-    return [{**one, "max_concurrency": 1} for one in get_config_list(config, count)]
+    step: Runnable[RouterInput, Turn] = RunnableLambda(
+        lambda given: route(message_text(given)), name=name
+    )
+    return step.with_config(max_concurrency=1)
 
 
 def message_text(given: object) -> str:

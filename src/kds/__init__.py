@@ -19,7 +19,6 @@ if os.path.isfile(os.path.join(os.path.dirname(__file__), "brain")):
 TYPE_CHECKING = False  # type checkers take it for true; `typing` would cost the hook 8 ms
 
 if TYPE_CHECKING:
-    from kds.agents import RouterRunnable as RouterRunnable
     from kds.api.conversations import Conversations as Conversations
     from kds.api.routing import Router as Router
     from kds.api.turn_log import TurnLog as TurnLog
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
     from kds.testing.playing import score as score
 
 _HOMES = {
-    "kds.agents": "RouterRunnable",
     "kds.session.exchange": "Answer",
     "kds.brain.errors": (
         "ConfigError DialogueFileError DispatchError ExampleFileError KdsError MessageError "

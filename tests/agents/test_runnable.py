@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import Runnable, RunnableLambda
 
-from kds.agents import RouterRunnable
+from kds.agents import router_runnable
 from kds.brain.errors import MessageError
 from kds.brain.turn import Turn
 
@@ -31,8 +31,8 @@ class Conversation:
 
 
 @pytest.fixture
-def router() -> RouterRunnable:
-    return RouterRunnable(Conversation().route)
+def router() -> Runnable[Any, Turn]:
+    return router_runnable(Conversation().route)
 
 
 @pytest.mark.parametrize(
@@ -51,29 +51,30 @@ def router() -> RouterRunnable:
         PromptTemplate.from_template("{x}").invoke({"x": "hello"}),
     ],
 )
-def test_every_shape_of_input_is_routed(router: RouterRunnable, given: Any) -> None:
+def test_every_shape_of_input_is_routed(router: Runnable[Any, Turn], given: Any) -> None:
     assert router.invoke(given).message == "hello"
 
 
 @pytest.mark.parametrize(
     "given", [None, 3, b"hello", [], [AIMessage("x")], [3], {}, {"text": "hello"}]
 )
-def test_an_input_without_a_human_text_is_refused(router: RouterRunnable, given: Any) -> None:
+def test_an_input_without_a_human_text_is_refused(router: Runnable[Any, Turn], given: Any) -> None:
     with pytest.raises(MessageError):
         router.invoke(given)
 
 
-def test_a_batch_runs_in_order(router: RouterRunnable) -> None:
-    turns = router.batch(list("abcdefgh"), config={"max_concurrency": 4})
+def test_a_batch_runs_in_order(router: Runnable[Any, Turn]) -> None:
+    turns = router.batch(list("abcdefgh"))
     assert turns[-1].expanded == "a > b > c > d > e > f > g > h"
-    assert router.batch([]) == []
+    more = asyncio.run(router.abatch(list("ij")))
+    assert more[-1].expanded == f"{turns[-1].expanded} > i > j"
 
 
-def test_stream_gives_one_turn(router: RouterRunnable) -> None:
+def test_stream_gives_one_turn(router: Runnable[Any, Turn]) -> None:
     assert [turn.message for turn in router.stream("hello")] == ["hello"]
 
 
-def test_it_composes_on_both_sides(router: RouterRunnable) -> None:
+def test_it_composes_on_both_sides(router: Runnable[Any, Turn]) -> None:
     chain = RunnableLambda(str.strip) | router | RunnableLambda(lambda turn: turn.message.upper())
     assert chain.invoke("  hello ") == "HELLO"
     prompted = ChatPromptTemplate.from_messages([("human", "add {x}")]) | router
@@ -82,7 +83,7 @@ def test_it_composes_on_both_sides(router: RouterRunnable) -> None:
     assert coerced.invoke("xhello") == "hello"
 
 
-def test_config_reaches_the_callbacks(router: RouterRunnable) -> None:
+def test_config_reaches_the_callbacks(router: Runnable[Any, Turn]) -> None:
     recorder = Recorder()
     config: Any = {"callbacks": [recorder], "tags": ["t"], "metadata": {"by": "me"}}
     router.invoke("hello", config)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import kds.agents
 from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver
@@ -34,6 +34,9 @@ from kds.router.references.rule import Rule
 from kds.router.resolve import make_resolve
 from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
 from kds.router.understanding import understanding
+
+if TYPE_CHECKING:  # LangChain stands at the edge (decision 4)
+    from langchain_core.runnables import Runnable
 
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
 """Prompts whose `#file:` invocation means: route what follows."""
@@ -179,9 +182,9 @@ class Router:
         """Route ``message``, so that a router is a plain function too."""
         return self.route(message, history=history)
 
-    def as_runnable(self) -> "kds.agents.RouterRunnable":
+    def as_runnable(self) -> "Runnable[Any, Turn]":
         """Return the router as a LangChain Runnable."""
-        return kds.agents.RouterRunnable(self.route)
+        return kds.agents.router_runnable(self.route)
 
     def __or__(self, other: Any) -> Any:
         """Compose: `router | step` hands the Turn to the next Runnable or function."""
