@@ -9,8 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kds.brain.errors import Problem
 from kds.router.discourse.consent import goes_ahead, goes_on, reaction
 from kds.router.discourse.inquiry import last_question
+from kds.router.discourse.mention import is_time
 from kds.router.discourse.mentions import is_request, judged, mentions_in
 from kds.router.discourse.reply import closing_sentence
 from kds.router.discourse.symptoms import reports_success, reports_symptom
@@ -22,12 +24,19 @@ from kds.router.language.lexicon import forms, is_plural, readings, singular
 from kds.router.language.misspelling import doubts, spelt
 from kds.router.language.other_languages import is_foreign
 from kds.router.language.shapes import shape, whole_token
+from kds.router.pattern import Pattern
 from kds.router.references.resolver import Resolver
 
 from ..effort import bounded
 
 HERE = Path(__file__).parent
 ROWS = yaml.safe_load((HERE / "readings.yaml").read_text("utf-8"))
+
+
+def _pattern_problem(source: str) -> str:
+    made = Pattern.compile(source, where="f.md:3")
+    return made.message.partition(" '")[0] if isinstance(made, Problem) else ""
+
 
 BY_TEXT: dict[str, Callable[[str], Any]] = {
     "shape": shape,
@@ -43,6 +52,7 @@ BY_TEXT: dict[str, Callable[[str], Any]] = {
     "with_plural": lambda text: with_plurals(text)[-1],
     "is_foreign": lambda text: is_foreign(text, doubted=True),
     "bare_request": bare_request,
+    "pattern_problem": _pattern_problem,
 }
 
 
@@ -62,6 +72,13 @@ def _mentioned(kind: str) -> Callable[[Resolver, str], list[str]]:
     ]
 
 
+def _phrases(resolver: Resolver, text: str) -> list[str]:
+    analysis = resolver.analyse(text)
+    return [analysis.span(one.start, one.end) for one in analysis.phrases]
+
+
+VIEWS = ("Create a settings view and a help view",)
+
 BY_GRAMMAR: dict[str, Callable[[Resolver, str], Any]] = {
     "reports_symptom": lambda resolver, text: reports_symptom(resolver.analyse(text)),
     "reports_success": lambda resolver, text: reports_success(resolver.analyse(text)),
@@ -71,6 +88,15 @@ BY_GRAMMAR: dict[str, Callable[[Resolver, str], Any]] = {
     "is_request": _is_request,
     "finds_fault": lambda resolver, text: judged(resolver.analyse(text), 0),
     "brought_up": _mentioned("brought_up"),
+    "has_a_person": lambda resolver, text: bool(_mentioned("person")(resolver, text)),
+    "is_time": lambda resolver, text: all(
+        map(is_time, mentions_in(resolver.analyse(text), 0)),
+    ),
+    "unresolved": lambda resolver, text: list(
+        resolver.resolve(text, resolver.replay(VIEWS)).unresolved
+    ),
+    "phrases": _phrases,
+    "label": lambda resolver, text: resolver.analyse(text).entities[0][2],
 }
 
 

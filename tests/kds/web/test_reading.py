@@ -90,15 +90,6 @@ def session_of(page: Any) -> str:
     return str(page.locator("#composer input[name=session]").input_value())
 
 
-def test_colours_are_switched_in_the_session_that_is_open(browser: Any) -> None:
-    say(browser, FAB)
-    session = session_of(browser)
-    browser.get_by_role("button", name="Colours: dark").click()
-    assert session_of(browser) == session
-    assert browser.locator("html").get_attribute("data-theme") == "dark"
-    browser.get_by_role("button", name="Colours: auto").click()
-
-
 def test_a_message_is_answered_again_and_edited(browser: Any, model: FakeProvider) -> None:
     model.play(Failure(500, "out of order"), Text("Here is the plan."), Text("Another plan."))
     say(browser, FAB)

@@ -35,29 +35,6 @@ def test_what_points_back_without_an_antecedent_is_named(
     assert set(words) <= left | {edit.text for edit in resolution.edits}
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Add a login form",
-        "It is important that the port stays open",
-        "Rename the config file and move it to /etc/app",
-        "One of the builds is red",
-        "There is a typo in the title",
-        "Ship the release this week",
-        "Which tests are failing?",
-        "I think that the API is down",
-        "No, thanks",
-        "ok",
-        "What is the rest of the API for?",
-        "That's great",
-        "I don't want tabs either",
-        "Apply the above rule",
-    ],
-)
-def test_a_message_that_stands_alone_has_nothing_unresolved(resolve: Resolve, message: str) -> None:
-    assert resolve("Create a settings view and a help view", message).unresolved == ()
-
-
 def test_what_the_rules_resolved_is_not_unresolved(resolve: Resolve) -> None:
     resolution = resolve("I want to add a FAB button", "Make it purple")
     assert resolution.edits
