@@ -427,11 +427,7 @@ class _Run:
         self._messages.append(told)
 
     def _structure(self, schema: Mapping[str, object]) -> None:
-        """Get the data: from the answer where it is JSON that fits, else by asking for it."""
-        data = _read_json(self._texts[-1]) if self._texts else None
-        if data is not None and not schema_faults(schema, data):
-            self._data = data
-            return
+        """Ask for the data, once all tools are used."""
         asking = self._asking({"title": self._prompt.name.replace("-", "_"), **schema})
         with self._model_errors():
             made = self._invoked(asking)
@@ -500,18 +496,6 @@ def _clean(value: Any) -> Any:
     if isinstance(value, dict):
         return {_clean(key): _clean(inner) for key, inner in value.items()}
     return [_clean(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _read_json(text: str) -> dict[str, Any] | None:
-    """The JSON object in a text, with or without a code fence around it."""
-    inner = text.strip()
-    if inner.startswith("```") and inner.endswith("```"):
-        inner = inner.strip("`").removeprefix("json")
-    try:
-        found = json.loads(inner)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _refuses_tools(error: ModelError) -> bool:

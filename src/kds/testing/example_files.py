@@ -1,7 +1,7 @@
 """Reads files of examples: YAML, JSON, or JSON lines; every problem of a file at once."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Self, TypeVar
@@ -133,14 +133,6 @@ def in_json(problems: Iterable[Problem], form: str) -> tuple[Problem, ...]:
     )
 
 
-def shown(problems: Sequence[Problem], path: Path) -> list[Problem]:
-    """Return the first problems, and how many more there are."""
-    if (more := len(problems) - SHOWN_PROBLEMS) <= 0:
-        return [*problems]
-    hint = "fix those above first; is this a file of another kind?"
-    return [*problems[:SHOWN_PROBLEMS], Problem(str(path), f"{more} more problems", hint)]
-
-
 def read_rows(path: Path, model: type[RowT], *, form: str) -> tuple[RowT, ...]:
     """Read the rows of a JSON-lines file.
 
@@ -158,7 +150,7 @@ def read_rows(path: Path, model: type[RowT], *, form: str) -> tuple[RowT, ...]:
     if not rows and not problems:
         problems.append(Problem(str(path), "holds no examples", f"write one a line: {form}"))
     if problems:
-        raise ExampleFileError(shown(problems, path))
+        raise ExampleFileError(problems[:SHOWN_PROBLEMS])
     return tuple(rows)
 
 

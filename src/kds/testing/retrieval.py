@@ -27,7 +27,7 @@ from kds.brain.passages.rerank import Weights, weigh
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Role, Scope
 from kds.brain.yaml_files import Document, validate
-from kds.testing.example_files import Loose, in_json, listed, parse_json, shown, text_of
+from kds.testing.example_files import SHOWN_PROBLEMS, Loose, in_json, listed, parse_json, text_of
 
 RETRIEVAL_FORM: Final = (
     '{"conversations": [{"id": "c1", "messages": [{"id": "m1", "role": "user", '
@@ -134,10 +134,10 @@ def read_retrieval(path: Path) -> RetrievalSet:
     document = Document(str(path), data, {})
     found = validate(document, RetrievalSet)
     if isinstance(found, tuple):
-        raise ExampleFileError(shown(in_json(found, RETRIEVAL_FORM), path))
+        raise ExampleFileError(in_json(found, RETRIEVAL_FORM)[:SHOWN_PROBLEMS])
     hint = "name each once, and only what is there"
     if problems := [Problem(document.where(), said, hint) for said in _misnamed(found)]:
-        raise ExampleFileError(shown(problems, path))
+        raise ExampleFileError(problems[:SHOWN_PROBLEMS])
     answered = [query for query in found.queries if query.relevant]
     if not answered:
         hint = "name the messages that answer, in 'relevant'"

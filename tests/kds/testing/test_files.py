@@ -73,7 +73,7 @@ def test_rows_of_json_are_read_and_every_problem_comes_at_once(tmp_path: Path) -
         assert "\n  fix: " in problem
     assert "is 'txt' meant?" in found[4]
     found = _problems(lambda: load_intents(_file(tmp_path, *["a,b,c"] * 500)))
-    assert (len(found), "450 more problems" in found[-1]) == (SHOWN_PROBLEMS + 1, True)
+    assert len(found) == SHOWN_PROBLEMS
     (found,) = _problems(lambda: load_intents(_file(tmp_path, GOOD, b'{"text": "\xff"}')))
     assert found.startswith(f"{path}:2: the line is not UTF-8")
     for nothing in (tmp_path / "nowhere.jsonl", tmp_path):
