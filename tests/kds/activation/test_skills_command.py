@@ -64,6 +64,14 @@ def test_check_finds_near_duplicates_and_descriptions_that_say_little(project: P
     found = {(one["kind"], tuple(one["entries"])) for one in json.loads(ended.stdout)["findings"]}
     assert {("same", ("notes", "release-notes")), ("short", ("ship",))} <= found
     assert ended.return_value == 1
+    annotated = kds(project, "check", "--format", "github").stdout
+    assert "::warning file=.claude/commands/ship.md::" in annotated
+    sarif = json.loads(kds(project, "check", "--format", "sarif").stdout)
+    places = {
+        (one["ruleId"], one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
+        for one in sarif["runs"][0]["results"]
+    }
+    assert (sarif["version"], ("short", ".claude/commands/ship.md") in places) == ("2.1.0", True)
 
 
 def test_a_file_that_cannot_be_read_fails_the_check(project: Path) -> None:
@@ -72,6 +80,8 @@ def test_a_file_that_cannot_be_read_fails_the_check(project: Path) -> None:
     ended = kds(project, "check")
     assert f"{broken}: invalid name '[broken': use letters" in ended.stdout
     assert (ended.return_value, ended.stderr.count("[broken")) == (1, 0)
+    annotated = kds(project, "check", "--format", "github").stdout
+    assert "::warning file=.claude/skills/broken/SKILL.md::invalid name" in annotated
 
 
 def test_cases_pass_or_say_what_was_said_instead(project: Path) -> None:

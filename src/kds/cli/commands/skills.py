@@ -1,22 +1,25 @@
 """`kds skills`: what a prompt can activate, what keeps it from being chosen, and its tests."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from kds.activation import Activator, Entry
-from kds.activation.checks import check_entries, listing_tokens
+from kds.activation.checks import Finding, check_entries, listing_tokens
 from kds.activation.discovery import READS, discover, reads
 from kds.activation.uses import Uses
+from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.cli.command import flag, group
 from kds.cli.guard import TESTS_FAILED, Refusal, complain
 from kds.cli.options import command, message_argument, read_message
-from kds.cli.output import Table, counted, fields, say
+from kds.cli.output import Table, counted, fields, print_json, say
 from kds.cli.progress import slow
 from kds.testing.skills import describe, failure, judge, read_cases
 
 NO_ENTRIES = "no skill, agent, command or prompt file"
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SHOWN_SIGNS = 8
 """Pieces of evidence that `explain` prints, the largest first."""
 
@@ -71,8 +74,10 @@ def explain(*, words: tuple[str, ...], workspace: Workspace) -> None:
     )
 
 
-@command("kds skills check", of=skills)
-def check(*, workspace: Workspace) -> int:
+@command("kds skills check --format sarif > skills.sarif", of=skills)
+@click.option("--format", "form", type=click.Choice(["text", "github", "sarif"]), default="text",
+              help="For CI: annotations of GitHub, or SARIF 2.1.  [default: text]")  # fmt: skip
+def check(*, form: str, workspace: Workspace) -> int:
     """Find near-duplicates, descriptions that say too little or too much, and what is never found.
 
     Exit code 1 when something needs fixing, or cannot be read.
@@ -80,12 +85,49 @@ def check(*, workspace: Workspace) -> int:
     activator = _read(workspace)
     with slow("comparing descriptions"):
         found = check_entries(activator)
-    say(
-        {"entries": len(activator.entries), "findings": found},
-        [f"{one.where}: {one.message}\n  fix: {one.hint}" for one in found],
-        f"{len(activator.entries)} entries, {len(found)} to fix",
-    )
+    if form == "sarif":
+        print_json(_sarif(found, workspace.root))
+    elif form == "github":
+        for one in found:
+            text = f"{one.message}; {one.hint}".replace("%", "%25").replace("\n", "%0A")
+            click.echo(f"::warning file={_place(one, workspace.root)}::{text}")
+    else:
+        say(
+            {"entries": len(activator.entries), "findings": found},
+            [f"{one.where}: {one.message}\n  fix: {one.hint}" for one in found],
+            f"{len(activator.entries)} entries, {len(found)} to fix",
+        )
     return TESTS_FAILED if found else 0
+
+
+def _place(finding: Finding, root: Path) -> str:
+    """The file of a finding, below the folder of the project where it is."""
+    path = Path(finding.where)
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+def _sarif(found: Sequence[Finding], root: Path) -> dict[str, object]:
+    """The findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
+    rules = [{"id": kind} for kind in sorted({one.kind for one in found})]
+    results = [
+        {
+            "ruleId": one.kind,
+            "level": "warning",
+            "message": {"text": f"{one.message}; {one.hint}"},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": _place(one, root)},
+                        "region": {"startLine": 1},
+                    }
+                }
+            ],
+        }
+        for one in found
+    ]
+    tool = {"driver": {"name": "kds", "version": kds_version(), "rules": rules}}
+    run = {"tool": tool, "results": results}
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 @command("kds skills history", of=skills)
