@@ -20,6 +20,10 @@ LOCK_NAME = "service.lock"
 TOKEN_NAME = "service.token"
 """In the user's own folder of KDS: the bearer token of the HTTP side."""
 
+HUNG_NAME = "service.hung"
+"""In the runtime folder: the service let a hook wait in vain. It removes the mark when it answers
+one, or starts."""
+
 WORKSPACE_HEADER = "Kds-Workspace"
 """Names the root of the workspace that a request is about."""
 

@@ -11,13 +11,16 @@ import os
 import sys
 
 from kds.brain.discovery import find_workspace, own_folder, runtime_folder
-from kds.hooks.call import TOKEN_NAME, NoService, Trouble, connect, exchange
+from kds.hooks.call import HUNG_NAME, TOKEN_NAME, NoService, Trouble, connect, exchange
 from kds.hooks.log import note
 from kds.hooks.start import start_service
 
 TIMEOUT_VARIABLE = "KDS_HOOK_TIMEOUT_MS"
 TIMEOUT_MS = 1500
 """A warm service answers in some ms, one that is reloading its rules within a second."""
+
+HUNG_TIMEOUT_MS = 200
+"""For a service that let a prompt wait in vain and has answered none since."""
 
 TIMEOUT_LIMIT_MS = 25_000
 """What the environment may ask for: below the 30 s after which the clients kill the hook."""
@@ -94,9 +97,19 @@ def _run(content: bytes, root: str, timeout_s: float, *, start: bool) -> None:
 
 
 def _asked(content: bytes, root: str, timeout_s: float) -> bytes:
-    call = connect(runtime_folder(), os.path.join(own_folder(), TOKEN_NAME), timeout_s)
+    folder = runtime_folder()
+    mark = os.path.join(folder, HUNG_NAME)
+    if hung := os.path.lexists(mark):
+        timeout_s = min(timeout_s, HUNG_TIMEOUT_MS / 1000)
+        _set_alarm(timeout_s)
+    call = connect(folder, os.path.join(own_folder(), TOKEN_NAME), timeout_s)
     try:
         status, body = exchange(call, "POST /hook", root, content, limit=ANSWER_LIMIT)
+    except TimeoutError:
+        if hung:
+            raise Trouble(f"no answer within {HUNG_TIMEOUT_MS} ms, as before") from None
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
+        raise
     finally:
         call.connection.close()
     if status == 503:

@@ -110,9 +110,10 @@ class Instance:
         remove_private(self.address.socket_path)
 
     def withdraw(self) -> None:
-        """Remove socket and state file. Raises StoreError."""
+        """Remove socket, state file and the mark of a hang. Raises StoreError."""
         self.hide()
         remove_private(self.address.state_path)
+        remove_private(self.address.hung_path)
 
     def release(self) -> None:
         """Let another process serve."""

@@ -18,6 +18,7 @@ from kds.brain.files import failure, make_private_folder
 from kds.brain.turn import Turn, Utterance, from_wire
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.hooks.call import (
+    HUNG_NAME,
     LOCK_NAME,
     SOCKET_NAME,
     STATE_NAME,
@@ -86,6 +87,8 @@ class ServiceAddress:
         """What the service says of itself: pid, version, address of its HTTP side."""
         self.starting_path = self.folder / STARTING_NAME
         """When a hook or a command last started a service in the background."""
+        self.hung_path = self.folder / HUNG_NAME
+        """The service let a hook wait in vain, and has answered none since."""
         self.log_path = self.folder / "service.log"
         self.token_path = Path(own_folder(), TOKEN_NAME) if folder is None else folder / TOKEN_NAME
         """The bearer token of the HTTP side, mode 0600. It outlives the service."""

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -197,6 +198,25 @@ def test_an_answer_of_another_kind_is_not_passed_on(
     with serving(answer):
         assert was_silent(run(asked(workspace), "--no-start", timeout_ms=2000))
     assert reasons(workspace) == [reason]
+
+
+def test_a_service_that_hangs_is_asked_for_a_moment_only_until_it_answers(workspace: Path) -> None:
+    with serving(drag):
+        assert was_silent(run(asked(workspace), timeout_ms=300))
+        assert was_silent(run(asked(workspace)))
+        assert was_silent(run(asked(workspace)))
+    late = "no answer within 200 ms, as before"
+    assert reasons(workspace) == ["no answer within 300 ms", late, late]
+    mark = ServiceAddress().hung_path
+    assert stat.S_IMODE(mark.stat().st_mode) == 0o600
+    mark.unlink()  # as a service does that answers a hook, or starts
+
+    def slow(connection: socket.socket) -> None:
+        time.sleep(3 * hook.HUNG_TIMEOUT_MS / 1000)
+        connection.sendall(OK)
+
+    with serving(slow):
+        assert run(asked(workspace)).stdout == REPLY
 
 
 def test_an_answer_in_small_pieces_is_put_together(workspace: Path) -> None:

@@ -49,6 +49,7 @@ def test_a_user_is_served_once_and_what_a_killed_service_left_is_taken_over(
     assert json.loads(place.state_path.read_bytes()) == {"pid": 4711}
     assert [mode(path) for path in (place.state_path, place.socket_path)] == [0o600] * 2
     listener.close()
+    place.hung_path.touch()
     first.release()  # as the system does when a process is killed: the rest stays
     second = Instance.claim(place)
     assert {path.name for path in place.folder.iterdir()} == {"service.lock"}

@@ -47,6 +47,7 @@ from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
 from kds.service.models import JSON, MESSAGE_LIMIT
 from kds.service.requests import opened, root_of
+from kds.service.service_client import ServiceAddress
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.arriving import (
@@ -139,6 +140,7 @@ router = APIRouter()
 async def hook(request: Request) -> Response:
     """Answer the hook of an assistant: what to add to a prompt, or why not to send it."""
     call, keeper = read_hook(await request.body()), request.app.state.workspaces.keeper
+    ServiceAddress().hung_path.unlink(missing_ok=True)
     root = root_of(request) or ""
     level: SecretsMode = "off" if call.probe else _level(root)
     leak = answer = None
