@@ -34,7 +34,7 @@ from kds.service.routes import make_app
 from kds.service.routes.health import Vitals
 from kds.service.security import TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
-from kds.service.team_auth import TeamAuth
+from kds.service.team_auth import TeamAuth, Tell
 from kds.service.workspaces import Log, ServedWorkspace, Workspaces, give_memory_back
 
 LOOK_S: Final = 5.0
@@ -56,6 +56,8 @@ class ServiceOptions:
     idle_s: float | None = None
     team: HttpAddress | None = None
     """Where people with tokens of their own are answered; None: nowhere."""
+    tell: Tell = lambda _: None
+    """Is told of each of their requests."""
     drain_s: float = 0.0
     """How long they are answered on after SIGTERM, so that a balancer can take note first."""
 
@@ -212,7 +214,7 @@ class Service:
             require(server)
         except OutageError as error:  # people are told, and the balancer, until it is back
             self._log(f"not ready yet: {' '.join(str(error).split())}")
-        return TeamAuth(app, server, str(workspace.root))
+        return TeamAuth(app, server, str(workspace.root), self._options.tell)
 
     def _heed_signals(self, loop: asyncio.AbstractEventLoop) -> None:
         for name in ENDING if self._owns_process else ():

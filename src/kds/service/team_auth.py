@@ -8,6 +8,7 @@ ask for no token and tell nothing but yes or no; ``/metrics`` is for admins.
 import asyncio
 import re
 import time
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -38,6 +39,8 @@ OPEN: Final = re.compile(
 
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Seconds: a turn takes 10 to 60 ms, and nothing may take longer than the limit of 5 s."""
+
+Tell = Callable[[Mapping[str, object]], None]
 
 
 class Passes:
@@ -79,9 +82,10 @@ class Passes:
 class TeamAuth:
     """ASGI layer of a shared listener: a person's token, then what there is for others."""
 
-    def __init__(self, app: ASGIApp, server: Server, root: str) -> None:
+    def __init__(self, app: ASGIApp, server: Server, root: str, tell: Tell) -> None:
         """``root`` is the workspace whose rules and prompts everybody uses.
 
+        ``tell`` is told of every request: its kind, how it ended, whose it was. Never a text.
         Raises KdsError when Prometheus' library is not installed.
         """
         self.passes = Passes(server)
@@ -89,6 +93,7 @@ class TeamAuth:
         """Whether the service is about to end: the balancer shall send nothing more."""
         self._app = app
         self._root = root
+        self._tell = tell
         self._prometheus: Any = load_extra(
             "prometheus_client", extra="postgres", purpose="count requests"
         )
@@ -117,8 +122,22 @@ class TeamAuth:
         try:
             await (answer or self._app)(scope, receive, noted)
         finally:
-            operation = scope["path"].split("/")[1] if OPEN.fullmatch(scope["path"]) else "other"
-            self._seconds.labels(operation, str(status)).observe(time.perf_counter() - begun)
+            self._count(scope, status, time.perf_counter() - begun)
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        path, person = scope["path"], scope.get(PERSON)
+        operation = path.split("/")[1] if OPEN.fullmatch(path) else "other"
+        self._seconds.labels(operation, str(status)).observe(seconds)
+        self._tell(
+            {
+                "operation": operation,
+                "method": scope["method"],
+                "status": status,
+                "ms": round(seconds * 1000, 1),
+                "organisation": person.organisation if person else None,
+                "person": person.name if person else None,
+            }
+        )
 
     async def _reply(self, scope: Scope) -> Response | None:
         """What is answered here; None: the request goes on to the app. Raises KdsError."""

@@ -1,9 +1,15 @@
 """The `kds serve` command: what it takes, what it refuses, how it ends."""
 
+import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from kds.service.lifecycle import Instance
@@ -40,3 +46,35 @@ def test_a_user_who_is_served_already_has_an_exit_code_of_its_own(
     assert result.code == 3
     assert "serves this user already" in result.err
     assert "end it first with `kds service stop`" in result.err
+
+
+def test_every_line_of_a_json_log_is_json(
+    fitted_workspace: Path,
+    url: str,
+    outage: Callable[[bool], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KDS_DATABASE", url)
+    command = [sys.executable, "-m", "kds", "serve", "--json-log", "--no-socket"]
+    with subprocess.Popen(
+        [*command, "--team", "127.0.0.1:0", "--workspace", str(fitted_workspace)],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as service:
+        assert service.stderr is not None
+        began = json.loads(service.stderr.readline())
+        place = began["message"].rpartition(" ")[2]
+        assert httpx.get(f"{place}/readyz").status_code == 200
+        outage(True)
+        assert httpx.get(f"{place}/readyz").status_code == 503  # the driver logs, too
+        service.send_signal(signal.SIGTERM)
+        lines = [json.loads(line) for line in service.stderr]
+    assert {one["event"] for one in lines} == {"request", "log", "service"}
+    environ = {name: value for name, value in os.environ.items() if name != "KDS_DATABASE"}
+    failed = subprocess.run(
+        [*command, "--team", "127.0.0.1:0", "--workspace", str(fitted_workspace)],
+        env=environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert failed.returncode == 2
+    (line,) = failed.stderr.splitlines()
+    assert "none is named" in json.loads(line)["message"]

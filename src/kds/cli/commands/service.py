@@ -1,11 +1,15 @@
 """`kds service`, `kds web`, `kds serve` and `kds mcp`: the service, its page, and the servers."""
 
+import json
+import logging
 import os
 import signal
 import sys
 import webbrowser
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +21,7 @@ from kds.brain.files import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.command import command as bare_command
 from kds.cli.command import flag, group, option
-from kds.cli.guard import complain_about
+from kds.cli.guard import BAD_INPUT, complain_about
 from kds.cli.options import (
     COUNT,
     PATH,
@@ -214,6 +218,8 @@ WAITING: Final = (
 @option("--team [HOST:]PORT", "Also answer people with tokens of their own (`kds team add`), each "
         "with conversations of their own in the database that KDS_DATABASE names; port 0: any "
         "free one.")  # fmt: skip
+@flag("--json-log", "Write the log as JSON, a line each; with --team a line for every request, "
+      "too: its kind, status, time and person, never a text.")  # fmt: skip
 @option("--drain TIME", "With --team: go on answering for this time after SIGTERM, while /readyz "
         "says no, so that a balancer sends nothing more by then.", default="0",
         type=read_span)  # fmt: skip
@@ -223,7 +229,7 @@ WAITING: Final = (
       "With --team, nothing but that: there may be several services.")  # fmt: skip
 @flag("--background", "Keep no workspace open.", hidden=True)
 def serve(
-    folders: tuple[Path, ...], *, http: str | None, team: str | None,
+    folders: tuple[Path, ...], *, http: str | None, team: str | None, json_log: bool,
     drain: timedelta, idle_timeout: timedelta, no_socket: bool, background: bool,
 ) -> int:  # fmt: skip
     """Keep routers warm, and answer over a unix socket in your runtime folder.
@@ -245,13 +251,23 @@ def serve(
         idle_s=idle_timeout.total_seconds() or None,
         drain_s=drain.total_seconds(),
     )
+    if json_log:
+        options = replace(options, tell=lambda request: _log_json("request", None, **request))
+        logging.basicConfig(handlers=[_JsonLog()], force=True)
+        logging.captureWarnings(True)
     sys.setswitchinterval(SWITCH_S)
-    service = Service(workspaces, options, log=_log, site=_make_site)
+    log = partial(_log_json, "service") if json_log else _log
+    service = Service(workspaces, options, log=log, site=_make_site)
     try:
         service.run()
     except AlreadyServedError as error:
         complain_about(error)
         return ALREADY_SERVED
+    except KdsError as error:
+        if not json_log:
+            raise
+        log(str(error))
+        return BAD_INPUT
     return START_AGAIN if service.replaced else 0
 
 
@@ -263,6 +279,27 @@ def _make_site(state: "State", port: int) -> "Site":
 
 def _log(line: str) -> None:
     click.echo(f"{moment(utc_now())} {line}", err=True)
+
+
+def _log_json(event: str, message: str | None, **told: object) -> None:
+    said = {} if message is None else {"message": message}
+    click.echo(json.dumps({"at": moment(utc_now()), "event": event, **said, **told}), err=True)
+
+
+class _JsonLog(logging.Handler):
+    """What libraries log, as the service's own lines; of an error only its kind and place."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from kds.service.errors import describe_fault
+
+        error = record.exc_info[1] if record.exc_info else None
+        _log_json(
+            "log",
+            record.getMessage(),
+            level=record.levelname,
+            logger=record.name,
+            error=None if error is None else describe_fault(error),
+        )
 
 
 @bare_command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")
