@@ -26,33 +26,29 @@ CERTAIN: Final = 1.0
 """Confidence in the intent of a message that was handed to its agent by name."""
 
 
-def prompt_named(name: str, library: PromptLibrary) -> PromptFile:
+def prompt_named(name: object, library: PromptLibrary) -> PromptFile:
     """The prompt file of an intent ("PLAN"), or of that name; upper and lower case are the same.
 
     Raises DispatchError, which names the nearest one.
     """
-    wanted = _text_of(name).strip()
-    if (found := library.for_intent(wanted.upper()) if wanted else None) is not None:
-        return found
+    if not isinstance(name, str):
+        hint = 'name an intent ("PLAN") or a prompt file ("work-planner")'
+        raise DispatchError(f"a {type(name).__name__} names no agent", hint=hint)
     agents = library.agents()
-    if (file := next((one for one in agents if one.name == wanted.lower()), None)) is not None:
+    intents = {one.intent.lower(): one.intent for one in agents if one.intent}
+    wanted = name.strip().lower()
+    if wanted in intents and (found := library.for_intent(intents[wanted])) is not None:
+        return found
+    if (file := next((one for one in agents if one.name == wanted), None)) is not None:
         return file
+    near = nearest(wanted, [*intents, *(one.name for one in agents)])
     try:
-        return library.get(wanted)
+        return library.get(name.strip())
     except DispatchError:
-        intents = {one.intent.lower(): one.intent for one in agents if one.intent}
-        near = nearest(wanted.lower(), [*intents, *(one.name for one in agents)])
         if near not in intents:
             raise
         hint = f"did you mean {intents[near]}?"
-        raise DispatchError(f"no agent '{wanted}'", hint=hint) from None
-
-
-def _text_of(name: object) -> str:
-    if isinstance(name, str):
-        return name
-    hint = 'name an intent ("PLAN") or a prompt file ("work-planner")'
-    raise DispatchError(f"a {type(name).__name__} names no agent", hint=hint)
+        raise DispatchError(f"no agent '{name.strip()}'", hint=hint) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +58,6 @@ class Agent:
     prompt: PromptFile
     library: PromptLibrary
     workspace: str
-
-    @classmethod
-    def for_intent(cls, intent: str, library: PromptLibrary, *, workspace: str) -> Agent:
-        """The agent of an intent. Raises DispatchError when no prompt file defines it."""
-        prompt = library.for_intent(intent)
-        if prompt is None:
-            known = ", ".join(agent.intent for agent in library.agents() if agent.intent)
-            raise DispatchError(f"no agent for intent '{intent}'", hint=f"use one of: {known}")
-        return cls(prompt, library, workspace)
 
     @classmethod
     def named(cls, name: str, library: PromptLibrary, *, workspace: str) -> Agent:

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 
 from kds.agents import load_chat_model
-from kds.agents.models import close_clients, model_error
+from kds.agents.models import model_error
 from kds.brain.settings import ModelSettings
 
 from ..effort import PATIENCE_S
@@ -46,12 +46,3 @@ def test_the_connections_of_models_are_closed_when_the_process_ends(provider: Fa
         capture_output=True, text=True, timeout=PATIENCE_S, check=True,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("ok\n", "")
-
-
-def test_models_can_be_asked_after_their_connections_were_closed(provider: FakeProvider) -> None:
-    settings = ModelSettings(name=f"{provider.url}#fake")
-    for _ in range(2):
-        model = load_chat_model(settings, environ={})
-        assert model is not None
-        assert model.invoke("hello").content == "ok"
-        close_clients()

@@ -43,7 +43,7 @@ class Course:
 
     def agent(self, intent: str) -> Agent:
         """The agent of an intent. Raises DispatchError."""
-        return Agent.for_intent(intent, self.library, workspace=self.workspace)
+        return Agent.named(intent, self.library, workspace=self.workspace)
 
     def must_confirm(self, intent: str) -> bool:
         """Tell whether the user has to say yes before the agent of ``intent`` begins."""
