@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kds.activation.discovery import discover
+from kds.brain.errors import StoreError
 from kds.brain.store.migrations import migrate
 from kds.transcripts.arriving import session_start
 from kds.transcripts.briefs import start_line
@@ -210,8 +211,6 @@ def test_what_is_recalled_at_a_start_stays_inside_of_its_quotes(
 
 
 def test_a_session_without_an_id_is_not_read(memory: AssistantMemory, home: Path) -> None:
-    from kds.brain.errors import StoreError
-
     run(memory, home)
     for name in ("", "claude:"):
         with pytest.raises(StoreError):
