@@ -3,74 +3,26 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kds.activation import Activator
 from kds.activation.discovery import EntryError
 from kds.brain.turn import Utterance
 
-LIBRARY = [
-    {
-        "name": "release-notes",
-        "kind": "skill",
-        "description": "Write release notes from merged pull requests. Use when a version is about"
-        " to be published. Do not use for commit messages.",
-    },
-    {
-        "name": "deploy",
-        "kind": "command",
-        "description": "Deploy the application to staging or production.",
-    },
-    {
-        "name": "db-migration",
-        "kind": "skill",
-        "description": "Create and check database migrations. Use when a table changes.",
-    },
-    {
-        "name": "security-reviewer",
-        "kind": "agent",
-        "description": "Reviews code for injection, leaked secrets and missing authorization.",
-    },
-]
+LIBRARY = yaml.safe_load(Path(__file__).with_name("library.yaml").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
 def activator() -> Activator:
-    return Activator.from_entries(LIBRARY)
+    return Activator.from_entries(LIBRARY["entries"])
 
 
-@pytest.mark.parametrize(
-    ("prompt", "best"),
-    [
-        ("write the release notes for 2.4", "release-notes"),
-        ("WRITE THE RELEASE NOTES FOR 2.4", "release-notes"),
-        ("the orders table needs a currency column", "db-migration"),
-        ("could somebody inject SQL through the search form?", "security-reviewer"),
-        ("deply to staging pls", "deploy"),
-    ],
-)
+@pytest.mark.parametrize(("prompt", "best"), LIBRARY["best"])
 def test_the_entry_that_fits_is_ranked_first(activator: Activator, prompt: str, best: str) -> None:
     assert activator.suggest(prompt).ranked[0][0] == best
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "don't deploy yet",
-        "dont deploy",
-        "Fix the typo, but do not write the release notes",
-        "never mind the db migration",
-        "rename deploy() to release()",
-        "rename the class ReleaseNotes to Notes",
-        "rename the css class .release-notes to .notes",
-        "there is a typo in the release notes of 2.3",
-        "we will deploy to staging after the holidays. for now only change the readme",
-        "what does the deploy command do?",
-        "make the button purple",
-        "thanks!",
-        "yes",
-        "",
-    ],
-)
+@pytest.mark.parametrize("prompt", LIBRARY["silent"])
 def test_nothing_is_said_where_nothing_is_wanted(activator: Activator, prompt: str) -> None:
     assert activator.suggest(prompt).choice is None
 
