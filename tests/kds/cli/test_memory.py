@@ -291,6 +291,16 @@ def test_the_profile_needs_consent_and_every_use_is_logged(kds_call: Run, worksp
     assert PURPLE not in json.dumps(log)
 
 
+def test_nothing_was_found_only_where_the_profile_has_nothing_either(memory: Run) -> None:
+    memory("consent", "grant")
+    memory("profile", "set", "database=zzyzx cluster")
+    for budget in ([], ["--budget", "300"]):
+        found = memory("search", "zzyzx", *budget).out
+        assert "zzyzx cluster" in found
+        assert "nothing was found" not in found
+        assert "nothing was found" in memory("search", "quokka", *budget).out
+
+
 def test_revoking_wipes_the_profile_from_the_disk(
     kds_call: Run, workspace: Path, memory_file: Path
 ) -> None:

@@ -134,7 +134,7 @@ def search(
         pass_on([*found.notes, *(context.notes if context else ())])
         yield [("profile", line) for line in known]
         if context is not None:
-            yield context.text or "nothing was found"
+            yield context.text
         else:
             for summary, _ in found.summaries:
                 of = f"{summary.first_seq}-{summary.last_seq}"
@@ -142,7 +142,8 @@ def search(
             for number, hit in enumerate(found.hits, start=1):
                 title = titles.get(hit.passage.session_id, "")
                 yield _hit_lines(number, hit, title, explain=explain)
-            yield None if found.hits else "nothing was found"
+        if not (known or found.hits or found.summaries):
+            yield "nothing was found"
         if explain:
             yield [("tokens", f"{context.tokens} of {budget}")] if context else None
             yield "candidates", counts_line(found.counts)
