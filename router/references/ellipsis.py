@@ -20,7 +20,7 @@ from kds.router.language.word_forms import gerund
 from kds.router.language.words import Word
 from kds.router.references.rendering import bare_text, definite
 from kds.router.references.rule import Rule
-from kds.router.references.scene import SETTLED, Found, Scene, cued, rewritten
+from kds.router.references.scene import SETTLED, Found, Scene, covered, cued, rewritten
 
 _PRONOUNS: Final = frozenset("it they he she that this these those".split())
 _AUXILIARIES: Final = cc.FINITE_AUX | {"ca", "wo"}
@@ -298,6 +298,8 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
     question = _last_deed(scene) if rule.render.text != "topic" else last_question(scene.discourse)
     match = cued(rule, scene.analysis.text)
     if question is None or match is None or not _is_question(scene):
+        return
+    if covered(rule, scene.analysis.text, *match.span("ref")):
         return
     at = next(i for i, w in enumerate(scene.words) if w.end > match.start("ref"))
     kind = rule.render.text

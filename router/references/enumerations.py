@@ -9,13 +9,14 @@ from kds.router.discourse.inquiry import difference, questions
 from kds.router.discourse.mention import Mention, acts, is_time
 from kds.router.discourse.question import Question, Span
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import is_plural
+from kds.router.language.lexicon import is_plural, readings
 from kds.router.language.words import Word
 from kds.router.references.rendering import bare_text, definite
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, covered, replaced, rewritten
 
 _OF_THEM: Final = frozenset("them these those both".split())
+_VERBAL: Final = frozenset({"VERB", "AUX"})
 _LEADS: Final = frozenset("so and but then ok okay well".split())
 
 
@@ -28,12 +29,7 @@ def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
         pair = _pair(scene, rule.antecedent.max_age)
         if pair is None:
             continue
-        end = i + 1
-        behind = [w.lower for w in scene.words[i + 1 : i + 3]]
-        if said != "between" and behind[:1] == ["of"] and set(behind[1:]) <= _OF_THEM:
-            end = i + 3
-        elif said == "between":
-            end = i + 3 if behind[:1] == ["the"] else i + 2
+        end = i + 1 + _group_behind(scene, i)
         text = f" {'or' if said == 'either' else 'and'} ".join(definite(part) for part in pair)
         span = (word.start, scene.words[end - 1].end)
         found = replaced(scene, rule, span, f"{word.text.lower()} {text}", bare_text(text))
@@ -43,22 +39,45 @@ def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 def _of_two(scene: Scene, i: int) -> str:
     """ "both", "either" or "between" where word ``i`` stands for two things; else ""."""
-    lower, follows = scene.words[i].lower, scene.lower(i + 1)
+    lower = scene.words[i].lower
     if lower == "both":
         return "" if _quantifies(scene, i) else lower
     if lower == "between":
-        if follows == "the" and not _the_two(scene, i + 1):
-            return ""
-        told = _lists_two(scene, i)
-        return lower if follows in {"them", "these", "those", "both", "the"} and not told else ""
+        return lower if _group(scene.words, i + 1) and not _lists_two(scene, i) else ""
     return lower if lower == "either" and stands_for_one_of_two(scene, i) else ""
 
 
-def _the_two(scene: Scene, i: int) -> bool:
-    """ "between the two"; not "between the two dates"."""
-    follows = scene.word(i + 2)
-    named = follows is not None and follows.pos in {"NOUN", "PROPN", "ADJ", "NUM"}
-    return scene.lower(i + 1) == "two" and not named
+def _group_behind(scene: Scene, i: int) -> int:
+    """How long "of them" is behind "both", "the two" behind "between", "one" behind "either"."""
+    said, follows = scene.lower(i), scene.lower(i + 1)
+    if said == "between":
+        return _group(scene.words, i + 1)
+    if said == "either" and follows == "one":
+        return 1
+    of_them = _group(scene.words, i + 2) if follows == "of" else 0
+    return 1 + of_them if of_them else 0
+
+
+def _group(words: Sequence[Word], i: int) -> int:
+    """Length of "them", "the two" or "the above" at ``i``; 0 in "the two dates"."""
+    if i >= len(words):
+        return 0
+    if words[i].lower in _OF_THEM:
+        return 1
+    said = [w.lower for w in words[i : i + 2]]
+    if said not in (["the", "two"], ["the", "above"]):
+        return 0
+    naming = {"NOUN", "PROPN"} if said[1] == "above" else {"NOUN", "PROPN", "ADJ", "NUM"}
+    named = any(w.pos in naming for w in words[i + 2 : i + 3])
+    return 0 if named and not _is_verb(words, i + 2) else 2
+
+
+def _is_verb(words: Sequence[Word], i: int) -> bool:
+    """A verb; also "comes" of "the above comes first", tagged as a noun where no verb is."""
+    if words[i].pos in _VERBAL:
+        return True
+    alone = words[i].pos == "NOUN" and not any(w.pos in _VERBAL for w in words)
+    return alone and i + 2 < len(words) and bool(readings(words[i].lemma).verb)
 
 
 def _lists_two(scene: Scene, i: int) -> bool:
@@ -80,7 +99,7 @@ def stands_for_one_of_two(scene: Scene, i: int) -> bool:
     return (
         follows is None
         or follows.pos in {"AUX", "VERB", "PUNCT", "DET"}
-        or (follows.lower == "of" and scene.lower(i + 2) in _OF_THEM)
+        or _group_behind(scene, i) > 0
     )
 
 
@@ -126,7 +145,7 @@ def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
         chosen = _behind_of_them(words, start + 2)
     if words[start].pos == "DET" and follower.lower not in {"one", "of"}:
         return
-    if chosen >= len(words) or words[chosen].pos not in {"VERB", "AUX"} or _has_alternatives(scene):
+    if chosen >= len(words) or not _is_verb(words, chosen) or _has_alternatives(scene):
         return
     pair = _pair(scene, rule.antecedent.max_age)
     if pair is None or covered(rule, scene.analysis.text, words[start].start, words[chosen].start):
@@ -142,10 +161,10 @@ def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 def _behind_of_them(words: Sequence[Word], at: int) -> int:
     """The verb behind "which of them"; "of the free pins" says what there is to choose from."""
-    said = [w.lower for w in words[at : at + 2]]
-    if _OF_THEM.isdisjoint(said[:1]) and said != ["the", "two"]:
+    size = _group(words, at)
+    if not size:
         return len(words)
-    return next((i for i in range(at, len(words)) if words[i].pos in {"VERB", "AUX"}), len(words))
+    return next((i for i in range(at + size, len(words)) if _is_verb(words, i)), len(words))
 
 
 def _has_alternatives(scene: Scene) -> bool:
