@@ -64,6 +64,18 @@ def test_tables_tasks_directions_and_code_are_as_they_are_meant(
         assert browser.evaluate(JUDGED, None) == []
 
 
+def test_the_first_stop_of_the_keyboard_leads_to_the_message(
+    new_page: Callable[..., Any],
+) -> None:
+    page = new_page(at="/chat")
+    say(page, FAB)
+    page.reload()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "message"
+
+
 def test_the_list_of_sessions_is_of_now_in_local_time_and_finds_what_was_said(
     new_page: Callable[..., Any], visitor: Visitor
 ) -> None:
