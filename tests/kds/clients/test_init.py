@@ -303,12 +303,14 @@ def test_in_a_subfolder_the_top_of_the_repository_is_named(
         project.init("claude")
     assert not (project.folder / "kds-brain").exists()
     assert not (project.folder / ".claude").exists()
+    shown = project.init("claude", "--dry-run")
+    assert (shown["project"], len(shown["notes"])) == (str(project.folder), 1)
     done = project.init("claude", f"--workspace={project.folder}")
     assert done["project"] == str(project.folder)
     assert (project.folder / "kds-brain").is_dir()
     assert list((project.folder / "src" / "deep").iterdir()) == []
-    assert project.init("claude", f"--workspace={project.folder}")["notes"] == []
-    assert project.init("--undo", f"--workspace={project.folder}")["files"] != []
+    assert project.init("claude")["notes"] == []
+    assert project.init("--undo")["files"] != []
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to be root")

@@ -11,7 +11,7 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
-from kds.brain.discovery import HOME_VARIABLE
+from kds.brain.discovery import BRAIN, HOME_VARIABLE
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag
 from kds.cli.commands.recall import bring_in
@@ -65,9 +65,10 @@ def init(
     (kds memory import); elsewhere it does so with --import alone.
     """
     is_named = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
-    project = _project(workspace, named=is_named or bool(os.environ.get(HOME_VARIABLE)))
+    is_named = is_named or bool(os.environ.get(HOME_VARIABLE))
+    project, notes = _project(workspace, named=is_named, writes=not (back or dry_run))
     if back:
-        _take_back(project, named, dry_run=dry_run)
+        _take_back(project, named, notes, dry_run=dry_run)
         return
     chosen = [(client, "named") for client in named] or _found(project, _record(project))
     if not chosen:
@@ -86,7 +87,9 @@ def init(
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
-    _report(project.folder, plan.files, plan.notes, chosen, dry_run=dry_run, imported=told)
+    _report(
+        project.folder, plan.files, [*notes, *plan.notes], chosen, dry_run=dry_run, imported=told
+    )
     if not asked_json() and (past or (past is None and not dry_run and _agrees(project))):
         say(*bring_in(project.workspace, dry_run=dry_run))
 
@@ -97,18 +100,22 @@ def _found(project: Project, record: InitRecord) -> list[tuple[Client, str]]:
     return list((dict.fromkeys(record.clients, "an earlier kds init") | found).items())
 
 
-def _project(workspace: Workspace, *, named: bool) -> Project:
-    """The project to work on. Raises Refusal for a folder within a repository unless it is named:
-    assistants are mostly started at the top, and Claude Code reads no settings of other folders.
+def _project(workspace: Workspace, *, named: bool, writes: bool) -> tuple[Project, list[str]]:
+    """The project to work on, and what to say when nobody named it: the top of the repository.
+
+    Assistants are mostly started there, and Claude Code reads no settings of other folders. Raises
+    Refusal where something is written: what is above the present folder may not be meant.
     """
     project = Project.of(workspace)
     top = repository_of(project.folder)
     if named or workspace.brain.is_dir() or top in (None, project.folder):
-        return project
-    raise Refusal(
-        f"{project.folder} is a folder within the repository {top}: name the one to set up",
-        f"kds init --workspace {shlex.quote(str(top))}, or for this folder: kds init --workspace .",
-    )
+        return project, []
+    found = f"{project.folder} is a folder within the repository {top}"
+    here = "for this folder: kds init --workspace ."
+    if writes:
+        whole = f"kds init --workspace {shlex.quote(str(top))}"
+        raise Refusal(f"{found}: name the one to set up", f"{whole}, or {here}")
+    return Project.of(Workspace(top, top / BRAIN)), [f"{found}; {here}"]
 
 
 def _record(project: Project) -> InitRecord:
@@ -159,10 +166,12 @@ def _is_imported(project: Project) -> bool:
     return found is not None and found.wanted
 
 
-def _take_back(project: Project, named: Collection[Client], *, dry_run: bool) -> None:
+def _take_back(
+    project: Project, named: Collection[Client], notes: list[str], *, dry_run: bool
+) -> None:
     if named:
         raise Refusal("--undo takes back every client, not one alone", "kds init --undo")
-    brain, notes = project.workspace.brain, []
+    brain = project.workspace.brain
     store = RecordStore(brain)
     if store.is_foreign():
         notes.append(
