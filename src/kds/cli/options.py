@@ -230,10 +230,13 @@ def chosen_embedder(name: str | None, workspace: Workspace) -> "Embedder | None"
     return load_embedder(name) if name else None
 
 
-def search_embedder(workspace: Workspace) -> "Embedder | None":
-    """The model of the settings; None, for words alone, where it is off or cannot be loaded."""
+def search_embedder(workspace: Workspace, name: str | None = None) -> "Embedder | None":
+    """The model of that name, or of the settings; None where it is off or cannot be loaded.
+
+    Words are searched alone then.
+    """
     try:
-        return chosen_embedder(None, workspace)
+        return chosen_embedder(name, workspace)
     except KdsError as error:
-        complain(f"{error.message}; searching by words alone", error.hint)
+        complain(f"{error.message}; searching by words alone; fix: {error.hint}")
         return None

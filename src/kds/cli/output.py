@@ -191,6 +191,12 @@ def session_table(sessions: Iterable["Session"]) -> Table:
     return Table(columns, rows, "nothing is remembered")
 
 
+def session_dict(session: "Session") -> dict[str, Any]:
+    """The JSON form of a session."""
+    told = fields(session, "id title created_at updated_at document_context")
+    return told | {"messages": session.message_count, "tokens": session.token_count}
+
+
 def counted(count: int, noun: str) -> str:
     """Return a number of things.
 

@@ -89,10 +89,7 @@ def test_a_second_add_reads_what_changed_and_files_that_have_gone_stay_until_pru
     assert report["counts"] == {
         "added": 0, "replaced": 1, "unchanged": 4, "removed": 0, "gone": 0, "failed": 0,
     }  # fmt: skip
-    assert (
-        data(docs("search", "leave", "--json"))["hits"][0]["passage"]["text"]
-        == "Staff have 30 days."
-    )
+    assert data(docs("search", "leave", "--json"))["hits"][0]["text"] == "Staff have 30 days."
     (shelf / "travel.docx").unlink()
     told = docs("add", "shelf")
     assert (told.code, "1 gone" in told.out, "--prune" in told.out) == (0, True, True)
@@ -137,7 +134,7 @@ def test_search_prints_citation_text_and_reasons(docs: Run) -> None:
     assert "defines 'Closing Date'" in out
     assert data(docs("search", "Closing Date", "--json"))["concepts"] == ["Closing Date"]
     inside = data(docs("search", "date days", "--only", "handbook", "--json"))
-    assert {Path(hit["passage"]["path"]).name for hit in inside["hits"]} == {"handbook.txt"}
+    assert {Path(hit["path"]).name for hit in inside["hits"]} == {"handbook.txt"}
     assert docs("search", "xylophone").out == "nothing was found\n"
 
 
@@ -163,6 +160,6 @@ def test_vectors_are_made_with_the_documents_or_later(
     made = data(docs("embed", "--json"))
     assert made["embedded"] == made["documents"]["models"][0]["vectors"] > 5
     found = data(docs("search", "hotels", "--json"))
-    assert found["hits"][0]["parts"]["meaning"] > 0
+    assert found["hits"][0]["scores"]["meaning"] > 0
     assert "nothing to do" in docs("embed").out
     assert data(docs("embed", "--off", "--json"))["embedded"] == 0

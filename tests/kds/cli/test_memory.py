@@ -11,6 +11,7 @@ import pytest
 
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.records import Session
+from kds.brain.workspace import own_settings_path
 
 from ..conftest import BAD_INPUT, Run, data, refused
 
@@ -113,13 +114,13 @@ def test_sessions_are_listed_and_found_by_id_its_beginning_title_part_of_it_or_l
     titles = [one["title"] for one in data(memory("show", "--json"))]
     assert titles == ["Dark mode", staging.title]
     [second] = data(memory("show", "--limit", "1", "--offset", "1", "--json"))
-    assert (second["id"], second["message_count"]) == (staging.id, 4)
+    assert (second["id"], second["messages"]) == (staging.id, 4)
     table = memory("show").out
     assert staging.id[:8] in table
     assert "ui.md" in table
     for name in (staging.id, staging.id[:8], staging.title, staging.title.upper(), "staging"):
-        assert data(memory("show", name, "--json"))["session"]["id"] == staging.id
-    assert data(memory("show", "last", "--json"))["session"]["title"] == "Dark mode"
+        assert data(memory("show", name, "--json"))["id"] == staging.id
+    assert data(memory("show", "last", "--json"))["title"] == "Dark mode"
 
 
 def test_what_is_named_or_old_is_deleted_only_when_told(
@@ -145,8 +146,9 @@ def test_search_finds_and_explains(memory: Run, staging: Session) -> None:
     assert found["query"] == "which port"
     best = found["hits"][0]
     assert memory("search", "zeppelin").out == "nothing was found\n"
-    assert (best["passage"]["session_id"], best["elsewhere"]) == (staging.id, False)
-    assert {"dense", "lexical", "code"} <= set(best["parts"])
+    assert (best["session"], best["elsewhere"]) == (staging.id, False)
+    assert set(best["scores"]) == {"dense", "lexical", "code"}
+    assert {"role", "text", "message", "score", "title", "kind", "tokens"} <= set(best)
     assert best["why"]
     assert found["counts"]["lexical"] > 0
     assert found["timings_ms"]["total"] > 0
@@ -160,7 +162,7 @@ def test_search_puts_a_context_together_within_its_budget(kds_call: Run, staging
     arguments = ("memory", "search", "which port does staging use", "--budget", "30")
     found = data(kds_call(*arguments, "--json"))["context"]
     assert 0 < found["tokens"] <= found["budget_tokens"] == 30
-    assert found["left_out"]
+    assert found["left_out"] > 0
     printed = kds_call(*arguments)
     assert printed.out == found["text"] + "\n"
     assert "left out for 30 tokens" in printed.err
@@ -173,8 +175,7 @@ def test_backfill_makes_vectors_that_search_uses_and_goes_on_after_an_outage(
 ) -> None:
     (tmp_path / "down").touch()
     refused(memory("check", "--backfill", "--embeddings", embeddings), "the model is down")
-    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)  # as in the settings
-    searched = memory("search", "port")
+    searched = memory("search", "port", "--embeddings", embeddings)
     assert "Staging uses port 8443." in searched.out
     assert "words only" in searched.err
     (tmp_path / "down").unlink()
@@ -182,14 +183,33 @@ def test_backfill_makes_vectors_that_search_uses_and_goes_on_after_an_outage(
     [model] = first["models"]
     assert first["embedded"] == model["vectors"] > 0
     assert (model["waiting"], model["state"], model["dimensions"]) == (0, "serving", 26)
+    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)  # as in the settings
     assert memory("backfill").out.startswith("there was nothing to do\n")
     found = data(memory("search", "port", "--json"))
     assert found["counts"]["dense"] > 0
-    assert found["hits"][0]["parts"]["dense"] is not None
-    monkeypatch.setenv("RAG_EMBEDDINGS", "not_there:Model")
-    lost = memory("search", "staging port", "--json")
-    assert json.loads(lost.out)["hits"]
-    assert "searching by words alone" in lost.err
+    assert found["hits"][0]["scores"]["dense"] is not None
+
+
+@pytest.mark.parametrize("by", ["option", "settings", "environment"])
+def test_an_embedding_model_that_cannot_be_imported_leaves_words_and_one_warning(
+    memory: Run, staging: Session, by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["search", "staging port", "--json"]
+    if by == "option":
+        asked += ["--embeddings", "not_there:Model"]
+    elif by == "settings":
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+        own = own_settings_path()
+        own.parent.mkdir(parents=True, exist_ok=True)
+        own.write_text("recall: {embeddings: 'not_there:Model'}\n")
+    else:
+        monkeypatch.setenv("RAG_EMBEDDINGS", "not_there:Model")
+    lost = memory(*asked)
+    assert (lost.code, json.loads(lost.out)["hits"][0]["session"]) == (0, staging.id)
+    (line,) = lost.err.splitlines()
+    assert "not_there" in line
+    assert "searching by words alone" in line
+    assert "install it" in line
 
 
 def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone(
@@ -198,7 +218,7 @@ def test_the_shipped_encoder_finds_what_shares_no_word_and_leaves_nonsense_alone
     asked = ("search", "display theme for working at night", "--json")
     assert data(memory(*asked))["counts"].get("dense", 0) == 0  # no vectors yet: words alone
     assert data(memory("check", "--backfill", "--json"))["models"][0]["name"] == "shipped"
-    assert "dark mode" in data(memory(*asked))["hits"][0]["passage"]["body"]
+    assert "dark mode" in data(memory(*asked))["hits"][0]["text"]
     assert data(memory("search", "xylophone qqqq", "--json"))["hits"] == []
     monkeypatch.setenv("RAG_EMBEDDINGS", "off")
     assert data(memory(*asked))["counts"]["dense"] == 0
@@ -256,7 +276,7 @@ def test_an_export_of_any_size_comes_back_the_same_or_as_a_copy(
     assert file.stat().st_size > 1 << 20
     memory_file.unlink()
     imported = data(memory("import", "all.json", "--json"))
-    assert [one["message_count"] for one in imported["sessions"]] == [2, 404]
+    assert [one["messages"] for one in imported["sessions"]] == [2, 404]
     assert memory("export", "--all").out == file.read_text()
     piped = kds_spawn("memory", "import", "-", stdin=memory("export", "Dark mode").out.encode())
     assert "imported 1 session, 2 messages" in piped.out

@@ -83,7 +83,7 @@ def test_a_session_is_summarized_on_demand(chat: Chat, kds_call: Run) -> None:
     assert (made["first_seq"], made["last_seq"]) == (1, 4)
     assert "nothing was said since" in kds_call("memory", "summarize").out
     found = data(kds_call("memory", "search", "uploader", "--session", "retries", "--json"))
-    assert found["summaries"][0][0]["text"].startswith(SUMMARY)
+    assert found["summaries"][0]["text"].startswith(SUMMARY)
 
 
 def test_periodic_summaries_are_found_by_meaning_in_their_own_session(

@@ -144,4 +144,4 @@ def test_what_the_system_said_is_neither_found_nor_quoted(
     chat.open(name="another").ask(HEALTH)
     assert "9999" not in _prompt(chat)
     hits = data(kds_call("memory", "search", "staging port", "--json"))["hits"]
-    assert not [hit for hit in hits if hit["passage"]["role"] == "system"]
+    assert not [hit for hit in hits if hit["role"] == "system"]

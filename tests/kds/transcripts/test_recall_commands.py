@@ -19,8 +19,8 @@ def test_what_was_decided_in_one_client_is_found_with_the_command_that_resumes_i
     told = data(kds_call("memory", "import", "--json"))
     assert told["sessions"] == {"claude": 1, "codex": 1, "copilot": 1, "gemini": 1}
     found = data(kds_call(*QUESTION, "--json"))["hits"][0]
-    assert found["passage"]["body"].strip() == DECIDED
-    assert found["resume"].endswith(found["kept"]["name"])
+    assert found["text"].strip() == DECIDED
+    assert found["resume"].endswith(found["session"].partition(":")[2])
     assert {"port", "staging"} <= set(found["words"])
     assert "codex resume 01a20e5c" in kds_call(*QUESTION, "--limit", "9").out
 
@@ -31,9 +31,7 @@ def test_a_passage_that_only_its_meaning_found_says_so(
     claude("night", "Users cannot sign in", "The login cookie had expired.", folder=str(shop))
     kds_call("memory", "import", "--from", "claude")
     asked = ("recall", "authentication trouble")
-    found = {
-        one["passage"]["body"].strip(): one for one in data(kds_call(*asked, "--json"))["hits"]
-    }
+    found = {one["text"].strip(): one for one in data(kds_call(*asked, "--json"))["hits"]}
     hit = found["Users cannot sign in"]
     assert (hit["words"], hit["by_meaning"]) == ([], True)
     assert "by meaning: none of your words is in it" in kds_call(*asked).out
@@ -59,18 +57,18 @@ def test_a_pasted_error_finds_the_session_that_mended_it(
     kds_call("memory", "import", "--from", "claude,codex")
     error = "ImportError: no module named frobnicate"
     hits = data(kds_call("recall", error, "--json"))["hits"]
-    assert all("I added it to requirements.txt" in one["passage"]["body"] for one in hits[:2])
+    assert all("I added it to requirements.txt" in one["text"] for one in hits[:2])
 
 
 def test_other_projects_are_searched_when_asked_for(
     shop: Path, kds_call: Callable[..., Any], claude: Write, tmp_path: Path
 ) -> None:
     claude("bank", "Which port has the vault?", "The vault has port 9999.", folder=str(tmp_path))
-    assert data(kds_call("memory", "import", "--json"))["elsewhere"] == 2  # opencode's too
+    assert data(kds_call("memory", "import", "--json"))["other_projects"] == 2  # opencode's too
     kds_call("memory", "import", "--all-projects", "--from", "claude")
     asked = ("recall", "port of the vault", "--json")
     assert "9999" not in kds_call(*asked).out
-    assert "9999" in data(kds_call(*asked, "--project", "all"))["hits"][0]["passage"]["body"]
+    assert "9999" in data(kds_call(*asked, "--project", "all"))["hits"][0]["text"]
     refused(kds_call("recall", "port", "--project", "x"), "unknown project 'x'")
 
 

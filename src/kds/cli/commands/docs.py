@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -24,13 +24,15 @@ from kds.cli.options import (
 )
 from kds.cli.output import Shown, Table, counted, fields, hit_lines, say
 from kds.cli.progress import reported, slow
-from kds.documents.indexing import Report, State, add_documents
+from kds.documents.indexing import Outcome, Report, State, add_documents
 
 NOTHING: Final = "no documents have been added"
 
 _TOLD: Final[tuple[State, ...]] = ("added", "replaced", "removed", "gone")
 _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed", "gone", "failed")
+_DOCUMENT: Final = "id title path kind added_at modified size digest sections chunks pages"
 _SECTION: Final = "index number title path level page first_line last_line chunks"
+_PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
 
 
 @group("kds docs search 'What is the Determination Date?'", closing="More: kds help documents")
@@ -57,7 +59,7 @@ def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
             report = add_documents(store, paths, prune=prune, tell=tell)
         _complain_about(report)
         counts = {state: len(report.of(state)) for state in _COUNTED}
-        say({"counts": counts, "files": report.outcomes}, _added_lines(report))
+        say({"counts": counts, "files": map(_file_dict, report.outcomes)}, _added_lines(report))
         if embedder is not None:
             try:
                 with reported("embedding") as tell:
@@ -91,6 +93,15 @@ def _added_lines(report: Report) -> Iterator[Shown]:
         yield "  documents whose files are gone stay until you add with --prune"
 
 
+def _file_dict(one: Outcome) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": one.path, "state": one.state}
+    if one.document is not None:
+        row["document"] = fields(one.document, _DOCUMENT)
+    if one.error is not None:
+        row["error"] = fields(one.error, "message hint")
+    return row | ({"notes": one.notes} if one.notes else {})
+
+
 @command("kds docs show agreement.pdf", of=docs)
 @click.argument("name", metavar="[DOC]", required=False)
 def show(*, name: str | None, workspace: Workspace) -> None:
@@ -101,12 +112,12 @@ def show(*, name: str | None, workspace: Workspace) -> None:
     with looking(DocumentPlace.of(workspace)) as store:
         if name is None:
             found = store.documents() if store else ()
-            say({"documents": found}, _document_table(found))
+            say({"documents": [fields(one, _DOCUMENT) for one in found]}, _document_table(found))
             return
         document = _kept(store).document(name)
         sections = _kept(store).sections(document.id)
     outline = [fields(one, _SECTION) for one in sections]
-    say({"document": document, "outline": outline}, _outline(document, sections))
+    say(fields(document, _DOCUMENT) | {"outline": outline}, _outline(document, sections))
 
 
 def _kept(store: Documents | None) -> Documents:
@@ -155,13 +166,19 @@ def search(*, query: str, scope: str, limit: int, why: bool, workspace: Workspac
             embedder = search_embedder(workspace)
             found = store.search(query, limit=limit, scope=scope, embedder=embedder)
     pass_on(() if asked_json() else found.notes)
-    hits = [fields(hit, "citation passage score parts bias why") for hit in found.hits]
+    hits = [
+        {"citation": hit.citation, "text": hit.passage.text, "score": round(hit.score, 4),
+         "scores": {name: round(value, 4) for name, value in hit.parts.items()},
+         "bias": hit.bias, **fields(hit.passage, _PASSAGE), "why": hit.why}
+        for hit in found.hits
+    ]  # fmt: skip
     lines = [
         hit_lines(f"{number}. {hit.score:.2f}  {hit.citation}", hit.passage.text,
                   [("why", reason) for reason in hit.why] if why else ())
         for number, hit in enumerate(found.hits, start=1)
     ]  # fmt: skip
-    report = fields(found, "query concepts notes timings_ms") | {"hits": hits}
+    report = fields(found, "query concepts notes") | {"hits": hits}
+    report["timings_ms"] = {stage: round(ms, 3) for stage, ms in found.timings_ms.items()}
     say(report, lines or "nothing was found")
 
 
@@ -172,7 +189,7 @@ def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     with looking(DocumentPlace.of(workspace)) as store, slow("wiping them from the store"):
         found = _kept(store).remove(names)
     lines = [f"removed '{one.title}' ({_shown_path(one.path)})" for one in found]
-    say({"removed": found}, lines)
+    say({"removed": [fields(one, _DOCUMENT) for one in found]}, lines)
 
 
 def _size(document: Document) -> str:

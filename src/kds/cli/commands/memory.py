@@ -1,7 +1,7 @@
 """`kds memory`: the sessions that are remembered; how much there is, and its upkeep."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -51,6 +51,7 @@ from kds.cli.output import (
     hit_lines,
     mebibytes,
     say,
+    session_dict,
     session_table,
 )
 from kds.cli.progress import reported, slow, tracked
@@ -65,6 +66,10 @@ _AUDITED: Final = {
     "set": "edited by its owner: kds memory profile set",
 }
 """Uses of the profile, in the audit log of the consent."""
+
+_MESSAGE: Final = "id seq role speaker at tokens content"
+_SUMMARY: Final = "first_seq last_seq kind at text"
+_MODEL: Final = "name dimensions state vectors waiting failed"
 _AUDIT_LINES: Final = 20
 
 NO_CONSENT: Final = "there is no consent: nothing is kept about you"
@@ -102,9 +107,10 @@ for one in (import_, sources, join, exclude, forget):
 @option("--budget TOKENS", "Put the hits together as context of at most so many tokens.",
         type=COUNT)  # fmt: skip
 @flag("--explain", "Also say why each hit was found, and how long each stage took.")
+@embeddings_option
 def search(
     *, query: str, name: str | None, limit: int, budget: int | None, explain: bool,
-    workspace: Workspace,
+    embeddings: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Search past conversations by words, identifiers and meaning.
 
@@ -113,13 +119,14 @@ def search(
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
-            say({"query": query, "hits": [], "counts": {}, "notes": [NOTHING]}, NOTHING)
+            none = {key: [] for key in ("hits", "summaries", "profile")} | {"notes": [NOTHING]}
+            say({"query": query, "counts": {}, "timings_ms": {}} | none, NOTHING)
             return
         with slow("searching the memory"):
             found = recall(
                 store, query, scope=Scope(session.id if session else None), limit=limit,
                 settings=recall_settings(load_settings(workspace).recall),
-                embedder=search_embedder(workspace), now=utc_now(),
+                embedder=search_embedder(workspace, embeddings), now=utc_now(),
             )  # fmt: skip
         context = assemble(query, found.hits, budget_tokens=budget) if budget else None
         used = context.tokens if context else None
@@ -149,8 +156,37 @@ def search(
             yield "candidates", counts_line(found.counts)
             yield "ms", counts_line(found.timings_ms)
 
-    report = fields(found, "hits summaries counts timings_ms notes") | {"titles": titles}
-    say({"query": query} | report | {"profile": known, "context": context}, lines())
+    report = {"query": query} | fields(found, "counts notes")
+    report |= {
+        "hits": [_hit_dict(hit, titles) for hit in found.hits],
+        "summaries": [
+            {"session": summary.session_id, **fields(summary, "first_seq last_seq text"),
+             "score": round(score, 4)}
+            for summary, score in found.summaries
+        ],
+        "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
+        "profile": known,
+    }  # fmt: skip
+    if context is not None:
+        counts = {"used": len(context.used), "left_out": len(context.left_out)}
+        report["context"] = fields(context, "text tokens budget_tokens") | counts
+    say(report, lines())
+
+
+def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
+    passage, scores = hit.passage, fields(hit.parts, "dense lexical code")
+    return {
+        "session": passage.session_id,
+        "title": titles.get(passage.session_id, ""),
+        "message": passage.message_id,
+        **fields(passage, "role speaker at kind header"),
+        "text": passage.body,
+        "tokens": passage.tokens,
+        "score": round(hit.score, 4),
+        "scores": {key: None if one is None else round(one, 4) for key, one in scores.items()},
+        "elsewhere": hit.elsewhere,
+        "why": list(hit.why),
+    }
 
 
 def _hit_lines(number: int, hit: Hit, title: str, *, explain: bool) -> Iterator[Shown]:
@@ -176,14 +212,18 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
     if name is None:
         with looking(MemoryPlace.of(workspace)) as some:
             sessions = some.sessions(limit=limit, offset=offset) if some else ()
-        say(sessions, session_table(sessions))
+        say(map(session_dict, sessions), session_table(sessions))
         return
     with _found(workspace, name) as (store, session):
         messages = [one for one in store.messages(session.id) if one.role != "system"]
         summaries = store.summaries(session.id)
         known = store.entities.load(session.id)
     terms = known.terms if known else ()
-    told = {"messages": messages, "summaries": summaries, "terms": terms}
+    told = {
+        "messages": [fields(one, _MESSAGE) for one in messages],
+        "summaries": [fields(one, _SUMMARY) for one in summaries],
+        "terms": [fields(one, "term snippet turn") for one in terms],
+    }
     size = counted(session.message_count, "message")
     said = (
         f"\n{one.seq} {one.role}{f' ({one.speaker})' if one.speaker else ''} {shown(one.at)}\n"
@@ -191,7 +231,7 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         for one in messages
     )
     say(
-        {"session": session} | told,
+        session_dict(session) | told,
         ("session", session.id),
         ("title", session.title or "(none yet)"),
         [("document", document) for document in session.documents],
@@ -215,7 +255,7 @@ def rename(*, name: str, title: str, documents: tuple[str, ...], workspace: Work
         renamed = store.rename(session.id, title)
         if documents:
             renamed = store.set_document(session.id, "\n".join(documents))
-    say(renamed, f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
+    say(session_dict(renamed), f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
 
 
 @command("kds memory delete 3f2a91c0 --yes", of=memory)
@@ -252,7 +292,7 @@ def _say_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     messages = sum(session.message_count for session in sessions)
     counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
     text = f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it"
-    told = {"sessions": sessions, "messages": messages}
+    told = {"sessions": map(session_dict, sessions), "messages": messages}
     lines = [session_table(sessions), text] if sessions else "no session is that old"
     say(told | {"dry_run": not done}, lines)
 
@@ -322,7 +362,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     told = "No summary: nothing was said since the last one."
     if made is not None:
         told = f"summary of {made.first_seq}-{made.last_seq}: {made.text}"
-    say({"session": session.id, "summary": made}, told)
+    say({"session": session.id, "summary": made and fields(made, _SUMMARY)}, told)
 
 
 @command("kds memory check --backfill", of=memory)
@@ -360,8 +400,11 @@ def check(
     report = {"sound": not problems, "problems": problems, "path": str(place)}
     holds = fields(stats, "sessions messages tokens chunks summaries size_bytes schema_version")
     kept = fields(held, "documents sections chunks tokens size_bytes") | {"gone": gone}
-    report |= holds | {"models": stats.models, "profile_consent": given}
-    report |= {"documents": kept | {"models": models}}
+    report |= holds | {
+        "models": [fields(one, _MODEL) for one in stats.models],
+        "profile_consent": given,
+    }
+    report |= {"documents": kept | {"models": [fields(one, _MODEL) for one in models]}}
     lines: list[Shown] = [problems, [f"the file of a document is gone: {path}" for path in gone]]
     if embedded is None:
         lines += [

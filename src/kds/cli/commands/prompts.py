@@ -74,7 +74,7 @@ def show(*, name: str, render: bool, workspace: Workspace) -> None:
         return
     if prompt.more is not None and not asked_json():
         complain(f"its examples are in {prompt.more.path}")
-    patterns = [fields(one, "source weight exact") for one in prompt.patterns]
+    patterns = [{"pattern": one.source} | fields(one, "weight exact") for one in prompt.patterns]
     card = {**_summary(prompt), "tools": prompt.tools, "patterns": patterns}
     say(card, prompt.path.read_text(encoding="utf-8").removesuffix("\n"))
 

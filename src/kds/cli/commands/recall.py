@@ -36,6 +36,7 @@ from kds.cli.output import (
     hit_lines,
     mebibytes,
     say,
+    session_dict,
     session_table,
 )
 from kds.cli.progress import reported, slow, tracked
@@ -43,7 +44,7 @@ from kds.cli.terminal import shown
 from kds.transcripts import importing
 from kds.transcripts.briefs import brief
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
-from kds.transcripts.importing import CLIENTS, Report
+from kds.transcripts.importing import CLIENTS
 from kds.transcripts.recalling import Found, ask, latest
 
 NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
@@ -109,18 +110,14 @@ def recall(
                 embedder=search_embedder(workspace), now=utc_now(),
             )  # fmt: skip
     here = str(Path.cwd())
-    hits = [
-        fields(one.hit, "passage score")
-        | fields(one, "kept project words by_meaning")
-        | {"resume": one.kept.resume_from(here)}
-        for one in answer.found
-    ]
+    hits = [_hit_dict(one, here) for one in answer.found]
     nothing = "nothing was found" if projects else NOTHING
     pass_on(answer.notes)
     say(
-        {"question": question, "sure": answer.sure, "hits": hits, "notes": answer.notes},
+        {"question": question, "sure": round(answer.sure, 3), "hits": hits,
+         "notes": answer.notes if projects else (NOTHING,)},
         [_hit_lines(number, one, here) for number, one in enumerate(answer.found, 1)] or nothing,
-    )
+    )  # fmt: skip
 
 
 @command("kds handoff --to codex", "kds handoff --session 65b58793 > brief.md")
@@ -141,6 +138,17 @@ def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Works
         raise Refusal(f"no {which} of this repository is kept", fix)
     text = brief(*found, to=to[0] if to else "")
     say({"session": found[0].session.id, "brief": text}, text.rstrip())
+
+
+def _hit_dict(one: Found, here: str) -> dict[str, Any]:
+    passage = one.hit.passage
+    return {
+        "session": one.kept.session.id, "title": one.kept.session.title,
+        "client": one.kept.client, "project": one.project.name, "branch": one.kept.branch,
+        "at": passage.at, "role": passage.role, "message": passage.message_id,
+        "text": passage.body, **fields(one, "words by_meaning"),
+        "score": round(one.hit.score, 4), "resume": one.kept.resume_from(here),
+    }  # fmt: skip
 
 
 def _hit_lines(number: int, one: Found, here: str) -> Iterator[Shown]:
@@ -202,7 +210,7 @@ def import_(
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
     say(
-        {"sessions": restored, "checksum": total},
+        {"sessions": map(session_dict, restored), "checksum": total},
         session_table(restored),
         f"\nimported {counts}, checksum {total}",
     )
@@ -211,7 +219,7 @@ def import_(
 def bring_in(
     workspace: Workspace, clients: Sequence[str] = CLIENTS, since: datetime | None = None,
     *, everywhere: bool = False, dry_run: bool = False,
-) -> tuple[Report, Iterator[Shown]]:  # fmt: skip
+) -> tuple[dict[str, Any], Iterator[Shown]]:  # fmt: skip
     """Import what is new in the sessions of assistants; returns how much that was, for `say`."""
     keep_days = load_settings(workspace).assistants.keep_days
     embedder = None if dry_run else search_embedder(workspace)
@@ -238,7 +246,9 @@ def bring_in(
             clone = shlex.quote(report.clone)
             yield f"{report.clone} has the same origin; to join them: kds memory join {clone}"
 
-    return report, lines()
+    told = fields(report, "sessions messages unchanged forgotten expired problems")
+    told |= {"other_projects": report.elsewhere, "waiting_for_vectors": report.waiting}
+    return told | {"all_projects": everywhere, "dry_run": dry_run}, lines()
 
 
 @command("kds memory sources")
