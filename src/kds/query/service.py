@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -30,7 +30,15 @@ from kds.query.session import (
     recollect,
     shown_terms,
 )
-from kds.query.values import Query, QueryReply, Rewriting, RewrittenBy, SessionTurn, citations_of
+from kds.query.values import (
+    Chunk,
+    Query,
+    QueryReply,
+    Rewriting,
+    RewrittenBy,
+    SessionTurn,
+    citations_of,
+)
 from kds.router.rewrite import FindRewriter
 from kds.transit.history import Message
 
@@ -91,6 +99,13 @@ MEMORY_OFF: Final = "the memory is switched off: nothing of the session is kept"
 
 SECTIONS_KEPT: Final = 3
 """Passages whose sections and documents a session remembers of a turn."""
+
+
+def _passage_about(terms: Iterable[str], chunks: Iterable[Chunk]) -> str:
+    """The first passage of a document that names one of ``terms``; "" where none does."""
+    wanted = [term.casefold() for term in terms]
+    told = (one.text for one in chunks if one.origin == "document")
+    return next((text for text in told if any(term in text.casefold() for term in wanted)), "")
 
 
 def _first_found(findings: Findings) -> dict[str, list[str] | None]:
@@ -364,11 +379,12 @@ class QueryService:
             return None
         hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
         session = SessionTurn(known.session, known.turn, (), hit)
+        terms = self._reader.terms(found.turn)
         with _warned(warnings, "the turn was not remembered"):
             self.memory.remember_turn(
                 known.session,
-                self._reader.terms(found.turn),
-                answer=answer or "",
+                terms,
+                answer=answer or _passage_about(terms, found.findings.chunks),
                 **_first_found(found.findings),
                 fresh=found.turn.context_switch,
             )

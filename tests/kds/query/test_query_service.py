@@ -61,6 +61,13 @@ def test_what_left_the_window_long_ago_is_still_known(service: QueryService) -> 
     assert reply.session.hit
 
 
+def test_without_a_model_a_term_keeps_what_the_passage_says_of_it(service: QueryService) -> None:
+    talk(service, ASKED)
+    known = service.memory.store.entities.load("s")
+    assert known is not None
+    assert ["12th day" in one.snippet for one in known.recent] == [True]
+
+
 def test_sessions_do_not_see_each_other(service: QueryService) -> None:
     talk(service, ASKED, session="one")
     (reply,) = talk(service, THEN, session="two")
