@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from kds.api.session_names import LAST, all_sessions
 from kds.api.turn_log import SHARED, TURN, TurnRecord, turn_metric, turn_terms
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import ExposedError, KdsError, StoreError
+from kds.brain.errors import ExposedError, KdsError
 from kds.brain.memory.memory import ConversationMemory, MemoryPassage, PromptMemory
 from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import new_id
@@ -219,7 +219,7 @@ class SessionMemory(TurnRecord):
         """What went wrong since this was last called."""
         with self._lock:
             notes, self._trouble = tuple(dict.fromkeys(self._trouble)), []
-        with suppress(StoreError):  # it was noted when it happened
+        with suppress(KdsError):  # it was noted when it happened
             if self._memory is not None:
                 notes = (*self._memory.store.take_warnings(), *notes)
         return notes
