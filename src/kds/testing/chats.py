@@ -132,14 +132,20 @@ class PlayedChatTurn:
         return any(e.outcome == "right" and e.reference is reference for e in self.edits)
 
 
-def play_with(chat: Chat, open_router: Callable[[MinuteClock], Router]) -> list[PlayedChatTurn]:
-    """Play a chat in a conversation of its own, whose clock moves a minute a turn."""
+def play_with(
+    chat: Chat, open_router: Callable[[MinuteClock], Router], *, history: bool = True
+) -> list[PlayedChatTurn]:
+    """Play a chat in a conversation of its own, whose clock moves a minute a turn.
+
+    Without ``history`` the router sees the user's messages alone, as its context holds them.
+    """
     clock = MinuteClock()
     router = open_router(clock)
     said: list[Utterance] = []
     played = []
     for number, expected in enumerate(chat.turns, start=1):
-        turn, cpu_ms = timed(partial(router.route, expected.user, history=said))
+        told = said if history else ()
+        turn, cpu_ms = timed(partial(router.route, expected.user, history=told))
         edits = judge_edits(turn, expected) if expected.labelled else ()
         played.append(PlayedChatTurn(chat.id, number, expected, turn, edits, cpu_ms))
         said.append(Utterance(expected.user))

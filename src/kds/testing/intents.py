@@ -1,29 +1,36 @@
-"""Measures the intent classifier of a workspace on messages with known intents."""
+"""Measures the intent classifier on messages with known intents, single and several.
 
-from collections.abc import Callable, Sequence
+Either that of the workspace's prompts, or the same classifier fitted anew on a training set, whole
+or with a few examples an intent.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, pstdev
 from typing import Annotated, Final
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from kds.api.measures import percentile, rounded, share, timed
+from kds.api.measures import mean, percentile, rounded, share, timed
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import UNKNOWN
 from kds.router.intents.evidence import IntentVerdict, Situation
 from kds.router.intents.linear import expected_calibration_error
 from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
-from kds.testing.example_files import AnyOf, Loose, Said, read_rows
+from kds.testing.example_files import AnyOf, Loose, Row, Said, read_rows
 
 INTENT_FORM: Final = '{"text": "Make it purple", "intent": "EXECUTE"}'
+MULTI_FORM: Final = '{"text": "Fix the login and run the tests", "intents": ["EXECUTE", "TEST"]}'
 
 OUT_OF_SCOPE: Final = frozenset({"OOS", UNKNOWN})
 """In upper case: the intents that mean "none of those known"."""
 
+SEEDS: Final = 5
 ACCEPTED: Final = 0.95
 """Share of the messages in scope that are accepted when out-of-scope recall is taken."""
 
@@ -58,9 +65,56 @@ class LabelledMessage(Loose):
         return self.intents == (UNKNOWN,)
 
 
+class Requests(Loose):
+    """A message with several requests: their intents in order."""
+
+    text: Said
+    intents: Annotated[
+        AnyOf, AfterValidator(lambda names: tuple(intent_name(one).upper() for one in names))
+    ]
+
+
 def load_intents(path: Path) -> tuple[LabelledMessage, ...]:
     """Read a file of messages, JSON lines. Raises ExampleFileError with all its problems."""
     return read_rows(path, LabelledMessage, form=INTENT_FORM)
+
+
+def read_multi(path: Path) -> tuple[Requests, ...]:
+    """Read a file of messages with several intents in order. Raises ExampleFileError."""
+    return read_rows(path, Requests, form=MULTI_FORM)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A message with its expected intents, and those the router gave it."""
+
+    example: Requests
+    intents: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the same intents came out in the same order."""
+        return self.intents == self.example.intents
+
+
+def split_error(one: Split) -> Row | None:
+    """The row of a wrong answer for `--errors`."""
+    expected, actual = " ".join(one.example.intents), " ".join(one.intents)
+    if one.exact:
+        return None
+    return {"where": one.example.where, "text": one.example.text, "intents": expected,
+            "actual": actual}  # fmt: skip
+
+
+def score_splits(splits: Sequence[Split]) -> dict[str, object]:
+    """Add up what `kds eval multi` reports; docs/evaluation.md explains the keys."""
+    found = [intent in one.intents for one in splits for intent in one.example.intents]
+    single = [one for one in splits if len(one.example.intents) == 1]
+    return rounded({
+        "exact": share(one.exact for one in splits),
+        "recall": share(found),
+        "false_splits": share(len(one.intents) > 1 for one in single),
+    })  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +143,52 @@ class _Scored:
 
 
 def score_intents(
-    test: Sequence[LabelledMessage], model: IntentModel, tell: Progress
+    test: Sequence[LabelledMessage], models: Iterable[tuple[IntentModel, float]], tell: Progress
 ) -> dict[str, object]:
-    """Score a model; docs/evaluation.md explains the keys. None where ``test`` says nothing.
+    """Score models, each with the seconds that it took to fit; the figures are their means.
 
-    Raises ConfigError when ``test`` has intents that the model does not know.
+    docs/evaluation.md explains the keys. None where ``test`` says nothing, ``std`` where there are
+    several. Raises ConfigError when ``test`` has intents that a model does not know.
     """
-    _check_labels(test, model)
-    return rounded(_figures(_score_all(test, model, tell)))
+    runs = []
+    for model, train_s in models:
+        _check_labels(test, model)
+        runs.append(_figures(_score_all(test, model, tell), train_s))
+    columns = {key: [v for run in runs if (v := run[key]) is not None] for key in runs[0]}
+    means = rounded({key: mean(values) for key, values in columns.items()})
+    if len(runs) == 1:
+        return means
+    return means | {"std": rounded({key: pstdev(v or [0.0]) for key, v in columns.items()})}
+
+
+def fit_models(
+    train: Sequence[LabelledMessage], shots: int | None, seeds: int, tell: Progress
+) -> Iterator[tuple[IntentModel, float]]:
+    """Fit the product's classifier on ``train``, and say how many seconds that took.
+
+    With ``shots``, that many examples are drawn of each label (out of scope is one of them), once
+    for each seed.
+    """
+    rounds = 1 if shots is None else seeds
+    for seed in range(rounds):
+        tell("fitting", seed, rounds)
+        lessons = train if shots is None else draw(train, shots, seed)
+        pairs = [(one.text, one.intents[0]) for one in lessons]
+        model, cpu_ms = timed(partial(IntentModel.fit_examples, pairs))
+        yield model, cpu_ms / 1000.0
+
+
+def draw(train: Sequence[LabelledMessage], shots: int, seed: int) -> list[LabelledMessage]:
+    """Draw so many examples of each label, or all where there are fewer; the same for a seed."""
+    by_label: dict[str, list[LabelledMessage]] = {}
+    for message in train:
+        by_label.setdefault(message.intents[0], []).append(message)
+    chance = random.Random(seed)
+    return [
+        message
+        for label in sorted(by_label)
+        for message in chance.sample(by_label[label], min(shots, len(by_label[label])))
+    ]
 
 
 def _check_labels(test: Sequence[LabelledMessage], model: IntentModel) -> None:
@@ -126,7 +218,7 @@ def _score_all(
     return scored
 
 
-def _figures(scored: Sequence[_Scored]) -> dict[str, float | None]:
+def _figures(scored: Sequence[_Scored], train_s: float) -> dict[str, float | None]:
     inside = [one for one in scored if not one.message.out_of_scope]
     outside = [one for one in scored if one.message.out_of_scope]
     times = [one.cpu_ms for one in scored]
@@ -143,6 +235,7 @@ def _figures(scored: Sequence[_Scored]) -> dict[str, float | None]:
         "acted_precision": share(one.right for one in scored if one.acted),
         "coverage": share(one.acted for one in inside),
         "oos_acted": share(one.acted for one in outside),
+        "train_s": train_s,
         "ms_p50": percentile(times, 50),
         "ms_p99": percentile(times, 99),
     }

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -73,6 +74,13 @@ class Kind:
     score: Callable[[Any], Mapping[str, object]]
     error: Callable[[Any], Row | None] | None = None
 
+    @property
+    def options(self) -> frozenset[str]:
+        """The options that this kind takes and not every other: the keywords of ``run``."""
+        named = signature(self.run).parameters.values()
+        own = (one.name for one in named if one.kind is one.KEYWORD_ONLY)
+        return frozenset(own) | ({"errors"} if self.error else set())
+
 
 def play_dialogues(dialogues: Sequence[Dialogue], bench: Bench) -> list[PlayedDialogue]:
     """Play each dialogue in a conversation of its own, of which nothing remains."""
@@ -80,15 +88,21 @@ def play_dialogues(dialogues: Sequence[Dialogue], bench: Bench) -> list[PlayedDi
     return [play(dialogue, router.rehearse) for dialogue in bench.each(dialogues, "playing")]
 
 
-def _play_chats(found: Sequence[chats.Chat], bench: Bench) -> list[chats.PlayedChatTurn]:
+def _play_chats(
+    found: Sequence[chats.Chat], bench: Bench, *, no_history: bool = False
+) -> list[chats.PlayedChatTurn]:
     router = bench.router()
-    played = (chats.play_with(one, router.rehearse) for one in bench.each(found, "playing chats"))
-    return [turn for turns in played for turn in turns]
+    return [
+        turn
+        for chat in bench.each(found, "playing chats")
+        for turn in chats.play_with(chat, router.rehearse, history=not no_history)
+    ]
 
 
 def _rewrite(examples: Sequence[rewrites.RewriteExample], bench: Bench) -> list[rewrites.Rewritten]:
     """Rewrite by the rules, and by a model where `rewriting.mode` and `model` of the settings say
     so; one that fails is asked again at once."""
+    rewrites.load_bleu()
     workspace = bench.workspace
     resolver, library = load_resolver(workspace), PromptLibrary.load(workspace.prompts_dir)
     model = RewriterSource(LiveConfig(workspace), library, resolver, rest_s=0.0)()
@@ -96,8 +110,24 @@ def _rewrite(examples: Sequence[rewrites.RewriteExample], bench: Bench) -> list[
     return [rewrites.rewrite(one, resolver, model) for one in bench.each(examples, "rewriting")]
 
 
-def _classify(messages: Sequence[intents.LabelledMessage], bench: Bench) -> Mapping[str, object]:
-    return intents.score_intents(messages, bench.parts().model, bench.tell)
+def _classify(
+    messages: Sequence[intents.LabelledMessage], bench: Bench, *, train: Path | None = None,
+    shots: int | None = None, seeds: int | None = None,
+) -> Mapping[str, object]:  # fmt: skip
+    if train is None:
+        return intents.score_intents(messages, [(bench.parts().model, 0.0)], bench.tell)
+    lessons = intents.load_intents(train)
+    if len({message.intents[0] for message in lessons}) < 2:
+        raise KdsError(f"{train} has examples of one intent only", hint="a classifier needs two")
+    fits = intents.fit_models(lessons, shots, seeds or intents.SEEDS, bench.tell)
+    return intents.score_intents(messages, fits, bench.tell)
+
+
+def _split(examples: Sequence[intents.Requests], bench: Bench) -> list[intents.Split]:
+    router = bench.router()
+    found = ((one, router.rehearse(MinuteClock()).route(one.text))
+             for one in bench.each(examples, "routing"))  # fmt: skip
+    return [intents.Split(one, (turn.intent, *turn.secondary_intents)) for one, turn in found]
 
 
 def _retrieve(
@@ -161,6 +191,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         rewrites.read_rewrites, _rewrite, rewrites.score_rewrites, rewrites.rewrite_error
     ),
     "intents": Kind(intents.load_intents, _classify, dict),
+    "multi": Kind(intents.read_multi, _split, intents.score_splits, intents.split_error),
     "retrieval": Kind(retrieval.read_retrieval, _retrieve, retrieval.Measured.as_dict),
     "follow-ups": Kind(
         follow_ups.read_follow_ups, _ask, follow_ups.score_follow_ups, follow_ups.question_error

@@ -6,8 +6,10 @@ punctuation and spaces.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from time import thread_time
+from types import ModuleType
 from typing import Final, Literal
 
 from pydantic import Field
@@ -15,6 +17,7 @@ from pydantic import Field
 from kds.api.measures import percentile, rounded, share
 from kds.api.rehearsal import bare, matches
 from kds.brain.clock import utc_now
+from kds.brain.installation import load_extra
 from kds.brain.turn import Rewriting, Turn, Utterance, rewriting_to_wire
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
@@ -105,7 +108,7 @@ def rewrite(
 def score_rewrites(rewritten: Sequence[Rewritten]) -> dict[str, object]:
     """Add up what `kds eval rewrites` reports; docs/evaluation.md explains the keys.
 
-    Shares in [0, 1], None when nothing counts.
+    Shares in [0, 1], BLEU in [0, 100], None when nothing counts. KdsError without sacrebleu.
     """
     needed = [one for one in rewritten if one.needed]
     times = [one.cpu_ms for one in rewritten]
@@ -114,8 +117,10 @@ def score_rewrites(rewritten: Sequence[Rewritten]) -> dict[str, object]:
     return rounded({
         "turns": len(rewritten),
         "exact": share(one.exact for one in rewritten),
+        "bleu": bleu(rewritten),
         "needed": len(needed),
         "needed_exact": share(one.exact for one in needed),
+        "needed_bleu": bleu(needed),
         "signal_precision": share(one.needed for one in rewritten if one.changed),
         "signal_recall": share(one.changed for one in needed),
         "false_rewrites": share(one.changed for one in rewritten if not one.needed),
@@ -139,3 +144,21 @@ def rewrite_error(one: Rewritten) -> Row | None:
         "changed": one.changed,
         "why": list(one.notes),
     }
+
+
+def load_bleu() -> ModuleType:
+    """Import sacrebleu. KdsError when it is not installed."""
+    return load_extra("sacrebleu", extra="eval", purpose="measure BLEU")
+
+
+def bleu(rewritten: Sequence[Rewritten]) -> float | None:
+    """Corpus BLEU of sacrebleu, lowercased, its default tokeniser; None for no texts at all.
+
+    KdsError when sacrebleu is not installed.
+    """
+    if not rewritten:
+        return None
+    # one list a rank of reference, with None where a text has fewer
+    ranks = [*zip_longest(*(one.example.rewrites for one in rewritten))]
+    texts = [one.text for one in rewritten]
+    return float(load_bleu().corpus_bleu(texts, ranks, lowercase=True).score)

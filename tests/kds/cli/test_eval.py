@@ -1,11 +1,14 @@
 """`kds eval KIND FILE`, as a user runs it."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
+
+from kds.brain.installation import install_line
 
 from ...agents.openai_server import Asked, Failure, FakeProvider, Text
 from ..conftest import Run, data, jsonl, refused
@@ -57,6 +60,11 @@ REWRITES = (
     {"history": HISTORY, "query": "Make it blue", "rewrite": ["Paint it black"]},
     {"history": HISTORY, "query": "Run the tests", "rewrite": ["Run the tests"]},
 )
+MULTI = (
+    {"text": "Rename the login page and run the tests", "intents": ["EXECUTE", "TEST"]},
+    {"text": "I want to add a FAB button", "intents": ["PLAN"]},
+    {"text": "Commit my changes", "intents": ["METRICS"]},
+)
 DIALOGUE = """
 - id: fab
   turns:
@@ -64,6 +72,16 @@ DIALOGUE = """
     - {user: Make it purple, expanded: Make the FAB button purple}
     - {user: Make it round, expanded: Make the moon round}
 """
+TRAIN = tuple(
+    {"text": text.format(thing), "intent": intent}
+    for thing in ("lamp", "heater", "radio", "kitchen light", "fan", "oven", "coffee machine", "tv")
+    for text, intent in (
+        ("switch the {} on", "on"),
+        ("turn the {} off please", "off"),
+        ("how much power does the {} need", "power"),
+        ("tell me a story about a {}", "oos"),
+    )
+)
 INTENTS = (
     {"text": "I want to add a FAB button", "intent": "PLAN"},
     {"text": "commit my changes", "intent": ["COMMIT", "TEST"]},
@@ -91,9 +109,11 @@ KEYS = {
     "intent_right_when_acted ece ms_p50 ms_p99 by_rule by_kind",
     "dialogues": "dialogues turns intent_accuracy needed expanded_exact context_ref_accuracy kept "
     "false_rewrites switch_accuracy secondary_accuracy ms_p50 ms_p99",
-    "rewrites": "turns exact needed needed_exact signal_precision signal_recall false_rewrites "
-    "ms_p50 ms_p99",
-    "intents": "accuracy oos_recall_at_95 ece acted_precision coverage oos_acted ms_p50 ms_p99",
+    "rewrites": "turns exact bleu needed needed_exact needed_bleu signal_precision signal_recall "
+    "false_rewrites ms_p50 ms_p99",
+    "intents": "accuracy oos_recall_at_95 ece acted_precision coverage oos_acted train_s ms_p50 "
+    "ms_p99",
+    "multi": "exact recall false_splits",
     "retrieval": "queries recall_at_5 recall_at_10 ndcg_at_5 by_category ms_p50 ms_p95",
     "follow-ups": "talks questions follow_ups resolved exact kept of_follow_ups of_others "
     "session_hits ms_p50 ms_p95",
@@ -105,6 +125,7 @@ FIGURES: dict[str, dict[str, object]] = {
     "dialogues": {"expanded_exact": 0.5},
     "rewrites": {"turns": 3, "needed": 2, "exact": 0.6667, "needed_exact": 0.5},
     "intents": {"accuracy": 0.6667},
+    "multi": {"exact": 0.6667, "recall": 0.75, "false_splits": 0.0},
     "retrieval": {"recall_at_5": 1.0, "recall_at_10": 1.0},
     "follow-ups": {"talks": 1, "questions": 3, "follow_ups": 1, "resolved": 1, "kept": 1},
 }
@@ -116,8 +137,9 @@ def _file(kind: str) -> list[str]:
     match kind:
         case "chats":
             return [kind, jsonl("chats.jsonl", ({"id": "a", "turns": [*TURNS, TURNS[1]]},))]
-        case "rewrites" | "intents":
-            return [kind, jsonl("rows.jsonl", REWRITES if kind == "rewrites" else INTENTS)]
+        case "rewrites" | "intents" | "multi":
+            rows = {"rewrites": REWRITES, "intents": INTENTS, "multi": MULTI}[kind]
+            return [kind, jsonl("rows.jsonl", rows)]
         case "dialogues":
             name, text = "a.yaml", DIALOGUE
         case "retrieval":
@@ -151,13 +173,14 @@ def test_each_kind_prints_the_figures_of_its_examples_and_leaves_the_workspace_a
 
 def test_wrong_outcomes_are_written_with_the_reasons(kds_call: Run, fitted_workspace: Path) -> None:
     found = {}
-    for kind in ("chats", "dialogues", "rewrites"):
+    for kind in ("chats", "dialogues", "rewrites", "multi"):
         kds_call("eval", *_file(kind), "--errors", "wrong.jsonl")
         found[kind] = _wrong()
     chat = found["chats"][0]
     assert (chat["chat"], chat["turn"], chat["intents"]) == ("a", 2, ["TEST"])
     assert chat["why"]
     assert found["dialogues"][0]["turns"][0]["where"] == "a.yaml:6"
+    assert found["multi"][0]["actual"] == "COMMIT"
     (rewrite,) = found["rewrites"]
     assert (rewrite["where"], rewrite["actual"]) == ("rows.jsonl:2", "Make the FAB button blue")
     assert rewrite["needed"]
@@ -215,6 +238,36 @@ def test_a_model_that_rewrites_is_scored_beside_the_rules(
     assert "rewrites: failed: provider" in kds_call(*asked).out
 
 
+def test_a_classifier_fitted_on_other_examples_is_scored_whole_or_over_draws(
+    kds_call: Run,
+) -> None:
+    test = jsonl("test.jsonl", (
+        {"text": "switch the heater on now", "intent": "on"},
+        {"text": "how much power does it need", "intent": "off"},
+        {"text": "tell me a story about dragons", "intent": "oos"},
+    ))  # fmt: skip
+    asked = ("eval", "intents", test, "--train", jsonl("train.jsonl", TRAIN), "--json")
+    whole = data(kds_call(*asked))
+    assert (whole["accuracy"], whole["train_s"] > 0, "std" in whole) == (0.5, True, False)
+    drawn = data(kds_call(*asked, "--shots", "3", "--seeds", "2"))
+    assert set(drawn["std"]) == set(drawn) - {"std"}
+
+
+def test_replies_are_kept_from_the_router_on_request(kds_call: Run) -> None:
+    offered = {"user": "I want to add a FAB button", "assistant": "Shall I paint the FAB purple?"}
+    chat = {"id": "a", "turns": [offered, {"user": "Yes, do that", "labelled": True, "refs": []}]}
+    asked = ("eval", "chats", jsonl("chats.jsonl", (chat,)), "--json")
+    told, untold = data(kds_call(*asked)), data(kds_call(*asked, "--no-history"))
+    assert (told["changed"], untold["changed"]) == (1, 0)
+
+
+def test_without_sacrebleu_the_extra_is_named(
+    kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    refused(kds_call("eval", *_file("rewrites")), f"{install_line('eval')}")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -223,11 +276,15 @@ def test_a_model_that_rewrites_is_scored_beside_the_rules(
         (["chats", "bad.json", "--errors", "bad.json"], "is the file of examples itself"),
         (["follow-ups", "none.yaml"], "none.yaml"),
         (["follow-ups", "bad.yaml"], "bad.yaml:5"),
-        (["retrieval", "bad.json", "--write"], "--write for --tune"),
+        (["retrieval", "bad.json", "--write"], "add --tune"),
         (["retrieval", "bad.json"], "bad.json:1: key 'queries' is missing"),
         (["retrieval", "bad.json", "--errors", "x"], "--errors does not apply to retrieval"),
         (["rewrites", "bad.json", "--errors", "./bad.json"], "fix: write to another file"),
-        (["rewrites", "bad.json", "--tune"], "--tune is for retrieval"),
+        (["rewrites", "bad.json", "--tune"], "fix: it is for retrieval: leave it out"),
+        (["intents", "odd.jsonl", "--shots", "3"], "add --train"),
+        (["intents", "odd.jsonl", "--train", "one.jsonl", "--seeds", "3"], "add --shots"),
+        (["intents", "odd.jsonl", "--train", "one.jsonl"], "a classifier needs two"),
+        (["intents", "odd.jsonl", "--train", "nowhere.jsonl"], "check the path"),
         (["intents", "odd.jsonl"], "odd.jsonl:1: unknown intent 'boom'"),
         (["intent", "test.jsonl"], "'intent' is not one of 'chats'"),
     ],
@@ -237,5 +294,6 @@ def test_bad_arguments_are_refused_with_a_fix(
 ) -> None:
     Path("bad.json").write_text('{"conversations": []}\n')
     Path("bad.yaml").write_text(DOCUMENT)
+    jsonl("one.jsonl", TRAIN[:1])
     jsonl("odd.jsonl", ({"text": "explode", "intent": "boom"},))
     refused(kds_call("eval", *arguments), said)

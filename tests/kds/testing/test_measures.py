@@ -19,7 +19,7 @@ from kds.router.references.resolver import apply_edits
 from kds.testing.chats import Chat, ChatTurn, PlayedChatTurn, play_with, read_chats, score_chats
 from kds.testing.dialogues import ExpectedTurn, parse_dialogues
 from kds.testing.follow_ups import Question
-from kds.testing.intents import LabelledMessage, score_intents
+from kds.testing.intents import LabelledMessage, Requests, Split, score_intents, score_splits
 from kds.testing.playing import Route, describe, judge, play, score
 from kds.testing.retrieval import RetrievalQuery, Retrieved, halves, ranking, tune
 from kds.testing.rewrites import RewriteExample, Rewritten, score_rewrites
@@ -249,15 +249,32 @@ def _tell(what: str, done: int, total: int) -> None:
 
 def test_every_figure_of_a_set_that_is_told_apart_is_perfect() -> None:
     model = IntentModel.fit_examples([(one.text, one.intents[0]) for one in TRAIN])
-    report = score_intents(TEST, model, _tell)
+    report = score_intents(TEST, [(model, 0.0)], _tell)
     assert (report["accuracy"], report["oos_recall_at_95"]) == (1.0, 1.0)
     either = [LabelledMessage(text="please paint the shelf", intent=["LIFT", "PAINT"])]
-    figures = score_intents(either, model, _tell)
+    figures = score_intents(either, [(model, 0.0)], _tell)
     assert (figures["accuracy"], figures["oos_acted"]) == (1.0, None)
     unknown = [LabelledMessage(text="fly", intent="FLY").placed(f"t:{line}") for line in (1, 2)]
     with pytest.raises(ConfigError) as raised:
-        score_intents(unknown, model, _tell)
+        score_intents(unknown, [(model, 0.0)], _tell)
     assert [problem.where for problem in raised.value.problems] == ["t:1", "t:2"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "exact", "recall", "false_splits"),
+    [
+        ("PLAN TEST", "TEST PLAN", 0.0, 1.0, None),  # order counts for exact alone
+        ("ASK", "ASK TEST", 0.0, 1.0, 1.0),
+        ("TEST", "TEST", 1.0, 1.0, 0.0),
+    ],
+)
+def test_messages_with_several_intents(
+    expected: str, actual: str, exact: float, recall: float, false_splits: float | None
+) -> None:
+    one = Split(Requests(text="text", intents=expected.split()), tuple(actual.split()))
+    assert score_splits([one]) == {
+        "exact": exact, "recall": recall, "false_splits": false_splits,
+    }  # fmt: skip
 
 
 def _hit(message: str, dense: float | None, lexical: float) -> Hit:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
@@ -19,6 +20,9 @@ from kds.service.service_client import LOADING
 from kds.testing.dialogues import find_dialogue_files, read_dialogues
 from kds.testing.measuring import KINDS, Bench, play_dialogues
 from kds.testing.playing import describe, dialogue_error
+
+NEEDS: Final = {"shots": "train", "seeds": "shots", "write": "tune"}
+"""Options that need another one."""
 
 
 @command("kds test tests/dialogues", closing="The files: kds help testing-your-rules")
@@ -68,28 +72,30 @@ def _unknown_intents(
 @click.argument("file", type=PATH)
 @option("--errors OUT.jsonl", "Write the wrong results, with the reasons.", type=FILE)
 @option("--limit N", "Only the first N examples.", type=COUNT)
+@flag("--no-history", "chats: keep the assistant's replies from the router.")
+@option("--train FILE", "intents: fit on these, instead of the workspace's prompts.", type=PATH)
+@option("--shots K", "intents: draw K examples of each intent from --train.", type=COUNT)
+@option("--seeds S", "intents: how many draws; figures are their means.  [default: 5]", type=COUNT)
 @flag("--tune", "retrieval: search the weights on half of the queries for NDCG@5, and report the "
       "other half.")  # fmt: skip
 @flag("--write", "retrieval, with --tune: put the weights into the settings.")
 def evaluate(
-    *, kind: str, file: Path, errors: Path | None, limit: int | None, tune: bool, write: bool,
-    workspace: Workspace,
+    *, kind: str, file: Path, errors: Path | None, limit: int | None, workspace: Workspace,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Measure the router on the examples in FILE.
 
     KIND is chats (real ones: rewrites, intents, confidence, time), dialogues (every field of every
-    turn), rewrites (exact ones, false ones), intents (right ones, calibration), retrieval
-    (recall of past conversations), follow-ups (questions about documents) or skills (which skill
-    fits a prompt). Examples start with an empty context; nothing is written to the workspace.
+    turn), rewrites (exact ones, false ones), intents (right ones, calibration), multi
+    (messages with several intents), retrieval (recall of past conversations), follow-ups (questions
+    about documents) or skills (which skill fits a prompt). Examples start with an empty context;
+    nothing is written to the workspace.
     """
     how = KINDS[kind]
-    if (tune and kind != "retrieval") or (write and not tune):
-        raise Refusal("--tune is for retrieval, and --write for --tune", "see kds eval --help")
-    if errors is not None and how.error is None:
-        raise Refusal(f"--errors does not apply to {kind}", "leave it out")
+    _refuse_misfits(kind, {"errors": errors, **options})
     if errors is not None and errors.resolve() == file.resolve():
         raise Refusal(f"'{errors}' is the file of examples itself", "write to another file")
-    own = {"tune": tune, "write": write} if tune else {}
+    own = {name: value for name, value in options.items() if value}
     with reported(LOADING) as tell:
         done = how.run(how.read(file)[:limit], Bench(workspace, tell, pass_on), **own)
     if errors is not None and how.error is not None:
@@ -98,6 +104,20 @@ def evaluate(
         errors.write_text("".join(f"{row}\n" for row in rows), "utf-8", "backslashreplace")
     figures = how.score(done)
     say(figures, Table(("measure", "value"), _rows(figures)))
+
+
+def _refuse_misfits(kind: str, options: Mapping[str, object]) -> None:
+    """Refuse an option that is for other kinds, or that needs another one."""
+    for name, value in options.items():
+        if value and name not in KINDS[kind].options:
+            takers = ", ".join(one for one in KINDS if name in KINDS[one].options)
+            spelled = f"--{name.replace('_', '-')}"
+            raise Refusal(
+                f"{spelled} does not apply to {kind}", f"it is for {takers}: leave it out"
+            )
+    for name, other in NEEDS.items():
+        if options[name] and not options[other]:
+            raise Refusal(f"--{name} needs --{other}", f"add --{other}")
 
 
 def _rows(figures: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
