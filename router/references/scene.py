@@ -293,6 +293,8 @@ def rewritten(
     """
     message = scene.analysis.text
     start, end = span or (0, len(message))
+    if message[:1].isupper():
+        text = text[:1].upper() + text[1:]
     return Found(
         (Reference(message[start:end], start, end, target, rule.id, SETTLED),),
         (Edit(0, len(message), text),),

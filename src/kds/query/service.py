@@ -102,10 +102,12 @@ SECTIONS_KEPT: Final = 3
 
 
 def _passage_about(terms: Iterable[str], chunks: Iterable[Chunk]) -> str:
-    """The first passage of a document that names one of ``terms``; "" where none does."""
-    wanted = [term.casefold() for term in terms]
-    told = (one.text for one in chunks if one.origin == "document")
-    return next((text for text in told if any(term in text.casefold() for term in wanted)), "")
+    """The first passage of a document for each of ``terms``; "" when one is named by none."""
+    told = [one.text for one in chunks if one.origin == "document"]
+    found = [
+        next((text for text in told if term.casefold() in text.casefold()), "") for term in terms
+    ]
+    return "\n\n".join(dict.fromkeys(found)) if all(found) else ""
 
 
 def _first_found(findings: Findings) -> dict[str, list[str] | None]:

@@ -66,6 +66,10 @@ def test_without_a_model_a_term_keeps_what_the_passage_says_of_it(service: Query
     known = service.memory.store.entities.load("s")
     assert known is not None
     assert ["12th day" in one.snippet for one in known.recent] == [True]
+    talk(service, "Does the Zebra Clause change the Determination Date?", session="two")
+    other = service.memory.store.entities.load("two")
+    assert other is not None
+    assert not any(one.snippet for one in other.recent if one.term == "Zebra Clause")
 
 
 def test_sessions_do_not_see_each_other(service: QueryService) -> None:
