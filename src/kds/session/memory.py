@@ -220,7 +220,7 @@ class SessionMemory(TurnRecord):
         with self._lock:
             notes, self._trouble = tuple(dict.fromkeys(self._trouble)), []
         with suppress(KdsError):  # it was noted when it happened
-            if self._memory is not None:
+            if self._memory is not None and self._memory.exists:
                 notes = (*self._memory.store.take_warnings(), *notes)
         return notes
 
