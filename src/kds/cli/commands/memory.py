@@ -119,8 +119,8 @@ def search(
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
-            none = {key: [] for key in ("hits", "summaries", "profile")} | {"notes": [NOTHING]}
-            say({"query": query, "counts": {}, "timings_ms": {}} | none, NOTHING)
+            say({"query": query, "hits": [], "summaries": [], "profile": [], "counts": {},
+                 "timings_ms": {}, "notes": [NOTHING]}, NOTHING)  # fmt: skip
             return
         with slow("searching the memory"):
             found = recall(
