@@ -165,7 +165,7 @@ class PassageFile(PassageStore):
             rows = connection.execute(
                 "SELECT rowid, -rank FROM chunk_fts WHERE chunk_fts MATCH ? AND rank MATCH ? "
                 f"{condition}ORDER BY rank LIMIT ?",
-                (f"idents : ({asked})" if names else asked, f"bm25{weights}", limit),
+                (self._in("idents", asked) if names else asked, f"bm25{weights}", limit),
             ).fetchall()
         return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
 
@@ -186,7 +186,7 @@ class PassageFile(PassageStore):
         with self.database.read() as connection:
             ids = ids_within(connection, within, self.database.place)
             for asked in map(self._any_of, terms):
-                values = (f"{{header body idents}} : ({asked})", *ids, limit)
+                values = (self._in("header body idents", asked), *ids, limit)
                 found.append(dict(connection.execute(query, values)) if asked else {})
         return tuple(found)
 
@@ -211,6 +211,10 @@ class PassageFile(PassageStore):
         cut = filter(None, map(self._tokens, words))
         each = (" AND ".join(f'"{token}"' for token in tokens) for tokens in cut)
         return " OR ".join(f"({one})" for one in each)
+
+    def _in(self, columns: str, asked: str) -> str:
+        """What is asked of these columns; an index without positions knows of no columns."""
+        return f"{{{columns}}} : ({asked})" if self.phrases else asked
 
     def _frequency(self, connection: sqlite3.Connection, term: str) -> int:
         query = "SELECT doc FROM chunk_word WHERE term = ?"
