@@ -6,7 +6,7 @@ that does not exist is one of the reasons.
 
 `schema/` has the steps that make the tables of a file. `message` holds every text once: a chunk is
 a slice of its message, and what the index knows of a chunk is a view. The index notes in which
-chunk a word stands, not where in it: it takes .38 of the size of real chats (.65 with the columns). A
+chunk a word stands, not where in it: it takes .38 of the size of real chats (.65 with columns). A
 session's chunks are one range of ids. Times are microseconds since 1970.
 """
 
