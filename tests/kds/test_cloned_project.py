@@ -107,7 +107,7 @@ HOSTILE = (
             ("value TEXT NOT NULL)", "value TEXT NOT NULL CHECK(length(zeroblob(value)) > 1))"),
             ("count INTEGER NOT NULL DEFAULT 0", "count INTEGER NOT NULL DEFAULT (random())"),
             ("value TEXT NOT NULL)", "value TEXT NOT NULL, more TEXT AS (hex(value)))"),
-            ("content='summary'", "content='profile'"),
+            ("content='chunk_text'", "content='profile'"),
             ("sz BLOB", "sz BLOB CHECK(length(zeroblob(id)) > 1)"),
         )
     ),
