@@ -98,6 +98,7 @@ def _is_present(path: Path, kind: FileKind) -> bool:
     make_private(path)
     try:
         with closing(connect(path, timeout_s=1.0)) as connection:
+            connection.execute("BEGIN")  # one state of a file that another process is making
             refuse_foreign(connection, path, kind)
             return version_of(connection) == len(kind.migrations) and is_ours(connection, kind)
     except sqlite3.Error:  # whatever it is, it is found again under the lock
