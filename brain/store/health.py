@@ -15,7 +15,10 @@ from kds.brain.store.sqlite_errors import is_damage
 from kds.brain.store.sqlite_files import clear_suspect
 from kds.brain.store.sqlite_opening import is_file_sound
 
-_WORD: Final = re.compile(r"\b[a-z]{3,}\b")
+_BETWEEN: Final = r"\t-/:-@\[-\^`{-~"
+"""ASCII signs and white space: other signs may be part of a word for FTS5 (marks, private use)."""
+
+_WORD: Final = re.compile(rf"(?<![^{_BETWEEN}])[a-z]{{3,}}(?![^{_BETWEEN}])")
 """Words that an index takes as they are, but for their stem."""
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """`kds export`: skills, prompt files or a plugin for Claude Code, written into a folder."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
@@ -17,7 +17,7 @@ from kds.clients.generated import (
     state_of,
 )
 from kds.clients.programs import SERVER, hook_command
-from kds.clients.project import read_project_text, write_project_text
+from kds.clients.project import ProjectFileError, read_project_text, write_project_text
 from kds.clients.settings_file import hook_settings, mcp_server
 from kds.router.prompts.library import PromptLibrary
 
@@ -50,13 +50,14 @@ def generate(kind: Kind, library: PromptLibrary, *, for_claude: bool) -> list[Ge
 
 
 def export(
-    files: Sequence[GeneratedFile], folder: Path, *, force: bool
+    files: Sequence[GeneratedFile], folder: Path, project: Path, *, force: bool
 ) -> list[tuple[Path, FileState]]:
     """Write the files below ``folder``, all or none; each with what was there before.
 
     Raises ExportConflictError for files that KDS did not write or that were edited, unless
-    ``force``; ConfigError for one that cannot be read or written.
+    ``force``; ConfigError for one that cannot be read or written, or that a link leads elsewhere.
     """
+    _check_links(folder, [folder / file.path for file in files], project)
     found = [(folder / file.path, file.text) for file in files]
     states = [(path, state_of(read_project_text(path), text)) for path, text in found]
     problems = [
@@ -70,6 +71,21 @@ def export(
         if state != "current":
             write_project_text(path, text)
     return states
+
+
+def _check_links(folder: Path, paths: Iterable[Path], project: Path) -> None:
+    """Raise ProjectFileError with every link by which an export would write somewhere else.
+
+    Links above ``folder`` are the user's own, unless they are in ``project``, which may come from
+    somebody else.
+    """
+    outer = project if folder.absolute().is_relative_to(project) else folder.absolute().parent
+    places = {folder.absolute(), *(path.absolute() for path in paths)}
+    places |= {above for place in places for above in place.parents if above != outer}
+    links = sorted(one for one in places if one.is_relative_to(outer) and one.is_symlink())
+    if links:
+        hint = "name the folder that it leads to, or put an ordinary one in its place"
+        raise ProjectFileError([Problem(str(one), "is a link", hint) for one in links])
 
 
 def _plugin() -> Mapping[str, object]:

@@ -8,6 +8,7 @@ ask for no token and tell nothing but yes or no; ``/metrics`` is for admins.
 import asyncio
 import re
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -28,8 +29,11 @@ BELIEVED_S: Final = 10.0
 """Seconds for which a token that was looked up is believed: revoking one takes as long. While the
 database is away, those known before are believed on."""
 
+KNOWN: Final = 10_000
+"""Tokens that are kept, wrong ones too: one that is sent again costs no transaction."""
+
 LONGEST: Final = 128
-"""Characters of a token; ours have 47. Longer guesses are not looked up."""
+"""Characters of a token; ours have 47. Longer guesses are neither looked up nor kept."""
 
 OPEN: Final = re.compile(
     r"/(?:route|context|query|prompts(?:/.*)?|sessions(?:/.*)?|api/memory/(?:consent|metrics)"
@@ -48,8 +52,7 @@ class Passes:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._known: dict[str, tuple[Person, float]] = {}
-        """Of people alone: what somebody guesses takes no place."""
+        self._known: OrderedDict[str, tuple[Person | None, float]] = OrderedDict()
 
     async def find(self, token: str) -> Person | None:
         """Return whose token it is; None: nobody's. Raises OutageError when nobody can tell."""
@@ -64,10 +67,10 @@ class Passes:
             if known is None:
                 raise
             return known
-        if person is None:
-            self._known.pop(token, None)
-        else:
-            self._known[token] = person, time.monotonic() + BELIEVED_S
+        self._known[token] = person, time.monotonic() + BELIEVED_S
+        self._known.move_to_end(token)
+        if len(self._known) > KNOWN:
+            self._known.popitem(last=False)
         return person
 
     async def reachable(self) -> bool:

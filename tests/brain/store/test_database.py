@@ -250,3 +250,15 @@ def test_a_forked_process_opens_its_own_connections(open_store: OpenStore) -> No
         "the parent again",
     ]
     assert store.check().sound
+
+
+@pytest.mark.parametrize(
+    "sign", ["\ue0a0", "\U000f02a2", "\u0301", "\ufe0f", "\u200b", "\x1b", "_", "é", "½"]
+)
+def test_words_beside_odd_signs_do_not_make_an_index_look_damaged(
+    open_store: OpenStore, sign: str
+) -> None:
+    store = open_store()
+    say(store, store.create_session(), f"{sign}zmain zother{sign}", f"zend{sign}zz{sign}")
+    assert store.document_frequencies(["absent"]) == {"absent": 0}
+    assert store.take_warnings() == ()

@@ -177,3 +177,23 @@ def test_what_cannot_be_read_or_written_is_refused(workspace: Path, kds_call: Ca
     assert "is not an ordinary file" in refused.err
     Path("file").write_text("")
     assert kds_call("export", "skills", "--to", "file").code == 2
+
+
+@pytest.mark.parametrize("link", ["out", "out/kds", "out/kds/SKILL.md", "made", "made/out/kds"])
+@pytest.mark.parametrize("option", [(), ("--force",)])
+def test_an_export_does_not_write_through_a_link(
+    workspace: Path, kds_call: Call, tmp_path: Path, link: str, option: tuple[str, ...]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    target = elsewhere / "SKILL.md" if link.endswith(".md") else elsewhere
+    if target.suffix:
+        target.write_text("mine")
+    Path(link).parent.mkdir(parents=True, exist_ok=True)
+    Path(link).symlink_to(target)
+    before = [(path, path.read_text()) for path in elsewhere.iterdir()]
+    to = "made/out" if link.startswith("made") else "out"
+    refused = kds_call("export", "skills", "--to", to, *option)
+    assert refused.code == 2
+    assert f"{workspace / link}: is a link" in refused.err
+    assert [(path, path.read_text()) for path in elsewhere.iterdir()] == before

@@ -1,7 +1,7 @@
 """A service that people share: tokens, each person's own rows, several services, outages."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -104,13 +104,13 @@ def test_without_a_token_there_is_nothing_but_yes_and_no(office: Office) -> None
     assert office.stranger(service, guessed).get("/context").status_code == 401
 
 
-def test_what_cannot_be_a_token_is_not_asked_of_the_database(
+def test_what_cannot_be_a_token_or_is_guessed_again_is_not_asked_of_the_database(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(module, "person_of", lambda _, token: asked.append(token))
     passes = Passes(server)
-    for token in ("", "x" * 10_000, "kds_guess"):
+    for token in ("", "x" * 10_000, "kds_guess", "kds_guess"):
         assert asyncio.run(passes.find(token)) is None
     assert asked == ["kds_guess"]
 
@@ -364,3 +364,11 @@ def test_a_shared_service_starts_while_the_database_is_away(
     assert ann.get("/readyz").status_code == 200
     expanded(ann, FAB)
     assert heard(ann) == [FAB]
+
+
+def test_the_log_has_who_asked_what_and_no_text(office: Office) -> None:
+    told: list[Mapping[str, object]] = []
+    expanded(office.client("ann", office.start(tell=told.append)), FAB)
+    (line,) = wait_until(lambda: told)  # a line is told behind the answer
+    assert (line["operation"], line["status"], line["person"]) == ("route", 200, "ann")
+    assert "FAB" not in str(line)

@@ -254,7 +254,7 @@ def export_(*, kind: Kind, folder: Path, claude: bool, force: bool, workspace: W
     library = PromptLibrary.load(workspace.prompts_dir)
     with slow("rendering the prompts"):
         made = generate(kind, library, for_claude=claude)
-    found = export(made, folder, force=force)
+    found = export(made, folder, Project.of(workspace).folder, force=force)
     written = [path for path, state in found if state != "current"]
     told = f"{folder}: {len(written)} written, {len(found) - len(written)} already current"
     files = [{"path": path, "state": state} for path, state in found]
