@@ -54,7 +54,7 @@ from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.outputschema import schema_faults
+from kds.router.prompts.promptfile import schema_faults
 
 TIMEOUT_S: Final = 60.0
 """Seconds that a reply may take where nothing else is set (settings: model.timeout_s)."""

@@ -61,101 +61,82 @@ def parse_invocation(text: str, library: PromptLibrary) -> Invocation | None:
     Raises DispatchError when it names a prompt that is not there, or a command that is wrong.
     """
     match = _INVOCATION.match(text)
-    if match is None:
-        return None
-    path = next(
-        match[name] for name in ("double", "single", "plain", "spaced", "other") if match[name]
-    )
-    ref = _prompt_ref(path, library)
-    if ref is None:
+    path = match and (match["double"] or match["single"] or match["plain"] or match["spaced"])
+    ref = _prompt_ref(path or match["other"], library) if match else None
+    if match is None or ref is None:
         return None
     # one separator belongs to the syntax, the rest is the user's
     rest = match["rest"][1:] if match["rest"][:1].isspace() else match["rest"]
-    return Invocation(ref, rest, _command(ref, rest, library))
+    if ref == CONTEXT_MANAGER:
+        return Invocation(ref, rest, _context_command(rest, library))
+    if ref != CLEAR_CONVERSATION:
+        return Invocation(ref, rest)
+    if rest.strip():
+        message = f"'{ref}' takes no text, not {rest.strip()!r}"
+        raise DispatchError(message, hint="remove what stands behind the file")
+    return Invocation(ref, rest, ContextCommand("clear"))
 
 
 def _prompt_ref(path: str, library: PromptLibrary) -> str | None:
     """The place of a prompt among the prompts, whatever stands before `prompts/`.
 
-    A bare file name will do, because IDEs shorten paths to it.
+    A bare file name will do, because IDEs shorten paths to it. A prompt's name in a folder such
+    as `prompt/user/` is a slip, not an attachment.
     """
-    parts = [part for part in re.split(r"[/\\]+", path.strip()) if part not in ("", ".")]
+    parts = [one.casefold() for one in re.split(r"[/\\]+", path.strip()) if one not in ("", ".")]
     known = {prompt.ref.casefold(): prompt.ref for prompt in library.prompts()}
     by_name = {ref.rpartition("/")[2]: ref for ref in known.values()}
-    folded = [part.casefold() for part in parts]
-    if not parts:
-        return None
-    if len(parts) == 1:
-        return by_name.get(folded[0])
-    if "prompts" not in folded:
-        _refuse_misplaced(path, folded, by_name)
-        return None
-    start = len(folded) - 1 - folded[::-1].index("prompts")
-    wanted = "/".join(folded[start:])
-    if wanted in known:
-        return known[wanted]
-    near = nearest(wanted, known)
-    if near is None and not set(folded[start:]) & set(FOLDERS):
-        return None
+    if len(parts) < 2:  # no folder
+        return by_name.get("".join(parts))
+    if "prompts" in parts:
+        inner = parts[len(parts) - 1 - parts[::-1].index("prompts") :]
+        if (wanted := "/".join(inner)) in known:
+            return known[wanted]
+        near = nearest(wanted, known)
+        if near is None and not set(inner) & set(FOLDERS):
+            return None
+    else:
+        near = by_name.get(parts[-1]) if parts[-2] in FOLDERS else None
+        if near is None:
+            return None
     hint = f"did you mean '{near}'?" if near else "see `kds prompts list`"
     raise DispatchError(f"no prompt file '{path}'", hint=hint)
 
 
-def _refuse_misplaced(path: str, folded: list[str], by_name: dict[str, str]) -> None:
-    """A prompt's name in a folder such as `prompt/user/` is a slip, not an attachment."""
-    ref = by_name.get(folded[-1])
-    if ref is not None and folded[-2] in FOLDERS:
-        raise DispatchError(f"no prompt file '{path}'", hint=f"did you mean '{ref}'?")
-
-
-def _command(ref: str, rest: str, library: PromptLibrary) -> ContextCommand | None:
-    if ref == CLEAR_CONVERSATION:
-        if rest.strip():
-            message = f"'{CLEAR_CONVERSATION}' takes no text, not {rest.strip()!r}"
-            raise DispatchError(message, hint="remove what stands behind the file")
-        return ContextCommand("clear")
-    return _context_command(rest, library) if ref == CONTEXT_MANAGER else None
-
-
 def _context_command(rest: str, library: PromptLibrary) -> ContextCommand:
-    words = _words(rest)
-    operations = list(get_args(Operation))
-    if not words:
-        return ContextCommand("load")
-    if words[0] not in operations:
-        near = nearest(words[0], operations)
+    try:
+        operation, *words = shlex.split(rest) or ["load"]
+    except ValueError as error:
+        message = f"the command cannot be read: {str(error).lower()}"
+        raise DispatchError(message, hint=f"quote texts, as in: {_EXAMPLE}") from error
+    operations: dict[str, Operation] = {one: one for one in get_args(Operation)}
+    if operation not in operations:
+        near = nearest(operation, operations)
         hint = f"did you mean '{near}'?" if near else "use load, log or clear"
-        raise DispatchError(f"unknown operation '{words[0]}' on the context", hint=hint)
-    operation: Operation = words[0]  # type: ignore[assignment]  # one of `operations`
-    options = _options(words[1:])
+        raise DispatchError(f"unknown operation '{operation}' on the context", hint=hint)
+    options = _options(words)
     if operation != "log":
         if options:
             message = f"'{operation}' takes no {', '.join(options)}"
             raise DispatchError(message, hint="only 'log' takes options")
-        return ContextCommand(operation)
+        return ContextCommand(operations[operation])
+    for name in ("--message", "--intent"):
+        if not options.get(name, "").strip():
+            raise DispatchError(f"'log' needs {name}", hint=f"as in: {_EXAMPLE}")
     return ContextCommand(
-        operation,
-        message=_required(options, "--message"),
-        intent=library.intent_named(_required(options, "--intent")),
-        context_ref=options.get("--context-ref"),
-        session_id=options.get("--session-id"),
+        "log",
+        options["--message"],
+        library.intent_named(options["--intent"]),
+        options.get("--context-ref"),
+        options.get("--session-id"),
     )
-
-
-def _words(rest: str) -> list[str]:
-    try:
-        return shlex.split(rest)
-    except ValueError as error:
-        message = f"the command cannot be read: {str(error).lower()}"
-        raise DispatchError(message, hint=f"quote texts, as in: {_EXAMPLE}") from error
 
 
 def _options(words: list[str]) -> dict[str, str]:
     """Option values by name, from `--name value` and `--name=value`."""
     options: dict[str, str] = {}
-    queue = list(words)
-    while queue:
-        name, equals, value = queue.pop(0).partition("=")
+    while words:
+        name, equals, value = words.pop(0).partition("=")
         if name not in _OPTIONS:
             near = nearest(name, list(_OPTIONS))
             hint = f"did you mean '{near}'?" if near else f"quote texts, as in: {_EXAMPLE}"
@@ -163,14 +144,8 @@ def _options(words: list[str]) -> dict[str, str]:
         if name in options:
             raise DispatchError(f"option '{name}' stands twice", hint="keep one")
         if not equals:
-            if not queue or queue[0].partition("=")[0] in _OPTIONS:
+            if not words or words[0].partition("=")[0] in _OPTIONS:
                 raise DispatchError(f"option '{name}' has no value", hint=f"as in: {_EXAMPLE}")
-            value = queue.pop(0)
+            value = words.pop(0)
         options[name] = value
     return options
-
-
-def _required(options: dict[str, str], name: str) -> str:
-    if not options.get(name, "").strip():
-        raise DispatchError(f"'log' needs {name}", hint=f"as in: {_EXAMPLE}")
-    return options[name]

@@ -6,17 +6,19 @@ front matter is a note of the project and passed over, unless it has the name of
 Everything is read once, when the library loads.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import kds.prompts
 from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import NodePath, files_in, nearest, read_text
 from kds.router.prompts.promptfile import (
     FENCE,
+    SUFFIX,
     ExamplesText,
     PromptDraft,
     PromptFile,
@@ -27,6 +29,13 @@ from kds.router.prompts.rendering import TemplateSet, TemplateSource
 
 FOLDERS: Final = ("user", "internal", "shared")
 
+MOST_INTENTS: Final = 50
+MOST_EXAMPLES: Final = 5_000
+"""What the prompts of a workspace may add: the model of intents is fitted before the first answer,
+in three seconds for so many."""
+
+_FRONT_MATTER: Final = f"begin it with a line '{FENCE}', the YAML, and another line '{FENCE}'"
+
 
 @cache
 def packaged_root() -> Path:
@@ -34,123 +43,8 @@ def packaged_root() -> Path:
     return Path(kds.prompts.__file__).resolve().parent
 
 
-@dataclass(frozen=True, slots=True)
-class PromptTexts:
-    """What lies in the folders of prompts: each file by its name within its root, with its text.
-
-    ``problems`` are those of files that cannot be prompts, ``passed_over`` those of mere notes;
-    ``examples`` are the files beside prompts, by the names of these.
-    """
-
-    texts: tuple[tuple[str, Path, str | Problem], ...]
-    passed_over: tuple[Problem, ...]
-    problems: tuple[Problem, ...]
-    examples: tuple[tuple[str, ExamplesText], ...] = ()
-
-
-def gathered(roots: Iterable[Path]) -> PromptTexts:
-    """What lies in several folders; later ones win. The first must be prompts throughout."""
-    first, *overlays = roots
-    own, problems = _files([first])
-    laid_over, links = _files(overlays)
-    packaged = {path.name for path in own.values()}
-    notes, unfenced = _without_front_matter(laid_over, packaged)
-    left_out = notes.keys() | unfenced.keys()
-    files = own | {name: path for name, path in laid_over.items() if name not in left_out}
-    return PromptTexts(
-        texts=tuple((name, path, read_text(path)) for name, path in files.items()),
-        passed_over=tuple(notes.values()),
-        problems=(*problems, *links, *unfenced.values()),
-        examples=tuple(_examples(files, own)),
-    )
-
-
-def _examples(
-    files: Mapping[str, Path], own: Mapping[str, Path]
-) -> Iterator[tuple[str, ExamplesText]]:
-    """The files of examples beside prompts; a copy without one has that of the packaged prompt."""
-    for name, path in files.items():
-        if path.name.startswith("_"):
-            continue
-        beside, packaged = examples_path(path), examples_path(own.get(name, path))
-        if beside.is_file():
-            text = read_text(beside) if _is_inside(beside) else _leaves(beside)
-            yield name, ExamplesText(beside, text)
-        elif packaged.is_file():
-            yield name, ExamplesText(packaged, read_text(packaged), inherited=True)
-
-
-def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
-    """Every Markdown file by its name within its root ("internal/work-planner.md")."""
-    files: dict[str, Path] = {}
-    problems: list[Problem] = []
-    for root in roots:
-        for path in _markdown(root):
-            if _is_inside(path):
-                files[f"{path.parent.name}/{path.name}"] = path
-            else:
-                problems.append(_leaves(path))
-    return files, problems
-
-
-def _is_inside(path: Path) -> bool:
-    """Whether a file in a folder of a root is in that root, and not behind a link out of it."""
-    if not (path.is_symlink() or path.parent.is_symlink()):
-        return True
-    return path.resolve().is_relative_to(path.parent.parent.resolve())
-
-
-def _leaves(path: Path) -> Problem:
-    message = "is a link that leaves the prompts folder"
-    return Problem(f"{path}:1", message, "copy the file into the folder")
-
-
-def _without_front_matter(
-    files: Mapping[str, Path], packaged: Container[str]
-) -> tuple[dict[str, Problem], dict[str, Problem]]:
-    """What only happens to lie in our folders, by name; and what was to replace one of ours.
-
-    A file is not a note when "---" comes first, even if the rest of its front matter is wrong.
-    """
-    notes: dict[str, Problem] = {}
-    problems: dict[str, Problem] = {}
-    for name, path in files.items():
-        text = FENCE if path.name.startswith("_") else read_text(path)  # partials have none
-        if isinstance(text, Problem) or text.lstrip().startswith(FENCE):
-            continue
-        if not text.strip():  # as the shell makes it before `kds prompts show NAME > FILE` runs
-            notes[name] = Problem(f"{path}:1", "is empty and passed over", "write the prompt")
-        elif path.name in packaged:
-            message = "has no front matter, and the name of a prompt that comes with KDS"
-            problems[name] = Problem(f"{path}:1", message, f"{_FRONT_MATTER}, or rename the file")
-        else:
-            message = "has no front matter, so it is not a prompt of KDS and is passed over"
-            notes[name] = Problem(f"{path}:1", message, f"if it is to be one, {_FRONT_MATTER}")
-    return notes, problems
-
-
-_FRONT_MATTER: Final = f"begin it with a line '{FENCE}', the YAML, and another line '{FENCE}'"
-
-
-def _markdown(root: Path) -> Iterator[Path]:
-    for folder in FOLDERS:
-        found = files_in(root / folder, "*.md")
-        if isinstance(found, Problem):
-            raise PromptFileError([found])
-        yield from found
-
-
-MOST_INTENTS: Final = 50
-MOST_EXAMPLES: Final = 5_000
-"""What the prompts of a workspace may add: the model of intents is fitted before the first answer,
-in three seconds for so many."""
-
-
 class PromptLibrary:
     """The checked prompt files. Values are frozen; rendering is the only thing it does."""
-
-    passed_over: tuple[Problem, ...]
-    """The Markdown files of the workspace that are not prompts of KDS, each with what to do."""
 
     def __init__(
         self,
@@ -159,11 +53,12 @@ class PromptLibrary:
         passed_over: tuple[Problem, ...] = (),
     ) -> None:
         self.passed_over = passed_over
+        """The Markdown files of the workspace that are not prompts of KDS, each with what to do."""
         self._prompts = {prompt.name: prompt for prompt in prompts}
         self._templates = templates
         agents = (prompt for prompt in self._prompts.values() if prompt.intent is not None)
         self._agents = tuple(sorted(agents, key=lambda prompt: (prompt.priority, prompt.name)))
-        self._by_intent = {prompt.intent: prompt for prompt in self._agents}
+        self._by_intent = {prompt.intent or "": prompt for prompt in self._agents}
 
     @classmethod
     def load(cls, overlay: Path | None = None) -> "PromptLibrary":
@@ -171,8 +66,7 @@ class PromptLibrary:
 
         Raises PromptFileError with the problems of all files.
         """
-        roots = [packaged_root(), *([overlay] if overlay is not None else [])]
-        return cls.from_roots(roots)
+        return cls.from_roots([packaged_root(), *([] if overlay is None else [overlay])])
 
     @classmethod
     def from_roots(cls, roots: Iterable[Path]) -> "PromptLibrary":
@@ -180,26 +74,7 @@ class PromptLibrary:
 
         Raises PromptFileError.
         """
-        return _library(gathered(roots))
-
-    @classmethod
-    def checked(cls, found: PromptTexts) -> "PromptLibrary":
-        """The library of these texts. Raises PromptFileError with the problems of all files."""
-        sources: dict[str, TemplateSource] = {}
-        drafts: list[PromptDraft] = []
-        examples = dict(found.examples)
-        for name, path, text in found.texts:
-            source, draft = _read(name, path, text, examples.get(name))
-            sources |= {name: source} if source else {}
-            drafts.append(draft)
-        templates = TemplateSet(sources)
-        alone = [*found.problems, *(problem for draft in drafts for problem in draft.problems)]
-        alone += [problem for name in sources for problem in templates.problems(name)]
-        together = _problems_together(drafts, templates, complete=not alone)
-        if problems := sorted([*alone, *together], key=_place):
-            raise PromptFileError(problems)
-        prompts = [draft.prompt for draft in drafts if draft.prompt]
-        return cls(prompts, templates, found.passed_over)
+        return _library(*_gathered(roots))
 
     def prompts(self) -> tuple[PromptFile, ...]:
         """Every prompt file, by its place."""
@@ -215,7 +90,7 @@ class PromptLibrary:
 
     def corrections(self) -> frozenset[str]:
         """The intents of messages that say the one before was misread, or badly done."""
-        return frozenset(agent.intent for agent in self._agents if agent.intent and agent.corrects)
+        return frozenset(intent for intent, agent in self._by_intent.items() if agent.corrects)
 
     def agent_of(self, intent: str) -> PromptFile:
         """The agent of an intent, however that is cased; see `intent_named`."""
@@ -229,9 +104,8 @@ class PromptLibrary:
         intent = given.strip().upper()
         if intent in self._by_intent:
             return intent
-        near = nearest(intent, [name for name in self._by_intent if name])
-        known = ", ".join(agent.intent for agent in self.agents() if agent.intent)
-        hint = f"did you mean {near}?" if near else f"use one of: {known}"
+        near = nearest(intent, self._by_intent)
+        hint = f"did you mean {near}?" if near else f"use one of: {', '.join(self._by_intent)}"
         raise DispatchError(f"unknown intent '{given}'", hint=hint)
 
     def get(self, name: str) -> PromptFile:
@@ -248,47 +122,122 @@ class PromptLibrary:
 
     def render(self, prompt: PromptFile, values: Mapping[str, object]) -> str:
         """Fill in a prompt; ``values`` may hold more than its inputs. Raises DispatchError."""
-        missing = [name for name in prompt.inputs if name not in values]
-        if missing:
+        if missing := [name for name in prompt.inputs if name not in values]:
             message = f"prompt '{prompt.name}' got no value for: {', '.join(missing)}"
-            where = prompt.front.where(("inputs",))
             near = nearest(missing[0], values)
             hint = f"did you mean '{near}'?" if near else "remove the input, or supply it"
-            raise DispatchError(message, where=where, hint=hint)
-        return self._templates.render(
-            _template_name(prompt), {name: values[name] for name in prompt.inputs}
-        )
+            raise DispatchError(message, where=prompt.front.where(("inputs",)), hint=hint)
+        inputs = {name: values[name] for name in prompt.inputs}
+        return self._templates.render(_template_name(prompt), inputs)
+
+
+# What lies in the folders
+
+
+class _File(NamedTuple):
+    """A file by its name within its root ("internal/work-planner.md")."""
+
+    name: str
+    path: Path
+    text: str | Problem
+    examples: ExamplesText | None
+
+
+_Problems = tuple[Problem, ...]
+
+
+def _gathered(roots: Iterable[Path]) -> tuple[tuple[_File, ...], _Problems, _Problems]:
+    """The prompt files of several folders, what keeps others from being one, and mere notes.
+
+    A file is not a note when "---" comes first, even if the rest of its front matter is wrong.
+    """
+    first, *overlays = roots
+    own, problems = _files([first])
+    laid_over, links = _files(overlays)
+    packaged = {path.name for path in own.values()}
+    files, problems, notes = dict(own), [*problems, *links], []
+    for name, path in laid_over.items():
+        text = FENCE if path.name.startswith("_") else read_text(path)  # partials have none
+        if isinstance(text, Problem) or text.lstrip().startswith(FENCE):
+            files[name] = path
+        elif not text.strip():  # as the shell makes it before `kds prompts show NAME > FILE` runs
+            notes.append(Problem(f"{path}:1", "is empty and passed over", "write the prompt"))
+        elif path.name in packaged:
+            message = "has no front matter, and the name of a prompt that comes with KDS"
+            problems.append(Problem(f"{path}:1", message, f"{_FRONT_MATTER}, or rename the file"))
+        else:
+            message = "has no front matter, so it is not a prompt of KDS and is passed over"
+            notes.append(Problem(f"{path}:1", message, f"if it is to be one, {_FRONT_MATTER}"))
+    found = (
+        _File(name, path, read_text(path), _examples(path, own.get(name, path)))
+        for name, path in files.items()
+    )
+    return tuple(found), tuple(problems), tuple(notes)
+
+
+def _examples(path: Path, packaged: Path) -> ExamplesText | None:
+    """The file of examples beside a prompt; a copy without one has that of the packaged prompt."""
+    if path.name.startswith("_"):
+        return None
+    beside, inherited = examples_path(path), examples_path(packaged)
+    if beside.is_file():
+        return ExamplesText(beside, read_text(beside) if _is_inside(beside) else _leaves(beside))
+    return ExamplesText(inherited, read_text(inherited), True) if inherited.is_file() else None
+
+
+def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
+    """Every Markdown file by its name within its root, and the links that lead out of it."""
+    files: dict[str, Path] = {}
+    problems: list[Problem] = []
+    for folder in (root / name for root in roots for name in FOLDERS):
+        found = files_in(folder, "*.md")
+        if isinstance(found, Problem):
+            raise PromptFileError([found])
+        problems += [_leaves(path) for path in found if not _is_inside(path)]
+        files |= {f"{folder.name}/{path.name}": path for path in found if _is_inside(path)}
+    return files, problems
+
+
+def _is_inside(path: Path) -> bool:
+    """Whether a file in a folder of a root is in that root, and not behind a link out of it."""
+    if not (path.is_symlink() or path.parent.is_symlink()):
+        return True
+    return path.resolve().is_relative_to(path.parent.parent.resolve())
+
+
+def _leaves(path: Path) -> Problem:
+    message = "is a link that leaves the prompts folder"
+    return Problem(f"{path}:1", message, "copy the file into the folder")
 
 
 @lru_cache(maxsize=16)
-def _library(found: PromptTexts) -> PromptLibrary:
-    """The same files with the same texts are one library for the whole process."""
-    return PromptLibrary.checked(found)
+def _library(files: tuple[_File, ...], problems: _Problems, notes: _Problems) -> PromptLibrary:
+    """The library of these files. Raises PromptFileError with the problems of all of them.
 
-
-def _read(
-    name: str,
-    path: Path,
-    text: str | Problem,
-    examples: ExamplesText | None,
-) -> tuple[TemplateSource | None, PromptDraft]:
-    """The template of a file, unless there is none to read, and what else the file holds."""
-    if isinstance(text, Problem):
-        return None, PromptDraft((text,))
-    ships = path.is_relative_to(packaged_root())
-    if path.name.startswith("_"):
-        return TemplateSource(text, str(path), trusted=ships), PromptDraft(())
-    draft = read_prompt(
-        text,
-        path=path,
-        ref=f"prompts/{name}",
-        trusted=ships,
-        examples=examples,
-    )
-    if not draft.body:
-        return None, draft
-    source = TemplateSource(draft.body, str(path), draft.body_line, trusted=ships)
-    return source, draft
+    The same files with the same texts are one library for the whole process.
+    """
+    sources: dict[str, TemplateSource] = {}
+    drafts: list[PromptDraft] = []
+    for name, path, text, examples in files:
+        ships = path.is_relative_to(packaged_root())
+        if isinstance(text, Problem):
+            drafts.append(PromptDraft((text,)))
+        elif path.name.startswith("_"):
+            sources[name] = TemplateSource(text, str(path), trusted=ships)
+        else:
+            ref = f"prompts/{name}"
+            draft = read_prompt(text, path=path, ref=ref, trusted=ships, examples=examples)
+            drafts.append(draft)
+            if draft.body:
+                sources[name] = TemplateSource(draft.body, str(path), draft.body_line, ships)
+    templates = TemplateSet(sources)
+    alone = [*problems, *(problem for draft in drafts for problem in draft.problems)]
+    alone += [problem for name in sources for problem in templates.problems(name)]
+    together = _problems_together(drafts, templates, complete=not alone)
+    if faults := sorted([*alone, *together], key=_place):
+        raise PromptFileError(faults)
+    prompts = [draft.prompt for draft in drafts if draft.prompt]
+    return PromptLibrary(prompts, templates, notes)
 
 
 def _problems_together(
@@ -298,15 +247,29 @@ def _problems_together(
 
     Unless they are ``complete`` an intent may be unknown because its own file is wrong.
     """
-    prompts = [draft.prompt for draft in drafts if draft.prompt and not draft.problems]
-    yield from _too_many([draft.prompt for draft in drafts if draft.prompt])
-    yield from _same_names(prompts)
-    yield from _same_intents([draft.prompt for draft in drafts if draft.prompt])
-    if complete:
-        yield from _unknown_intents(prompts)
-    for draft in drafts:
-        if draft.prompt:
-            yield from _input_problems(draft.prompt, templates)
+    readable = [draft.prompt for draft in drafts if draft.prompt]
+    sound = [draft.prompt for draft in drafts if draft.prompt and not draft.problems]
+    yield from _too_many(readable)
+    names: dict[str, PromptFile] = {}
+    for prompt in sound:
+        if (first := names.setdefault(prompt.name, prompt)) is not prompt:
+            message = f"name '{prompt.name}' is taken by {first.path}"
+            yield Problem(prompt.front.where(("name",)), message, "rename one of the two files")
+    intents: dict[str, PromptFile] = {}
+    for prompt in readable:
+        if prompt.intent and (first := intents.setdefault(prompt.intent, prompt)) is not prompt:
+            message = f"intent {prompt.intent} is already that of {first.path}"
+            hint = f"to replace it, name this file {Path(first.ref).name}; else rename the intent"
+            yield Problem(prompt.front.where(("intent",)), message, hint)
+    for prompt in sound if complete else ():
+        for at, told, intent in _named_intents(prompt):
+            if intent not in intents:
+                near = nearest(intent, intents)
+                hint = f"did you mean {near}?" if near else f"use one of: {', '.join(intents)}"
+                yield Problem(prompt.front.where(at), f"{told} unknown intent {intent}", hint)
+    for prompt in readable:
+        if templates.is_sound(_template_name(prompt)):
+            yield from _input_problems(prompt, templates.variables(_template_name(prompt)))
 
 
 def _template_name(prompt: PromptFile) -> str:
@@ -322,7 +285,7 @@ def _too_many(prompts: list[PromptFile]) -> Iterator[Problem]:
     """The first prompt of the workspace with which there are too many intents or examples."""
     intents = examples = 0
     for prompt in prompts:
-        if prompt.intent is None or Path(prompt.path).is_relative_to(packaged_root()):
+        if prompt.intent is None or prompt.path.is_relative_to(packaged_root()):
             continue
         intents += 1
         examples += len(prompt.examples) + len(prompt.counter_examples)
@@ -336,51 +299,21 @@ def _too_many(prompts: list[PromptFile]) -> Iterator[Problem]:
             return
 
 
-def _same_names(prompts: list[PromptFile]) -> Iterator[Problem]:
-    seen: dict[str, PromptFile] = {}
-    for prompt in prompts:
-        if (first := seen.setdefault(prompt.name, prompt)) is not prompt:
-            message = f"name '{prompt.name}' is taken by {first.path}"
-            yield Problem(prompt.front.where(("name",)), message, "rename one of the two files")
-
-
-def _same_intents(prompts: list[PromptFile]) -> Iterator[Problem]:
-    seen: dict[str, PromptFile] = {}
-    for prompt in prompts:
-        if prompt.intent and (first := seen.setdefault(prompt.intent, prompt)) is not prompt:
-            message = f"intent {prompt.intent} is already that of {first.path}"
-            hint = f"to replace it, name this file {Path(first.ref).name}; else rename the intent"
-            yield Problem(prompt.front.where(("intent",)), message, hint)
-
-
-def _unknown_intents(prompts: list[PromptFile]) -> Iterator[Problem]:
-    """What prompts say of intents that no prompt has."""
-    intents = [prompt.intent for prompt in prompts if prompt.intent]
-    for prompt in prompts:
-        for at, told, intent in _named_intents(prompt):
-            if intent not in intents:
-                near = nearest(intent, intents)
-                hint = f"did you mean {near}?" if near else f"use one of: {', '.join(intents)}"
-                yield Problem(prompt.front.where(at), f"{told} unknown intent {intent}", hint)
-
-
 def _named_intents(prompt: PromptFile) -> Iterator[tuple[NodePath, str, str]]:
     """The other intents that a prompt names: where, how to say it, and which."""
-    for index, intent in enumerate(prompt.handoffs):
-        yield ("handoffs", index), "hands off to", intent
-    for index, intent in enumerate(prompt.absorbs):
-        yield ("absorbs", index), "absorbs", intent
-    for index, intent in enumerate(prompt.symptoms):
-        yield ("symptoms", index), "takes 'symptoms' from", intent
+    for key, told, intents in (
+        ("handoffs", "hands off to", prompt.handoffs),
+        ("absorbs", "absorbs", prompt.absorbs),
+        ("symptoms", "takes 'symptoms' from", prompt.symptoms),
+    ):
+        for index, intent in enumerate(intents):
+            yield (key, index), told, intent
     for index, shift in enumerate(prompt.context):
         for intent in sorted(shift.after):
             yield ("context", index), "has a 'context' after", intent
 
 
-def _input_problems(prompt: PromptFile, templates: TemplateSet) -> Iterator[Problem]:
-    if not templates.is_sound(name := _template_name(prompt)):
-        return
-    wanted = templates.variables(name)
+def _input_problems(prompt: PromptFile, wanted: Mapping[str, str]) -> Iterator[Problem]:
     for name, where in wanted.items():
         if name not in prompt.inputs:
             message = f"uses '{name}', which the inputs of {prompt.name} do not list"
@@ -391,3 +324,50 @@ def _input_problems(prompt: PromptFile, templates: TemplateSet) -> Iterator[Prob
         if name not in wanted:
             message = f"lists the input '{name}', which the template does not use"
             yield Problem(prompt.front.where(("inputs", index)), message, f"remove '{name}'")
+
+
+# Files that look like those of KDS and are never read
+
+_PLACES: Final = "move it to prompts/user, prompts/internal or prompts/shared"
+_RULES: Final = re.compile(r"^(?:rules|entities|knowledge):|^\s*-?\s*signal:", re.MULTILINE)
+"""How a rule file of KDS gives itself away, among those of linters and other tools."""
+
+
+def stray_files(workspace: Workspace) -> tuple[Problem, ...]:
+    """What `kds prompts check` warns of, each with what to do. Reads only YAML and Markdown."""
+    message = "looks like a file of KDS, and is not read here"
+    found = _strays(workspace.prompts_dir, workspace.root / "rules", workspace.rules_dir)
+    return tuple(Problem(f"{path}:1", message, hint) for path, hint in found)
+
+
+def _strays(prompts: Path, wrong: Path, right: Path) -> Iterator[tuple[Path, str]]:
+    """Prompts at the wrong level, examples that stand alone, rules where none are read."""
+    for path in _found(prompts, "**/*.md"):
+        *inner, _ = path.relative_to(prompts).parts
+        near = nearest(inner[0].lower(), list(FOLDERS)) if inner else None
+        is_read = len(inner) == 1 and inner[0] in FOLDERS
+        if not is_read and (near or not inner) and _says(path).lstrip().startswith(FENCE):
+            yield path, f"move it to prompts/{near}" if near else _PLACES
+    for path in _found(prompts, f"*{SUFFIX}"):
+        yield path, "move it beside its prompt file"
+    for path in (one for name in FOLDERS for one in _found(prompts / name, "*.y*ml")):
+        prompt = path.with_name(f"{path.name.partition('.')[0]}.md")
+        if examples_path(prompt) != path:
+            hint = f"examples are read from {examples_path(prompt).name}"
+            yield path, f"{hint}, rules from kds-brain/rules/"
+        elif not prompt.is_file():
+            yield path, f"its prompt file {prompt.name} must lie beside it: add it, or remove this"
+    for path in _found(right, "*.yml"):
+        yield path, f"name it {path.stem}.yaml"
+    for path in _found(wrong, "*.y*ml"):
+        if _RULES.search(_says(path)):
+            yield path, f"move it to {right}/{path.stem}.yaml"
+
+
+def _found(folder: Path, pattern: str) -> list[Path]:
+    return [path for path in sorted(folder.glob(pattern)) if path.is_file()]
+
+
+def _says(path: Path) -> str:
+    text = read_text(path)
+    return text if isinstance(text, str) else ""

@@ -8,7 +8,7 @@ them from private attributes, and a rendering has two seconds and an output of l
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from traceback import walk_tb
@@ -41,28 +41,50 @@ MAX_OUTPUT_CHARS: Final = 4_000_000
 """Size of a rendered prompt, and of any text on the way to it. A 100 kB message stands in one a few
 times, with ten of context."""
 
-_RENDER_FAULTS: Final = (
-    TemplateError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
-"""What a template can raise: its expressions, and Python where it compiles one that is too deep."""
-
 MOST_TAGS: Final = 10_000
 """`{{` and `{%` in all templates together: reading so many takes a second. What ships has 300."""
 
 MAX_REASON: Final = 300
 """Characters of what is wrong: it can quote a text of the template, which may be long."""
 
+MOST_ITEMS: Final = 100_000
+"""Items of a list, of those within it too."""
 
-_ACCESSES: Final = (nodes.Getattr, nodes.Getitem)
+MOST_INDENT: Final = 100
+MOST_DIGITS: Final = 15
+"""What `indent` and `round` accept."""
+
+MAX_NUMBER: Final = 2**53
+"""Whole numbers beyond it are not exact in JSON."""
+
+FILTERS: Final = (
+    *("capitalize", "count", "d", "default", "dictsort", "first", "groupby", "indent", "int"),
+    *("items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject"),
+    *("rejectattr", "replace", "reverse", "round", "select", "selectattr", "sort", "string"),
+    *("sum", "title", "trim", "truncate", "unique", "upper", "wordcount"),
+)
+"""What a prompt needs, besides `tojson`; the rest of Jinja's filters is for HTML."""
+
+METHODS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
+    (
+        str,
+        "capitalize endswith islower isupper lower lstrip removeprefix removesuffix replace rstrip"
+        " split splitlines startswith strip title upper",
+    ),
+    (dict, "get items keys values"),
+    (tuple, "count grouper index list"),
+    (list, "count index"),
+    ((bool, int, float, bytes, range), ""),
+)
+"""Methods that values have in templates: others can make a text or number of any size."""
+
+_RENDER_FAULTS: Final = (
+    *(TemplateError, ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError),
+    *(RuntimeError, SyntaxError, TypeError, ValueError),
+)
+"""What a template can raise: its expressions, and Python where it compiles one that is too deep."""
+
+_INCLUDES: Final = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +102,10 @@ class TemplateSource:
     def where(self, line: int) -> str:
         """``path:line`` of a line of the template."""
         return f"{self.path}:{self.first_line + line - 1}"
+
+    def problem(self, message: str, hint: str, line: int = 1) -> Problem:
+        """A Problem at a line of the template."""
+        return Problem(self.where(line), message, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +129,16 @@ class TemplateSet:
         self._sources = dict(sources)
         self._by_path = {source.path: source for source in self._sources.values()}
         self._environment = _sandbox(self._load)
-        self._facts = dict(self._read_all())
-
-    def _read_all(self) -> Iterator[tuple[str, _Facts]]:
+        self._facts: dict[str, _Facts] = {}
         tags = 0
         for name, source in self._sources.items():
             tags += source.text.count("{{") + source.text.count("{%")
-            if tags > MOST_TAGS:
+            if tags <= MOST_TAGS:
+                self._facts[name] = _facts(source, self._environment)
+            else:
                 message = f"there are more than {MOST_TAGS:,} template tags in all prompts together"
                 hint = "write fewer {{ ... }} and {% ... %}, or move prompts away"
-                yield name, _Facts(faults=(Problem(source.where(1), message, hint),))
-            else:
-                yield name, _facts(source, self._environment)
+                self._facts[name] = _Facts((source.problem(message, hint),))
 
     def problems(self, name: str) -> tuple[Problem, ...]:
         """What is wrong with one template by itself; its partials are asked on their own."""
@@ -126,10 +150,15 @@ class TemplateSet:
         """Whether neither the template nor any of its partials has a problem."""
         return not any(self.problems(each) for each in self._reachable(name, set()))
 
-    def variables(self, name: str) -> Mapping[str, str]:
-        """The variables a sound template and its partials want, with where each is first used."""
-        found: dict[str, str] = {}
-        self._collect(name, frozenset(), found)
+    def variables(self, name: str, given: frozenset[str] = frozenset()) -> dict[str, str]:
+        """What a sound template and its partials want, with where each is first used.
+
+        ``given`` are the variables that the templates around it set.
+        """
+        facts = self._facts[name]
+        found = {one: where for one, where in facts.wanted.items() if one not in given}
+        for _, target in facts.references:
+            found = self.variables(target or "", given | facts.own) | found
         return found
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
@@ -137,16 +166,18 @@ class TemplateSet:
 
         Newlines at both ends are dropped.
         """
-        source = self._sources[name]
         token = _DEADLINE.set(time.monotonic() + LIMIT_S)
         try:
             template = self._environment.get_template(name)
             return _joined(template.generate(values)).strip("\n")
         except _RENDER_FAULTS as error:
-            where = self._where(error) or source.where(1)
+            where = self._where(error) or self._sources[name].where(1)
             reason = str(error)[:MAX_REASON] or type(error).__name__
+            hint = "correct the template at this line"
+            if isinstance(error, SecurityError):
+                hint = "remove it: templates run in a sandbox"
             message = f"the prompt cannot be rendered: {reason}"
-            raise DispatchError(message, where=where, hint=_hint(error)) from error
+            raise DispatchError(message, where=where, hint=hint) from error
         finally:
             _DEADLINE.reset(token)
 
@@ -173,22 +204,10 @@ class TemplateSet:
                 self._reachable(target, seen)
         return seen
 
-    def _collect(self, name: str, given: frozenset[str], found: dict[str, str]) -> None:
-        """Add what ``name`` wants and is not ``given`` by the templates that include it."""
-        facts = self._facts[name]
-        for variable, where in facts.wanted.items():
-            if variable not in given:
-                found.setdefault(variable, where)
-        for _, target in facts.references:
-            self._collect(target or "", given | facts.own, found)
-
     def _where(self, error: BaseException) -> str | None:
         """The innermost line of a template in the traceback (Jinja puts them there)."""
-        lines = [
-            self._by_path[frame.f_code.co_filename].where(line)
-            for frame, line in walk_tb(error.__traceback__)
-            if frame.f_code.co_filename in self._by_path
-        ]
+        frames = ((frame.f_code.co_filename, at) for frame, at in walk_tb(error.__traceback__))
+        lines = [self._by_path[path].where(at) for path, at in frames if path in self._by_path]
         return lines[-1] if lines else None
 
 
@@ -197,30 +216,32 @@ def _facts(source: TemplateSource, environment: Environment) -> _Facts:
         tree = environment.parse(source.text)
         names = list(tree.find_all(nodes.Name))
         wanted = meta.find_undeclared_variables(tree) - set(environment.globals)
-        references = [(source.where(node.lineno), _target(node)) for node in _references(tree)]
-        faults = [_private_problem(source, node) for node in tree.find_all(_ACCESSES)]
+        references = [(source.where(one.lineno), _target(one)) for one in tree.find_all(_INCLUDES)]
+        faults = [
+            source.problem(
+                f"uses '{name}', which templates must not",
+                "remove it; use the declared inputs",
+                node.lineno,
+            )
+            for node in tree.find_all((nodes.Getattr, nodes.Getitem))
+            if (name := _attribute(node)).startswith("_")
+        ]
         if not source.trusted:
             environment.compile(tree, raw=True)  # finds unknown filters and tests; spoils the tree
     except TemplateSyntaxError as error:
         message = f"is not a Jinja template: {error.message}"
-        return _Facts((Problem(source.where(error.lineno), message, "correct it here"),))
+        return _Facts((source.problem(message, "correct it here", error.lineno),))
     except RecursionError:
-        return _Facts((Problem(source.where(1), "is nested too deeply", "flatten the template"),))
+        return _Facts((source.problem("is nested too deeply", "flatten the template"),))
     except ValueError as error:  # a number of thousands of digits
-        return _Facts(
-            (Problem(source.where(1), f"is not a Jinja template: {error}", "correct it"),)
-        )
+        return _Facts((source.problem(f"is not a Jinja template: {error}", "correct it"),))
     first_use = {node.name: source.where(node.lineno) for node in reversed(names)}
     return _Facts(
-        faults=tuple(fault for fault in faults if fault is not None),
-        wanted={name: first_use.get(name, source.where(1)) for name in sorted(wanted)},
-        own=frozenset(node.name for node in names if node.ctx != "load") - wanted,
-        references=tuple(references),
+        tuple(faults),
+        {name: first_use.get(name, source.where(1)) for name in sorted(wanted)},
+        frozenset(node.name for node in names if node.ctx != "load") - wanted,
+        tuple(references),
     )
-
-
-def _references(tree: nodes.Template) -> Iterator[nodes.Node]:
-    return tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))
 
 
 def _target(node: nodes.Node) -> str | None:
@@ -230,63 +251,15 @@ def _target(node: nodes.Node) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _private_problem(source: TemplateSource, node: nodes.Node) -> Problem | None:
-    name: object = getattr(node, "attr", None)
+def _attribute(node: nodes.Node) -> str:
+    """The attribute or key that an expression names; "" when it is computed."""
+    name = getattr(node, "attr", None)
     if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
         name = node.arg.value
-    if not isinstance(name, str) or not name.startswith("_"):
-        return None
-    message = f"uses '{name}', which templates must not"
-    return Problem(source.where(node.lineno), message, "remove it; use the declared inputs")
-
-
-def _hint(error: BaseException) -> str:
-    if isinstance(error, SecurityError):
-        return "remove it: templates run in a sandbox"
-    return "correct the template at this line"
+    return name if isinstance(name, str) else ""
 
 
 # The sandbox
-
-FILTERS: Final = frozenset(
-    {
-        *("capitalize", "count", "d", "default", "dictsort", "first", "groupby", "indent", "int"),
-        *("items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject"),
-        *("rejectattr", "replace", "reverse", "round", "select", "selectattr", "sort", "string"),
-        *("sum", "title", "trim", "truncate", "unique", "upper", "wordcount"),
-    }
-)
-"""What a prompt needs, besides `tojson`; the rest of Jinja's filters is for HTML."""
-
-METHODS: Final[tuple[tuple[type | tuple[type, ...], frozenset[str]], ...]] = (
-    (
-        str,
-        frozenset(
-            {
-                *("capitalize", "endswith", "islower", "isupper", "lower", "lstrip"),
-                *("removeprefix", "removesuffix", "replace", "rstrip", "split", "splitlines"),
-                *("startswith", "strip", "title", "upper"),
-            }
-        ),
-    ),
-    (dict, frozenset({"get", "items", "keys", "values"})),
-    (tuple, frozenset({"count", "grouper", "index", "list"})),
-    (list, frozenset({"count", "index"})),
-    ((bool, int, float, bytes, range), frozenset()),
-)
-"""Methods that values have in templates: others can make a text or number of any size."""
-
-MOST_ITEMS: Final = 100_000
-"""Items of a list, of those within it too."""
-
-MOST_INDENT: Final = 100
-"""Characters before a line."""
-
-MOST_DIGITS: Final = 15
-"""Digits that `round` keeps."""
-
-MAX_NUMBER: Final = 2**53
-"""Whole numbers beyond it are not exact in JSON."""
 
 _DEADLINE: Final[ContextVar[float]] = ContextVar("kds_rendering")
 _ROUNDS: Final = " rounds"
@@ -357,7 +330,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         """Only what METHODS list, of values that have a row there."""
         for kind, allowed in METHODS:
             if isinstance(obj, kind):
-                return attr in allowed
+                return attr in allowed.split()
         return super().is_safe_attribute(obj, attr, value)
 
 
@@ -378,25 +351,17 @@ def _sandbox(load: Callable[[str], Any]) -> Environment:
         "tojson": _as_json, "replace": _replace, "round": _round, "indent": _indent,
     }  # fmt: skip
     environment.filters = {name: _timed(each) for name, each in own.items()}
-    environment.filters |= {_ROUNDS: _Rounds, _JOINED: lambda *texts: _joined(map(str, texts))}
+    environment.filters |= {_ROUNDS: _rounds, _JOINED: lambda *texts: _joined(map(str, texts))}
     del environment.tests["divisibleby"]  # `%` would format a text
     environment.globals = {"range": _range, "namespace": environment.globals["namespace"]}
     return environment
 
 
-class _Rounds:
+def _rounds(items: Iterable[Any]) -> Iterator[Any]:
     """What a loop goes through; each round looks at the clock."""
-
-    def __init__(self, items: Any) -> None:
-        self._items: Collection[Any] = items if isinstance(items, Collection) else list(items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[Any]:
-        for item in self._items:
-            _look_at_the_clock()
-            yield item
+    for item in items:
+        _look_at_the_clock()
+        yield item
 
 
 def _timed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
@@ -405,8 +370,7 @@ def _timed(wrapped: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
     def timed(context: Context, value: Any = None, *args: Any, **kwargs: Any) -> Any:
         _look_at_the_clock()
-        for each in (value, *args, *kwargs.values()):
-            _checked(each)
+        _checked([value, *args, *kwargs.values()])
         made = context.call(wrapped, value, *args, **kwargs)
         return _checked(list(made) if isinstance(made, Iterator) else made)
 
@@ -457,14 +421,12 @@ def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
 
 
 def _indent(text: str, width: int = 4, first: bool = False, blank: bool = False) -> str:
-    """As Jinja's, by at most 100 characters."""
     if not 0 <= width <= MOST_INDENT:
         raise SecurityError(f"'indent' takes at most {MOST_INDENT} characters")
     return do_indent(text, width, first, blank)
 
 
 def _round(value: Any, precision: int = 0, method: Any = "common") -> float:
-    """As Jinja's: 10 ** precision could be a number of any size."""
     if not isinstance(value, int | float) or abs(precision) > MOST_DIGITS:
         raise SecurityError(f"'round' takes a number, and at most {MOST_DIGITS} digits")
     return do_round(value, precision, method)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.workspace import Workspace
-from kds.router.prompts.lint import stray_files
+from kds.router.prompts.library import stray_files
 
 PROMPT = "---\nname: x\ndescription: d\n---\nHello\n"
 RULES = "rules:\n  - id: pron.own\n    signal: {kind: pronoun}\n"

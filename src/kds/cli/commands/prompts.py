@@ -18,8 +18,7 @@ from kds.cli.options import command, open_router
 from kds.cli.output import Shown, Table, fields, say
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
-from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.lint import stray_files
+from kds.router.prompts.library import PromptLibrary, stray_files
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import load_rules
 from kds.testing.prompt_examples import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kds.brain.yaml_files import parse_yaml
-from kds.router.prompts.outputschema import schema_faults, schema_problems
+from kds.router.prompts.promptfile import schema_faults, schema_problems
 
 from ...effort import bounded
 
