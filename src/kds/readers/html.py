@@ -7,28 +7,27 @@ ends the running text before it.
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.documents.content import Block, Content, Heading, read_heading
 from kds.brain.installation import load_extra
-from kds.readers.sections import (
+from kds.readers.text import (
     JOINED,
     DocumentError,
     Row,
     document_errors,
     first_heading,
-    in_sections,
+    marked_parts,
     row_blocks,
 )
-from kds.readers.text import with_drawn_headings
 
 MAX_ELEMENTS: Final = 500_000
 """Of a page: the largest of books on one page have a tenth of that."""
 
-_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_IN_HEADING: Final = frozenset({"div", "section", "header", "hgroup"})
+_HEADINGS: Final = frozenset("h1 h2 h3 h4 h5 h6".split())
+_IN_HEADING: Final = frozenset("div section header hgroup".split())
 _INLINE: Final = frozenset(
     "a abbr b bdi bdo br cite code data del dfn em i ins kbd label mark q s samp small span strong "
     "sub sup time tt u var wbr img font".split()
@@ -60,8 +59,7 @@ def read_html(text: str, name: str, path: Path | None = None) -> Content:
     if body is None:
         articles = root.findall(".//article")
         body = articles[0] if len(articles) == 1 else root.find("body")
-    found = _Page().read(root if body is None else body)
-    parts = tuple(with_drawn_headings(in_sections(found)))
+    parts = marked_parts(_Page().read(root if body is None else body))
     title = _line(root.findtext(".//title") or "")
     return Content(title or first_heading(parts) or name, "html", parts)
 
@@ -69,55 +67,41 @@ def read_html(text: str, name: str, path: Path | None = None) -> Content:
 def _parsed(text: str, path: Path) -> Any:
     """Return the tree of a page, None for an empty one."""
     etree = load_extra("lxml.etree", extra="docs", purpose="read HTML")
-    if text.count("<") > MAX_ELEMENTS:
-        raise _too_much(path, f"has more than {MAX_ELEMENTS:,} elements")
     parser = etree.HTMLParser(
         encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True, remove_pis=True
     )
     data = text.replace("\0", "\ufffd").encode("utf-8", "replace")
-    with document_errors(path, "HTML that cannot be read"):
-        try:
-            root = etree.fromstring(data, parser)
-        except etree.XMLSyntaxError:  # nothing in it but white space and comments
-            return None
+    too_much = f"more than {MAX_ELEMENTS:,} elements" if text.count("<") > MAX_ELEMENTS else ""
+    root = None
+    if not too_much:
+        with document_errors(path, "HTML that cannot be read"):
+            try:
+                root = etree.fromstring(data, parser)
+            except etree.XMLSyntaxError:  # nothing in it but white space and comments
+                return None
     if any("Excessive depth" in error.message for error in parser.error_log):
-        raise _too_much(path, "has more than 2,000 elements inside each other")
+        too_much = "more than 2,000 elements inside each other"
+    if too_much:
+        raise DocumentError(path, f"has {too_much}", "split it, or save it as plain text")
     return root
 
 
-def _too_much(path: Path, message: str) -> DocumentError:
-    return DocumentError(path, message, "split it, or save it as plain text")
-
-
-@dataclass
-class _Run:
-    """The running text between two blocks, and which of its words are in bold."""
-
-    line: int | None = None
-    pieces: list[str] = field(default_factory=list)
-    lead: str = ""
-    """Marked words that it begins with."""
-    marked: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return _line("".join(self.pieces))
-
-
-@dataclass
 class _Item:
     """An open entry of a list, and whether it still waits for its first block."""
 
-    element: Any
-    mark: str
-    is_fresh: bool = True
+    def __init__(self, element: Any, mark: str) -> None:
+        self.element, self.mark, self.is_fresh = element, mark, True
 
 
 class _Page:
-    """A page that is being read."""
+    """A page that is being read: the running text since the last block, and the open lists."""
 
     def __init__(self) -> None:
-        self._run = _Run()
+        self._first_line: int | None = None
+        self._pieces: list[str] = []
+        self._lead = ""
+        """Marked words that the running text begins with."""
+        self._marked: list[str] = []
         self._marks = 0
         self._heading: Any = None
         self._items: list[_Item] = []
@@ -129,38 +113,35 @@ class _Page:
         """Yield headings and blocks in order."""
         walk = _walk(body)
         for event, one in walk:
-            if event == "start":
-                if one is not body and _is_dropped(one):
-                    walk.skip_subtree()
-                elif one.tag in _INLINE:
-                    self._begin_inline(one)
-                elif one.tag in ("table", "pre"):
-                    yield from self._ended()
-                    walk.skip_subtree()
-                    yield from map(self._placed, _whole(one))
-                elif self._heading is not None and one.tag in _IN_HEADING:
-                    self._run.pieces.append(f" {one.text or ''}")
-                else:
-                    yield from self._ended()
-                    self._begin(one)
-            else:
+            if event == "end":
                 yield from self._end(one)
                 if one is not body and one.tail:
-                    self._run.pieces.append(one.tail)
+                    self._pieces.append(one.tail)
+            elif one is not body and _is_dropped(one):
+                walk.skip_subtree()
+            elif one.tag in _INLINE:
+                self._begin_inline(one)
+            elif one.tag in ("table", "pre"):
+                yield from self._ended()
+                walk.skip_subtree()
+                blocks = _table(one) if one.tag == "table" else _listing(one)
+                yield from map(self._placed, blocks)
+            elif self._heading is not None and one.tag in _IN_HEADING:
+                self._pieces.append(f" {one.text or ''}")
+            else:
+                yield from self._ended()
+                self._begin(one)
         yield from self._ended()
 
     def _begin_inline(self, one: Any) -> None:
-        run = self._run
-        if one.tag == "br":
-            run.pieces.append("\n")
         if one.tag in _MARKS or one.tag == "code":
-            said = _line("".join(one.itertext())) if not self._marks else ""
-            if said and not run.lead and not run.text:
-                run.lead = said
+            said = "" if self._marks else _line("".join(one.itertext()))
+            if not self._lead and not _line("".join(self._pieces)):
+                self._lead = said
             if one.tag in _MARKS:
-                run.marked += [said] if said else []
+                self._marked += [said] if said else []
                 self._marks += 1
-        run.pieces.append(one.text or "")
+        self._pieces.append(("\n" if one.tag == "br" else "") + (one.text or ""))
 
     def _begin(self, one: Any) -> None:
         in_terms = bool(self._items) and self._items[-1].element.tag in ("dt", "dd")
@@ -173,30 +154,29 @@ class _Page:
             self._items.append(_Item(one, mark))
         elif one.tag in ("dt", "dd"):
             self._items.append(_Item(one, ""))
-        self._run.line = one.sourceline
-        self._run.pieces.append(one.text or "")
+        self._first_line = one.sourceline
+        self._pieces.append(one.text or "")
 
     def _end(self, one: Any) -> Iterator[Heading | Block]:
         if one.tag in _INLINE:
             self._marks -= one.tag in _MARKS
-            return
-        if _is_dropped(one):
-            return
-        if self._heading is not None and one is not self._heading:
-            self._run.pieces.append(" ")
-            return
-        yield from self._ended()
-        self._heading = None
-        if self._items and self._items[-1].element is one:
-            self._items.pop()
-        elif one.tag == "dl" and self._terms:
-            yield Block(", ".join(self._terms), "item", first_line=one.sourceline)
-            self._terms = []
+        elif _is_dropped(one):
+            pass
+        elif self._heading is not None and one is not self._heading:
+            self._pieces.append(" ")
+        else:
+            yield from self._ended()
+            self._heading = None
+            if self._items and self._items[-1].element is one:
+                self._items.pop()
+            elif one.tag == "dl" and self._terms:
+                yield Block(", ".join(self._terms), "item", first_line=one.sourceline)
+                self._terms = []
 
     def _ended(self) -> Iterator[Heading | Block]:
         """End the running text: it is a heading, a term, or a block."""
-        run, self._run = self._run, _Run(self._run.line)
-        text = run.text
+        text, lead, marked = _line("".join(self._pieces)), self._lead, tuple(self._marked)
+        self._pieces, self._lead, self._marked = [], "", []
         if not text:
             return
         if self._heading is not None:
@@ -205,32 +185,31 @@ class _Page:
         elif self._items and self._items[-1].element.tag == "dt":
             self._terms.append(text)
         else:
-            block = Block(text, first_line=run.line, term=run.lead, marked=tuple(run.marked))
-            yield self._placed(block)
+            yield self._placed(Block(text, first_line=self._first_line, term=lead, marked=marked))
 
     def _placed(self, block: Block) -> Block:
         """Return a block as part of the lists that it stands in."""
         for depth, item in enumerate(reversed(self._items)):
-            if depth and not item.is_fresh:
+            fresh, item_line = item.is_fresh, item.element.sourceline
+            if depth and not fresh:
                 break
-            block = self._taken(block, item)
-            was_fresh, item.is_fresh = item.is_fresh, False
-            if not was_fresh:
+            item.is_fresh = False
+            if item.element.tag == "li":
+                if block.kind == "paragraph":
+                    block = replace(
+                        block,
+                        text=(item.mark if fresh else "") + block.text,
+                        kind="item",
+                        first_line=item_line if fresh else block.first_line,
+                    )
+            elif fresh and self._terms:
+                terms, self._terms = tuple(self._terms), []
+                text = f"{', '.join(terms)}: {block.text}"
+                block = replace(block, text=text, kind="item", term=terms[0], defines=True,
+                                marked=terms, first_line=item_line)  # fmt: skip
+            if not fresh:
                 break
         return block
-
-    def _taken(self, block: Block, item: _Item) -> Block:
-        line = item.element.sourceline if item.is_fresh else block.first_line
-        if item.element.tag == "li":
-            mark = item.mark if item.is_fresh else ""
-            is_text = block.kind == "paragraph"
-            return replace(block, text=mark + block.text, kind="item", first_line=line) \
-                if is_text else block  # fmt: skip
-        if not item.is_fresh or not self._terms:
-            return block
-        terms, self._terms = tuple(self._terms), []
-        return replace(block, text=f"{', '.join(terms)}: {block.text}", kind="item",
-                       term=terms[0], defines=True, marked=terms, first_line=line)  # fmt: skip
 
 
 def _walk(body: Any) -> Any:
@@ -244,41 +223,33 @@ def _is_dropped(one: Any) -> bool:
     return one.get("hidden") is not None or one.get("aria-hidden") == "true"
 
 
-def _whole(one: Any) -> Iterator[Block]:
-    """Yield the blocks of a table or of preformatted text."""
-    if one.tag == "pre":
-        if text := "".join(one.itertext()).strip("\n"):
-            yield Block(text, "code", first_line=one.sourceline)
-        return
+def _listing(one: Any) -> Iterator[Block]:
+    if text := "".join(one.itertext()).strip("\n"):
+        yield Block(text, "code", first_line=one.sourceline)
+
+
+def _table(one: Any) -> Iterator[Block]:
     if (caption := one.find("caption")) is not None and (text := _cell(caption)):
         yield Block(text, first_line=caption.sourceline)
-    rows: list[Row] = []
-    headed = None
-    for row in one.xpath("./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr"):
-        cells = tuple(map(_cell, row))
-        if any(cells):
-            headed = all(cell.tag == "th" for cell in row) if headed is None else headed
-            rows.append(Row(cells, JOINED.join(cells), row.sourceline))
-    yield from row_blocks(rows, headed=bool(headed))
+    found = one.xpath("./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr")
+    filled = [(row, cells) for row in found if any(cells := tuple(map(_cell, row)))]
+    headed = bool(filled) and all(cell.tag == "th" for cell in filled[0][0])
+    rows = [Row(cells, JOINED.join(cells), row.sourceline) for row, cells in filled]
+    yield from row_blocks(rows, headed=headed)
 
 
-def _cell(one: Any) -> str:
+def _cell(cell: Any) -> str:
     """Return the text of a cell in one line; a table inside it is text, too."""
-    return _line("".join(f" {text}" if between else text for text, between in _texts(one)))
-
-
-def _texts(cell: Any) -> Iterator[tuple[str, bool]]:
-    """Yield the texts of a cell, and whether each stands apart from the one before it."""
+    pieces: list[str] = []
     walk = _walk(cell)
     for event, one in walk:
-        apart = one.tag not in _INLINE or one.tag == "br"
-        if event == "end":
-            if one is not cell and one.tail:
-                yield one.tail, apart
-        elif one is not cell and _is_dropped(one):
+        if event == "start" and one is not cell and _is_dropped(one):
             walk.skip_subtree()
-        elif one.text or apart:
-            yield one.text or "", apart
+            continue
+        apart = " " if one.tag not in _INLINE or one.tag == "br" else ""
+        text = one.text if event == "start" else one.tail if one is not cell else ""
+        pieces.append(f"{apart}{text or ''}")
+    return _line("".join(pieces))
 
 
 def _line(text: str) -> str:

@@ -12,8 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from kds.brain.documents.content import Block, BlockKind, Content, Heading, read_heading
-from kds.readers.sections import Row, first_heading, in_sections, row_blocks
-from kds.readers.text import with_drawn_headings
+from kds.readers.text import Row, first_heading, marked_parts, row_blocks
 
 _FRONT_MATTER: Final = re.compile(
     r"\A---[ \t]*\n(?P<data>.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S
@@ -28,7 +27,7 @@ def read_markdown(text: str, name: str) -> Content:
     given = _TITLE.search(front["data"] or "") if front else None
     body = "\n" * front[0].count("\n") + text[front.end() :] if front else text
     tokens = MarkdownIt("commonmark").enable("table").parse(body)
-    parts = tuple(with_drawn_headings(in_sections(_found(tokens, body.split("\n")))))
+    parts = marked_parts(_found(tokens, body.split("\n")))
     title = given["title"].strip().strip("\"'") if given else first_heading(parts)
     return Content(title or name, "markdown", parts)
 
@@ -43,10 +42,14 @@ def _found(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Heading | 
         yield from _lines(lines, done, first)
         done = max(done, last)
         if token.type == "heading_open":
-            if text := _plain(tokens[at + 1]):
+            children = tokens[at + 1].children or []
+            texts = (" " if one.type.endswith("break") else one.content for one in children)
+            if text := " ".join("".join(texts).split()):
                 yield read_heading(text, int(token.tag[1]), line=first + 1)
         elif token.type == "table_open":
-            yield from _table(lines, first, last)
+            numbers = [at for at in range(first, last) if lines[at].strip() and at != first + 1]
+            rows = [Row(_cells(lines[at]), lines[at], at + 1) for at in numbers]
+            yield from row_blocks(rows, between=lines[first + 1])
         elif token.type in ("bullet_list_open", "ordered_list_open"):
             yield from _items(tokens, at, lines)
         else:
@@ -68,35 +71,16 @@ def _items(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> Iterator[B
         yield from _lines(lines, first, last, "item")
 
 
-def _table(lines: Sequence[str], first: int, last: int) -> Iterator[Block]:
-    rows = [
-        Row(tuple(_cells(lines[at])), lines[at], at + 1)
-        for at in range(first, last)
-        if lines[at].strip() and at != first + 1
-    ]
-    yield from row_blocks(rows, between=lines[first + 1])
-
-
-def _cells(line: str) -> list[str]:
+def _cells(line: str) -> tuple[str, ...]:
     line = line.strip().removeprefix("|")
     line = line[:-1] if line.endswith("|") and not line.endswith("\\|") else line
-    return [cell.strip() for cell in _CELL.split(line)]
+    return tuple(cell.strip() for cell in _CELL.split(line))
 
 
 def _lines(
     lines: Sequence[str], first: int, last: int, kind: BlockKind = "paragraph"
 ) -> Iterator[Block]:
-    while first < last and not lines[first].strip():
-        first += 1
-    while last > first and not lines[last - 1].strip():
-        last -= 1
-    if first < last:
-        text = "\n".join(lines[first:last])
-        yield Block(text, kind, first_line=first + 1, last_line=last)
-
-
-def _plain(token: Token) -> str:
-    """Return the text of a heading without its marks."""
-    children = token.children or []
-    texts = (" " if child.type.endswith("break") else child.content for child in children)
-    return " ".join("".join(texts).split())
+    filled = [at for at in range(first, last) if lines[at].strip()]
+    if filled:
+        first, last = filled[0], filled[-1] + 1
+        yield Block("\n".join(lines[first:last]), kind, first_line=first + 1, last_line=last)

@@ -11,18 +11,26 @@ import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.documents.content import Content, Heading, Part, read_heading
+from kds.brain.documents.content import Block, Content, Heading, read_heading
 from kds.brain.installation import load_extra
 from kds.brain.timeouts import Deadline
-from kds.readers.sections import DocumentError, document_errors
-from kds.readers.text import ENDED, ITEM, Line, find_heading, is_led, parts_of, title_of
+from kds.readers.text import (
+    ENDED,
+    ITEM,
+    DocumentError,
+    Line,
+    document_errors,
+    find_heading,
+    headings_and_blocks,
+    in_sections,
+    is_led,
+    title_of,
+)
 
 MAX_PAGES: Final = 5000
 
@@ -51,8 +59,8 @@ REPEATED: Final = 0.4
 SHORT_LINE: Final = 0.85
 """Of the width of a page: what ends before that need not have ended there."""
 
-Place = tuple[int | None, str]
-"""A page (from 1) and what a line of it says, with single spaces."""
+_Sized = tuple[str, float]
+"""A text with single spaces, and the size of its type."""
 
 _DIGITS: Final = re.compile(r"\d+")
 _PAGE_NUMBER: Final = re.compile(
@@ -67,48 +75,70 @@ _TOP_HEADING: Final = re.compile(r"\d{1,2}\.?\s+[A-Z](?:[^\s.;:!?,]*\s){0,5}[^\s
 def read_pdf(data: bytes, name: str, path: Path) -> Content:
     """Read a PDF. Raises DocumentError when that fails, KdsError without the library."""
     pypdf = load_extra("pypdf", extra="docs", purpose="read PDF")
-    sizes = _TypeSizes()
     with _quiet(), document_errors(path, "PDF that cannot be read"):
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         _unlock(reader, path)
-        texts = list(_texts(reader, path, sizes))
+        pages = list(_pages(reader, path))
         given = _title(reader)
-    empty = sum(not text.strip() for text in texts)
-    if empty == len(texts):
+    empty = sum(not text.strip() for text, _ in pages)
+    if empty == len(pages):
         raise DocumentError(
             path,
             "has no text layer: its pages are pictures",
             "run text recognition over it first, such as ocrmypdf",
         )
-    parts = tuple(_parts(page_lines(texts), sizes.levels()))
-    notes = (f"{empty} of {len(texts)} pages have no text: pictures, or empty",) if empty else ()
-    return Content(title_of(parts) or given or name, "pdf", parts, pages=len(texts), notes=notes)
+    lines = page_lines([text for text, _ in pages])
+    parts = tuple(in_sections(_found(lines, _levels([sized for _, sized in pages]))))
+    notes = (f"{empty} of {len(pages)} pages have no text: pictures, or empty",) if empty else ()
+    return Content(title_of(parts) or given or name, "pdf", parts, pages=len(pages), notes=notes)
 
 
-def _texts(reader: Any, path: Path, sizes: "_TypeSizes") -> Iterator[str]:
+def _pages(reader: Any, path: Path) -> Iterator[tuple[str, list[_Sized]]]:
+    """Yield the text of each page, and its lines with the size of their type."""
     if len(reader.pages) > MAX_PAGES:
         raise DocumentError(
             path, f"has more than {MAX_PAGES:,} pages", "split it into smaller files"
         )
     deadline = Deadline(MAX_SECONDS)
-    for number, page in enumerate(reader.pages, start=1):
+    pieces: list[_Sized] = []
+
+    def see(text: str, cm: Sequence[float], tm: Sequence[float], _: Any, size: float) -> None:
+        scale = math.hypot(*tm[2:4]) * math.hypot(*cm[2:4])
+        pieces.append((text, round(abs(size) * scale, 2)))
+
+    for page in reader.pages:
         if deadline.is_over:
             raise DocumentError(
                 path, f"takes longer than {MAX_SECONDS:g} s to read", "split it, or save it again"
             )
-        see, end = sizes.watch(number)
-        yield page.extract_text(visitor_text=see) or ""
-        end()
+        text = page.extract_text(visitor_text=see) or ""
+        yield text, list(_sized_lines(pieces))
+        pieces.clear()
+
+
+def _sized_lines(pieces: Iterable[_Sized]) -> Iterator[_Sized]:
+    said, sizes = "", Counter[float]()
+    for text, size in (*pieces, ("\n", 0.0)):
+        for number, piece in enumerate(text.split("\n")):
+            if number:
+                if line := " ".join(said.split()):
+                    yield line, sizes.most_common(1)[0][0]
+                said = ""
+                sizes.clear()
+            if piece.strip():
+                sizes[size] += len(piece)
+            said += piece
 
 
 def _unlock(reader: Any, path: Path) -> None:
     """Open a file that may be read but not edited; one that needs a password is refused."""
+    cause: Exception | None = None
     try:
-        opened = not reader.is_encrypted or bool(reader.decrypt(""))
-    except Exception as error:  # a cipher whose library is not installed
-        raise DocumentError(path, "is encrypted", "save it without a password") from error
-    if not opened:
-        raise DocumentError(path, "is encrypted", "save it without a password")
+        if not reader.is_encrypted or reader.decrypt(""):
+            return
+    except Exception as error:  # noqa: BLE001  # a cipher whose library is not installed
+        cause = error
+    raise DocumentError(path, "is encrypted", "save it without a password") from cause
 
 
 def _title(reader: Any) -> str:
@@ -131,114 +161,56 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-class _TypeSizes:
-    """Sees the texts of pages as they are read, and then tells which lines are headings."""
-
-    def __init__(self) -> None:
-        self._lines: list[tuple[Place, float]] = []
-        self._chars: Counter[float] = Counter()
-
-    def watch(self, page: int) -> tuple[Callable[..., None], Callable[[], None]]:
-        """Return a visitor of a page's texts (pypdf's ``visitor_text``), and what ends the page."""
-        said: list[str] = []
-        sizes: Counter[float] = Counter()
-
-        def end_line() -> None:
-            if text := " ".join("".join(said).split()):
-                [(size, _)] = sizes.most_common(1)
-                self._lines.append(((page, text), size))
-                self._chars[size] += len(text)
-            said.clear()
-            sizes.clear()
-
-        def see(text: str, cm: Sequence[float], tm: Sequence[float], _: Any, size: float) -> None:
-            effective = round(abs(size) * _scale(tm) * _scale(cm), 2)
-            for number, piece in enumerate(text.split("\n")):
-                if number:
-                    end_line()
-                if piece.strip():
-                    sizes[effective] += len(piece)
-                said.append(piece)
-
-        return see, end_line
-
-    def levels(self) -> Mapping[Place, int]:
-        """Return the lines that are set as headings, each with its level, from 1."""
-        body = max(self._chars, key=lambda size: self._chars[size], default=0.0)
-        large = {
-            place: size
-            for place, size in self._lines
-            if size >= body * LARGER
-            and len(place[1]) <= MOST_CHARS
-            and any(letter.isalpha() for letter in place[1])
-        }
-        if sum(len(text) for _, text in large) > MOST_SHARE * self._chars.total():
-            return {}
-        ranks = _ranks(set(large.values()))
-        return {place: ranks[size] for place, size in large.items()}
-
-
-def _ranks(sizes: set[float]) -> dict[float, int]:
-    """Return the level of each size; those that are nearly the same share one.
-
-    >>> _ranks({24.0, 23.9, 16.0, 12.0})
-    {24.0: 1, 23.9: 1, 16.0: 2, 12.0: 3}
-    """
+def _levels(pages: Sequence[Sequence[_Sized]]) -> Mapping[tuple[int | None, str], int]:
+    """Return the lines of pages (from 1) that are set as headings, each with its level, from 1."""
+    chars: Counter[float] = Counter()
+    for text, size in (line for page in pages for line in page):
+        chars[size] += len(text)
+    body = max(chars, key=lambda size: chars[size], default=0.0)
+    large = {
+        (number, text): size
+        for number, page in enumerate(pages, start=1)
+        for text, size in page
+        if size >= body * LARGER and len(text) <= MOST_CHARS and any(map(str.isalpha, text))
+    }
+    if sum(len(text) for _, text in large) > MOST_SHARE * chars.total():
+        return {}
     ranks: dict[float, int] = {}
     level, last = 0, math.inf
-    for size in sorted(sizes, reverse=True):
+    for size in sorted(set(large.values()), reverse=True):
         if size < last * (1 - SAME):
             level, last = min(level + 1, DEEPEST), size
         ranks[size] = level
-    return ranks
+    return {place: ranks[size] for place, size in large.items()}
 
 
-def _scale(matrix: Sequence[float]) -> float:
-    """Return how much taller a matrix of a PDF makes what it is applied to."""
-    return math.hypot(matrix[2], matrix[3])
-
-
-def _parts(lines: Sequence[Line], levels: Mapping[Place, int]) -> Iterator[Part]:
-    """Divide lines into sections: by the size of type, and by lines that begin like a heading."""
-    heads = list(_heads(lines, levels))
-    yield from parts_of(lines[: heads[0][0] if heads else len(lines)], loose=True)
-    for (_, end, head), following in zip_longest(heads, heads[1:]):
-        heading: Heading | None = head
-        for part in parts_of(lines[end : following[0] if following else len(lines)], loose=True):
-            if heading is not None and part.heading is not None:
-                yield Part(heading, ())
-            yield replace(part, heading=part.heading or heading)
-            heading = None
-        if heading is not None:
-            yield Part(heading, ())
-
-
-def _heads(
-    lines: Sequence[Line], levels: Mapping[Place, int]
-) -> Iterator[tuple[int, int, Heading]]:
-    """Yield the headings that are set larger than the text, with the lines that they stand on.
-
-    One with a plain number begins without that only at the top of a page: elsewhere
-    "2. Maintenance" may be an item of a list.
-    """
+def _found(
+    lines: Sequence[Line], levels: Mapping[tuple[int | None, str], int]
+) -> Iterator[Heading | Block]:
+    """Divide lines by the size of type, and by lines that begin like a heading."""
     set_as = [levels.get((line.page, " ".join(line.text.split()))) for line in lines]
-    at = 0
+    start = at = 0
     while at < len(lines):
-        level = set_as[at]
-        end = at + 1
+        level, end = set_as[at], at + 1
         if level is not None:
             while end < len(lines) and (set_as[end], lines[end].page) == (level, lines[at].page):
                 end += 1
         elif _is_top_heading(lines, at):
             level = 1
         if level is not None:
+            yield from headings_and_blocks(lines[start:at], loose=True)
             text = " ".join(line.text.strip() for line in lines[at:end])
-            yield at, end, read_heading(text, level, page=lines[at].page)
+            yield read_heading(text, level, page=lines[at].page)
+            start = end
         at = end
+    yield from headings_and_blocks(lines[start:], loose=True)
 
 
 def _is_top_heading(lines: Sequence[Line], at: int) -> bool:
-    """Tell whether a page begins with "2. Maintenance", and text and no further item follows."""
+    """Tell whether a page begins with "2. Maintenance", and text and no further item follows.
+
+    Elsewhere it may be an item of a list.
+    """
     line = lines[at]
     if _TOP_HEADING.fullmatch(line.text.strip()) is None:
         return False
@@ -257,7 +229,15 @@ def page_lines(texts: Sequence[str]) -> list[Line]:
     for number, page in enumerate(pages, start=1):
         kept = _without_head(_without_head(page, running)[::-1], running)[::-1]
         lines += (Line(text.expandtabs(4), None, number) for text in kept)
-    return list(_separated(_undivided(_joined_pages(lines))))
+    found = _undivided(_joined_pages(lines))
+    widths = sorted(len(line.text) for line in found if not line.blank)
+    width = widths[int(len(widths) * 0.9)] if widths else 0
+    separated: list[Line] = []
+    for at, line in enumerate(found):
+        if at and not line.blank and not found[at - 1].blank and _begins(found, at, width):
+            separated.append(Line("", None, line.page))
+        separated.append(line)
+    return separated
 
 
 def _running(pages: Sequence[Sequence[str]]) -> frozenset[str]:
@@ -287,57 +267,37 @@ def _without_head(lines: Sequence[str], running: frozenset[str]) -> Sequence[str
     return ()
 
 
-def _joined_pages(lines: Sequence[Line]) -> Iterator[Line]:
+def _joined_pages(lines: Iterable[Line]) -> Iterator[Line]:
     """Drop blank lines inside sentences: where pages meet, and where a column was set."""
-    before: Line | None = None
-    gap: Line | None = None
+    before = gap = None
     for line in lines:
         if line.blank:
             gap = line
             continue
-        if gap is not None and before is not None and not _goes_on(before, line):
-            yield gap
+        text = line.text.strip()
+        if gap and before:
+            begun = not ENDED.search(before.text) and text[:1].islower()
+            if not begun or ITEM.match(text):
+                yield gap
         yield line
         before, gap = line, None
 
 
-def _goes_on(before: Line, line: Line) -> bool:
-    text = line.text.strip()
-    return not ENDED.search(before.text) and text[:1].islower() and not ITEM.match(text)
-
-
-def _undivided(lines: Iterator[Line]) -> Iterator[Line]:
+def _undivided(lines: Iterable[Line]) -> list[Line]:
     """Put words together that were divided at the end of a line."""
-    held: Line | None = None
+    kept: list[Line] = []
     for line in lines:
-        if held is not None:
-            first, _, rest = line.text.strip().partition(" ")
-            if first[:1].islower():
-                yield Line(held.text.rstrip()[:-1] + first, None, held.page)
-                line = Line(rest, None, line.page)
-            else:
-                yield held
-            held = None
-        if _DIVIDED.search(line.text.rstrip()):
-            held = line
-        elif line.text or line.blank:
-            yield line
-    if held is not None:
-        yield held
-
-
-def _separated(lines: Iterator[Line]) -> Iterator[Line]:
-    """Put blank lines between paragraphs, and around headings."""
-    found = list(lines)
-    widths = sorted(len(line.text) for line in found if not line.blank)
-    width = widths[int(len(widths) * 0.9)] if widths else 0
-    for at, line in enumerate(found):
-        if at and not line.blank and not found[at - 1].blank and _begins(found, at, width):
-            yield Line("", None, line.page)
-        yield line
+        before = kept[-1] if kept else Line("")
+        first, _, rest = line.text.strip().partition(" ")
+        if _DIVIDED.search(before.text.rstrip()) and first[:1].islower():
+            kept[-1] = Line(before.text.rstrip()[:-1] + first, None, before.page)
+            line = Line(rest, None, line.page)
+        kept.append(line)
+    return kept
 
 
 def _begins(lines: Sequence[Line], at: int, width: int) -> bool:
+    """Tell whether a line begins a paragraph or a heading, or follows one."""
     line, before = lines[at], lines[at - 1]
     ended = bool(ENDED.search(before.text))
     short = len(before.text) < SHORT_LINE * width

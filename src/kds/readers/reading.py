@@ -15,8 +15,7 @@ from kds.readers.docx import read_docx
 from kds.readers.html import charset_of, read_html
 from kds.readers.markdown import read_markdown
 from kds.readers.pdf import read_pdf
-from kds.readers.sections import DocumentError
-from kds.readers.text import read_text
+from kds.readers.text import DocumentError, read_text
 
 KINDS: Final[dict[str, DocumentKind]] = {
     ".md": "markdown", ".markdown": "markdown", ".mdown": "markdown", ".mkd": "markdown",
@@ -46,20 +45,18 @@ def kind_of(path: Path) -> DocumentKind | None:
 
 def readable_kind(path: Path) -> DocumentKind:
     """Return the kind of a file. Raises DocumentError for files that cannot be read."""
-    kind = kind_of(path)
-    if kind is None:
-        known = ", ".join(sorted({ending.lstrip(".") for ending in KINDS}))
-        raise DocumentError(path, "not a kind of document that KDS reads", f"give one of: {known}")
-    return kind
+    if kind := kind_of(path):
+        return kind
+    known = ", ".join(sorted(ending.lstrip(".") for ending in KINDS))
+    raise DocumentError(path, "not a kind of document that KDS reads", f"give one of: {known}")
 
 
 def file_source(path: Path) -> Source:
     """Return what the file system says of a file, without its digest. Raises DocumentError."""
     try:
-        status = path.stat()
+        return _source(path, path.stat())
     except OSError as error:
         raise _unreadable(path, error) from error
-    return Source(str(path), status.st_size, _modified(status), "")
 
 
 def read_source(path: Path) -> tuple[bytes, Source]:
@@ -79,8 +76,7 @@ def read_source(path: Path) -> tuple[bytes, Source]:
             data = file.read(limit + 1)
     except OSError as error:
         raise _unreadable(path, error) from error
-    digest = hashlib.sha256(data).hexdigest()
-    return data, Source(str(path), len(data), _modified(status), digest)
+    return data, _source(path, status, data)
 
 
 def read_document(path: Path, data: bytes | None = None) -> Content:
@@ -89,10 +85,8 @@ def read_document(path: Path, data: bytes | None = None) -> Content:
         data, _ = read_source(path)
     kind = kind_of(path)
     name = path.stem.replace("_", " ").replace("-", " ").strip() or path.name
-    if kind == "pdf":
-        content = read_pdf(data, name, path)
-    elif kind == "docx":
-        content = read_docx(data, name, path)
+    if kind in ("pdf", "docx"):
+        content = (read_pdf if kind == "pdf" else read_docx)(data, name, path)
     else:
         text = _decoded(data, path, charset_of(data) if kind == "html" else None)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -100,12 +94,20 @@ def read_document(path: Path, data: bytes | None = None) -> Content:
             content = read_html(text, name, path)
         else:
             content = (read_markdown if kind == "markdown" else read_text)(text, name)
-    _check(content, path)
+    size = sum(len(block.text) for part in content.parts for block in part.blocks)
+    if size > MAX_CHARACTERS:
+        raise DocumentError(
+            path, f"has more than {MAX_CHARACTERS:,} characters", "split it into smaller files"
+        )
+    if not size and not any(part.heading for part in content.parts):
+        raise DocumentError(path, "has no text", "give a document with text in it")
     return content
 
 
-def _modified(status: os.stat_result) -> datetime:
-    return datetime.fromtimestamp(status.st_mtime, UTC)
+def _source(path: Path, status: os.stat_result, data: bytes | None = None) -> Source:
+    size = status.st_size if data is None else len(data)
+    digest = "" if data is None else hashlib.sha256(data).hexdigest()
+    return Source(str(path), size, datetime.fromtimestamp(status.st_mtime, UTC), digest)
 
 
 def _unreadable(path: Path, error: OSError) -> DocumentError:
@@ -124,16 +126,5 @@ def _decoded(data: bytes, path: Path, charset: str | None) -> str:
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = data.count(b"\n", 0, start) + 1
-        raise DocumentError(
-            path, f"not {encoding.upper()} text (line {line})", "save it as UTF-8"
-        ) from error
-
-
-def _check(content: Content, path: Path) -> None:
-    size = sum(len(block.text) for part in content.parts for block in part.blocks)
-    if size > MAX_CHARACTERS:
-        raise DocumentError(
-            path, f"has more than {MAX_CHARACTERS:,} characters", "split it into smaller files"
-        )
-    if not size and not any(part.heading for part in content.parts):
-        raise DocumentError(path, "has no text", "give a document with text in it")
+        told = f"not {encoding.upper()} text (line {line})"
+        raise DocumentError(path, told, "save it as UTF-8") from error

@@ -12,9 +12,10 @@ from starlette.responses import Response
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document, Section
 from kds.brain.errors import KdsError, MessageError, UnknownNameError
-from kds.documents.indexing import Report, State
-from kds.documents.upload import (
+from kds.documents.indexing import (
     ReadingJob,
+    Report,
+    State,
     add_uploads,
     drop_upload,
     first_version,

@@ -12,7 +12,7 @@ from document_files import headings, said
 
 from kds.brain.documents.definitions import definitions
 from kds.readers.docx import read_docx
-from kds.readers.sections import DocumentError
+from kds.readers.text import DocumentError
 
 from ...effort import LINEAR, growth
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kds.brain.documents.definitions import definitions
 from kds.readers.html import read_html
-from kds.readers.sections import DocumentError
+from kds.readers.text import DocumentError
 
 from ...effort import LINEAR, bounded, growth
 

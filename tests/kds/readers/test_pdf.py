@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kds.brain.documents.store import DocumentStore
 from kds.documents.indexing import add_documents
 from kds.readers.pdf import page_lines, read_pdf
-from kds.readers.sections import DocumentError
+from kds.readers.text import DocumentError
 
 FILE = Path("agreement.pdf")
 

@@ -10,7 +10,7 @@ from kds.brain.errors import KdsError
 from kds.brain.installation import install_line
 from kds.readers import reading
 from kds.readers.reading import read_document, read_source
-from kds.readers.sections import DocumentError
+from kds.readers.text import DocumentError
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_reading_is_a_job_with_progress_that_can_be_left_or_stopped(
 
         return add_documents(store, paths, tell=told)
 
-    monkeypatch.setattr("kds.documents.upload.add_documents", read)
+    monkeypatch.setattr("kds.documents.indexing.add_documents", read)
     page = new_page(at="/documents")
     files = [{"name": f"part-{one}.md", "mimeType": "text/markdown",
               "buffer": f"# Part {one}\n\nSaid.\n".encode()} for one in range(3)]  # fmt: skip
@@ -214,7 +214,7 @@ def test_pages_answer_while_a_file_is_read(site: Site, monkeypatch: pytest.Monke
         gate.wait(20)
         return add_documents(store, paths, tell=tell)
 
-    monkeypatch.setattr("kds.documents.upload.add_documents", read)
+    monkeypatch.setattr("kds.documents.indexing.add_documents", read)
     with site.visitor() as visitor, site.visitor() as other:
         sent: list[str] = []
         sending = threading.Thread(target=lambda: sent.append(dropped(visitor)))
