@@ -29,7 +29,7 @@ from kds.brain.context.journal import (
 from kds.brain.context.origin import within_reach
 from kds.brain.errors import OutageError, StoreError
 from kds.brain.learning.examples import FILE_NAME
-from kds.brain.passages.schema import insert
+from kds.brain.passages.store import insert
 from kds.brain.store.columns import to_micros
 from kds.brain.store.engine import Connection
 from kds.brain.store.tenancy import Tenancy, tenant_number

@@ -3,8 +3,7 @@
 from typing import Final
 
 from kds.brain.documents.store import CONTRADICTIONS, Documents
-from kds.brain.passages.postgres_passages import PostgresPassages, steps_taken, stored_bytes
-from kds.brain.store.engine import Connection
+from kds.brain.passages.postgres_passages import PostgresPassages
 from kds.brain.store.tenancy import Area, Tenancy
 
 DOCUMENTS: Final = Area("kds_documents", 0x4B445344)
@@ -18,7 +17,4 @@ class PostgresDocuments(PostgresPassages, Documents):
     area = DOCUMENTS
     texts = "SELECT * FROM chunk_text"
     contradictions = CONTRADICTIONS
-
-    def _room(self, connection: Connection) -> tuple[int, int]:
-        tables = ("document", "section", "chunk", "term", "embedding")
-        return stored_bytes(connection, tables), steps_taken(connection)
+    tables = ("document", "section", "chunk", "term", "embedding")

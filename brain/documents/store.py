@@ -14,7 +14,6 @@ method raises StoreError.
 
 import json
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -42,26 +41,28 @@ from kds.brain.documents.values import (
 )
 from kds.brain.errors import UnknownNameError
 from kds.brain.git import DOCUMENT_FILES
-from kds.brain.passages.embedding_queue import count_vector_deletion, queue
 from kds.brain.passages.passage_file import PassageFile
-from kds.brain.passages.schema import (
+from kds.brain.passages.store import (
     CHUNK_BITS,
     WITHOUT_VECTOR,
+    Embedder,
+    PassageStore,
+    Place,
     Row,
+    count_vector_deletion,
     in_order,
     insert,
     marks,
+    queue,
     range_of,
     slices,
 )
-from kds.brain.passages.store import Embedder, PassageStore, Place
 from kds.brain.store.columns import from_micros, to_micros
 from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.health import healing
-from kds.brain.store.migrations import FileKind, read_script, version_of
+from kds.brain.store.migrations import FileKind, read_script
 from kds.brain.store.sqlite import Database
-from kds.brain.store.sqlite_files import all_files, size_of
 from kds.brain.words.stems import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 
@@ -189,9 +190,6 @@ class Documents(PassageStore):
             self.index_range(connection, number, range_of(number))
             query = f"SELECT {_DOCUMENT_COLUMNS} FROM document WHERE num = ?"
             return _document_of(connection.execute(query, (number,)).fetchone())
-
-    def index_range(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
-        """Put new passages into the index: that of a file is filled by triggers."""
 
     @healing
     def remove(self, names: Sequence[str]) -> tuple[Document, ...]:
@@ -325,10 +323,6 @@ class Documents(PassageStore):
             ).fetchone()
             size, version = self._room(connection)
         return Holdings(documents, int(sections), int(chunks), int(tokens), size, version)
-
-    @abstractmethod
-    def _room(self, connection: Connection) -> tuple[int, int]:
-        """Return how many bytes there are, and the version of the tables."""
 
     def definers(
         self, keys: Sequence[str], within: str | None = None
@@ -580,9 +574,6 @@ class DocumentStore(PassageFile, Documents):
     database: Database
     kind = DOCUMENTS
     file_name = "documents.db"
-
-    def _room(self, connection: Any) -> tuple[int, int]:
-        return sum(map(size_of, all_files(self.path))), version_of(connection)
 
 
 class DocumentPlace(Place[Documents]):

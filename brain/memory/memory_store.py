@@ -1,6 +1,6 @@
 """The conversation memory, put together: its tables, its file, and where a workspace has it.
 
-`SqliteStore` keeps it in one file, `postgres_store.PostgresStore` on a server; both pass
+`SqliteStore` keeps it in one file, `PostgresStore` on a server; both pass
 tests/brain/conformance.py. Every method raises StoreError with ``where`` and ``hint``; a session
 that does not exist is one of the reasons.
 
@@ -10,7 +10,6 @@ chunk a word stands, not where in it: it takes .38 of the size of real chats (.6
 session's chunks are one range of ids. Times are microseconds since 1970.
 """
 
-from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -25,17 +24,16 @@ from kds.brain.memory.sessions import Draft, MessageTable, SessionTable, new_id
 from kds.brain.memory.sessions import insert as insert_session
 from kds.brain.memory.summaries import SummaryTable
 from kds.brain.passages.details import imported
-from kds.brain.passages.embedding_queue import read_models
 from kds.brain.passages.passage_file import PassageFile
-from kds.brain.passages.schema import WITHOUT_VECTOR
-from kds.brain.passages.store import MessageSearch, Place
+from kds.brain.passages.postgres_passages import PostgresPassages
+from kds.brain.passages.store import WITHOUT_VECTOR, MessageSearch, Place
 from kds.brain.passages.values import Message
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection
 from kds.brain.store.health import healing
 from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
-from kds.brain.store.sqlite_files import all_files, size_of
+from kds.brain.store.tenancy import Tenancy
 
 CONTRADICTIONS: Final = {
     "messages are missing in the middle of a session": (
@@ -125,18 +123,9 @@ class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
                 "coalesce(sum(token_count), 0) FROM session"
             ).fetchone()
             summaries = connection.execute("SELECT count(*) FROM summary").fetchone()[0]
-            models, size = read_models(connection), self.size(connection)
-            version = self.version(connection)
+            room = self._room(connection)
         numbers = (sessions, int(messages), int(chunks), summaries, int(tokens))
-        return Stats(*numbers, models, size, version)
-
-    @abstractmethod
-    def size(self, connection: Connection) -> int:
-        """Return how many bytes it takes on disk."""
-
-    @abstractmethod
-    def version(self, connection: Connection) -> int:
-        """Return how many steps its tables have had."""
+        return Stats(*numbers, self.models(), *room)
 
 
 def _insert(connection: Connection, session: Session) -> tuple[str, int]:
@@ -161,13 +150,17 @@ class SqliteStore(PassageFile, MemoryStore):
     phrases = False
     file_name = "memory.db"
 
-    def size(self, connection: Connection) -> int:
-        """Return how many bytes the files of the store take."""
-        return sum(map(size_of, all_files(self.path)))
 
-    def version(self, connection: Connection) -> int:
-        """Return how many steps the file has had."""
-        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+class PostgresStore(PostgresPassages, MemoryStore):
+    """The memory of one person in an organisation."""
+
+    database: Tenancy
+    contradictions = CONTRADICTIONS
+    tables = ("message", "chunk", "embedding")
+    texts = (
+        "SELECT chunk.id, header, substr(content, start + 1, length) AS body, "
+        "'' AS context, idents FROM chunk JOIN message ON message.num = chunk.message_num"
+    )
 
 
 class MemoryPlace(Place[MemoryStore]):
@@ -180,6 +173,4 @@ class MemoryPlace(Place[MemoryStore]):
     def _opened(self, **options: Any) -> MemoryStore:
         if self.shared is None:
             return SqliteStore(self.path, **options)
-        from kds.brain.memory.postgres_store import PostgresStore  # takes psycopg along
-
         return PostgresStore.of(self.shared, **options)

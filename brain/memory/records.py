@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, get_type_hints
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.schema import Row
+from kds.brain.passages.store import Row
 from kds.brain.passages.values import EmbeddingModel, Message, Passage, Summary
 from kds.brain.store.columns import from_micros, to_micros
 

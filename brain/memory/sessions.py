@@ -26,8 +26,17 @@ from kds.brain.memory.records import (
     session_row,
 )
 from kds.brain.passages.chunking import Piece, cut
-from kds.brain.passages.embedding_queue import count_vector_deletion, queue
-from kds.brain.passages.schema import CHUNK_BITS, in_order, marks, range_of, session_number, unknown
+from kds.brain.passages.store import (
+    CHUNK_BITS,
+    PassageStore,
+    count_vector_deletion,
+    in_order,
+    marks,
+    queue,
+    range_of,
+    session_number,
+    unknown,
+)
 from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.deletion import note_scrub, wipe
@@ -259,7 +268,7 @@ class Draft:
     details: str | None = None
 
 
-class MessageTable:
+class MessageTable(PassageStore):
     """The tables of messages and their passages: a part of `memory_store.MemoryStore`."""
 
     database: Engine
@@ -428,18 +437,14 @@ class MessageTable:
         first = (session_num << CHUNK_BITS) + chunks - count + 1
         ids = range(first, first + count)
         insert_chunks(connection, row[0], ids, draft.pieces)
-        self.index_passages(connection, session_num, seq, ids, draft)
+        if ids:
+            self.index_range(connection, session_num, (ids[0], ids[-1]))
         queue(connection, ids)
         if not given and not title and draft.role == "user":
             connection.execute(
                 "UPDATE session SET title = ? WHERE num = ?", (title_of(draft.content), session_num)
             )
         return int(seq)
-
-    def index_passages(
-        self, connection: Connection, session_num: int, seq: int, ids: Sequence[int], draft: Draft
-    ) -> None:
-        """Put the passages of a new message into the index: a file does that by its triggers."""
 
     def _stored(self, connection: Connection, message_id: str) -> Message | None:
         query = f"SELECT {MESSAGE_COLUMNS} FROM {_FROM} WHERE message.id = ?"

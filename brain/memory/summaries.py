@@ -15,8 +15,7 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.extractive import Limit, lacking, read
 from kds.brain.memory.records import SUMMARY_COLUMNS, summary_of
 from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
-from kds.brain.passages.schema import session_number
-from kds.brain.passages.store import Embedder
+from kds.brain.passages.store import Embedder, session_number
 from kds.brain.passages.values import Message, Summary, SummaryKind, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine

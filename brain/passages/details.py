@@ -1,15 +1,15 @@
 """What KDS made of a message, as it is kept beside it: the turn, and how it was answered.
 
-It is shown again after a restart as it was. What other sessions or the profile said is not copied
-into it: a passage is named by its message, so that erasing that one erases it here, too; lines of
-the profile go with the consent (`without_profile`).
+It is shown again after a restart as it was. What other sessions or the profile said is not copied:
+a passage is named by its message, so that erasing that one erases it here, too; lines of the
+profile go with the consent (`without_profile`).
 """
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from kds.brain.errors import StoreError
 from kds.brain.secrets.redaction import withheld
@@ -17,11 +17,8 @@ from kds.brain.store.columns import json_column, kept_data
 from kds.brain.turn import Turn, from_wire, plain, read, to_wire
 
 PROFILE_MARK: Final = '"profile": ["'
-"""What stands in details that hold lines of the profile, and in no others: a quote in a text is
+"""Stands in details that hold lines of the profile, and in no others: in texts quotes are
 escaped."""
-
-_MADE_ANEW: Final = ("why", "noted")
-"""What of a turn follows from the rest of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class AnswerDetails:
-    """How a message was answered."""
+    """How a message was answered; ``ms``: from the message to the end of the answer."""
 
     agents: tuple[AgentDetails, ...] = ()
     notes: tuple[str, ...] = ()
@@ -78,7 +75,6 @@ class AnswerDetails:
     """Lines of the profile that stood in the prompt."""
     quotes: tuple[Quote, ...] = ()
     ms: float = 0.0
-    """From the message to the end of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +107,13 @@ class Details:
 def encode(details: Details) -> str:
     """Return details as they are stored: JSON, with secrets replaced by marks."""
     turn = details.turn
-    wire = {name: one for name, one in to_wire(turn).items() if name not in _MADE_ANEW}
+    wire = to_wire(turn)
+    for one in ("why", "noted"):  # they follow from the rest
+        wire.pop(one, None)
+    answers = [{key: one for key, one in plain(answer, digits=1).items() if one}
+               for answer in details.answers]  # fmt: skip
+    data = {"turn": wire | {"edits": plain(turn.edits)}, "answers": answers}
     hidden = withheld(turn.message, turn.expanded)
-    data = {
-        "turn": wire | {"edits": plain(turn.edits)},
-        "answers": [_short(one) for one in details.answers],
-    }
     return json.dumps(kept_data(data, hidden), ensure_ascii=False)
 
 
@@ -143,9 +140,3 @@ def imported(text: str | None, message: str) -> str | None:
     """Return details from elsewhere as they may be stored; None for what are none."""
     found = decode(text, message)
     return None if found is None else encode(found)
-
-
-def _short(answer: AnswerDetails) -> dict[str, Any]:
-    """An answer as JSON values, without what it does not have."""
-    data: dict[str, Any] = plain(answer, digits=1)
-    return {one.name: data[one.name] for one in fields(answer) if data[one.name]}

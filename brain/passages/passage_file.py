@@ -1,8 +1,7 @@
 """Passages in one SQLite file: `store.PassageStore` for messages and for documents.
 
-SQLite's FTS5 cuts, folds and stems the words. For any number of threads and processes at once. A
-search index that SQLite finds damaged is made again on the spot, and the call that found it is
-repeated.
+SQLite's FTS5 cuts, folds and stems the words. A search index that SQLite finds damaged is made
+again on the spot, and the call that found it is repeated.
 """
 
 import re
@@ -12,19 +11,18 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
-from kds.brain.passages.embedding_queue import backfill
-from kds.brain.passages.schema import ids_within
-from kds.brain.passages.store import PassageStore, Weights
+from kds.brain.passages.store import PassageStore, Weights, backfill, ids_within
 from kds.brain.passages.values import Scored
 from kds.brain.store import health
 from kds.brain.store.deletion import scrub_if_due
 from kds.brain.store.health import Check, healing
-from kds.brain.store.migrations import FileKind
+from kds.brain.store.migrations import FileKind, version_of
 from kds.brain.store.sqlite import TIMEOUT_S, Database
+from kds.brain.store.sqlite_files import all_files, size_of
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
@@ -49,18 +47,6 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_WORD.findall(text)))[:QUERY_WORDS]
 
 
-def any_of(words: Iterable[str]) -> str:
-    """Return the FTS5 question for rows with any of the words; "" when there is none to ask.
-
-    Each is quoted, so that nothing in it is an operator; one of several words is a phrase.
-
-    >>> any_of(["NEAR", "x y"])
-    '"NEAR" OR "x y"'
-    """
-    kept = (word.replace("\x00", "").replace('"', '""') for word in words)
-    return " OR ".join(f'"{word}"' for word in kept if _WORD.search(word))
-
-
 class WordForms:
     """Tells which terms of the index a word stands for: "Services" is looked up as "servic"."""
 
@@ -72,17 +58,27 @@ class WordForms:
 
     def __call__(self, word: str) -> tuple[str, ...]:
         """Return the terms of a word, in order: several where the index cuts it."""
-        with self._lock:
-            if word not in self._known:
-                if len(self._known) > FORMS_KEPT:
-                    self._known.clear()
-                self._known[word] = self._cut(word)
-            return self._known[word]
+        if (known := self._known.get(word)) is None:
+            if len(self._known) > FORMS_KEPT:
+                self._known.clear()
+            known = self._known[word] = self.of_text(word)
+        return known
 
     def of_text(self, text: str) -> tuple[str, ...]:
         """Return the terms of a whole text, in order."""
         with self._lock:
-            return self._cut(text)
+            if self._connection is None:
+                self._connection = sqlite3.connect(
+                    ":memory:", isolation_level=None, check_same_thread=False
+                )
+                self._connection.executescript(
+                    f"CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='{self._tokenizer}');"
+                    "CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance);"
+                )
+            self._connection.execute("DELETE FROM probe")
+            self._connection.execute("INSERT INTO probe(text) VALUES (?)", (text,))
+            rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
+            return tuple(row[0] for row in rows)
 
     def close(self) -> None:
         """Let go of the table in memory."""
@@ -90,20 +86,6 @@ class WordForms:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-
-    def _cut(self, text: str) -> tuple[str, ...]:
-        if self._connection is None:
-            self._connection = sqlite3.connect(
-                ":memory:", isolation_level=None, check_same_thread=False
-            )
-            self._connection.execute(
-                f"CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='{self._tokenizer}')"
-            )
-            self._connection.execute("CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance)")
-        self._connection.execute("DELETE FROM probe")
-        self._connection.execute("INSERT INTO probe(text) VALUES (?)", (text,))
-        rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
-        return tuple(row[0] for row in rows)
 
 
 class PassageFile(PassageStore):
@@ -173,10 +155,8 @@ class PassageFile(PassageStore):
     def occurrences(
         self, terms: Sequence[Sequence[str]], within: str | None = None, *, limit: int
     ) -> tuple[dict[int, int], ...]:
-        """Return for each term the passages with one of its words, and their tokens.
-
-        Without bm25(), which looks at every row of the whole store that has the words.
-        """
+        """Return the newest passages with one of each term's words, and their tokens."""
+        # Without bm25(), which looks at every row of the whole store that has the words.
         query = (
             "SELECT chunk.id, chunk.tokens FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid "
             "WHERE chunk_fts MATCH ? AND chunk_fts.rowid BETWEEN ? AND ? "
@@ -193,21 +173,22 @@ class PassageFile(PassageStore):
     @healing
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return in how many passages each word occurs: of several terms, the rarest counts."""
-        self._see_index()
-        with self.database.read() as connection:
-            counts = ([self._frequency(connection, one) for one in self._forms(word)]
-                      for word in words)  # fmt: skip
-            return {word: min(found, default=0) for word, found in zip(words, counts, strict=True)}
-
-    def _see_index(self) -> None:
-        """Make the search index anew where it lost its words."""
         with suppress(StoreError):  # whatever is asked next says what is wrong, and may mend it
             if not health.index_answers(self.database):
                 health.mend_index(self.database)
+        with self.database.read() as connection:
+            counts = {word: [self._frequency(connection, one) for one in self._forms(word)]
+                      for word in words}  # fmt: skip
+        return {word: min(found, default=0) for word, found in counts.items()}
 
     def _any_of(self, words: Iterable[str]) -> str:
+        """Return the FTS5 question for rows with any of the words; "" when there is none to ask.
+
+        Each is quoted, so that nothing in it is an operator.
+        """
         if self.phrases:
-            return any_of(words)
+            kept = (word.replace("\x00", "").replace('"', '""') for word in words)
+            return " OR ".join(f'"{word}"' for word in kept if _WORD.search(word))
         cut = filter(None, map(self._tokens, words))
         each = (" AND ".join(f'"{token}"' for token in tokens) for tokens in cut)
         return " OR ".join(f"({one})" for one in each)
@@ -217,8 +198,7 @@ class PassageFile(PassageStore):
         return f"{{{columns}}} : ({asked})" if self.phrases else asked
 
     def _frequency(self, connection: sqlite3.Connection, term: str) -> int:
-        query = "SELECT doc FROM chunk_word WHERE term = ?"
-        row = connection.execute(query, (term,)).fetchone()
+        row = connection.execute("SELECT doc FROM chunk_word WHERE term = ?", (term,)).fetchone()
         return int(row[0]) if row else 0
 
     def search_dense(
@@ -232,6 +212,12 @@ class PassageFile(PassageStore):
         from kds.brain.passages.vectors import VectorSearch  # takes numpy along
 
         return VectorSearch(self.database)
+
+    def index_range(self, connection: Any, number: int, ids: tuple[int, int]) -> None:
+        """Nothing to do: triggers put passages into the index of a file."""
+
+    def _room(self, connection: Any) -> tuple[int, int]:
+        return sum(map(size_of, all_files(self.path))), version_of(connection)
 
     def check(self) -> Check:
         """Examine the whole store; changes nothing."""

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Final, Literal
 
 Role = Literal["user", "assistant", "system", "tool"]
+ChunkKind = Literal["prose", "code"]
+SummaryKind = Literal["rolling", "periodic"]
 
 KDS: Final = "kds"
 """Speaker of what KDS itself says: its questions, and that something was dropped."""
@@ -19,13 +21,6 @@ def is_told(role: Role, speaker: str | None) -> bool:
     What the system says is for the model alone, and what KDS asks the user tells nothing.
     """
     return role != "system" and not (role == "assistant" and speaker == KDS)
-
-
-ChunkKind = Literal["prose", "code"]
-
-SummaryKind = Literal["rolling", "periodic"]
-
-ModelState = Literal["building", "serving"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +99,25 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingJob:
-    """A passage that waits for its vector; ``attempts`` have failed so far."""
+    """A passage that waits for its vector, as a model is given it; ``attempts`` have failed."""
 
     chunk_id: int
     text: str
-    """What a model is given: the heading, or the name of the code, and the passage itself."""
     attempts: int
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
-    """A model whose vectors are stored. ``serving``: search with it; ``building``: not yet whole.
+    """A model whose vectors are stored: ``waiting`` chunks have none yet, ``failed`` are given up.
 
-    ``waiting`` chunks have no vector yet; for ``failed`` of these nobody tries any more.
+    Searches use the one that is ``serving``; one that is ``building`` is not yet whole.
     """
 
     name: str
     dimensions: int | None
     """None until the first vector is stored."""
-    state: ModelState
+    state: Literal["building", "serving"]
     vectors: int
     waiting: int
     failed: int
     last_error: str = ""
-    """Of a chunk that could not be embedded, the latest known."""

@@ -18,8 +18,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.embedding_queue import searched_model
-from kds.brain.passages.schema import CHUNK_BITS, range_of, session_number
+from kds.brain.passages.store import CHUNK_BITS, range_of, searched_model, session_number
 from kds.brain.passages.values import Scored
 from kds.brain.store.sqlite import Database
 

@@ -16,8 +16,7 @@ from kds.brain.encoder import NAME, EncoderError, ShippedEmbedder, shared_encode
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import EMBEDDING
-from kds.brain.passages.embedding_queue import EmbeddingQueue
-from kds.brain.passages.store import Embedder
+from kds.brain.passages.store import Embedder, PassageStore
 
 BATCH: Final = 64
 """Texts that are embedded at once: a second or two on one core for a MiniLM-class model."""
@@ -88,7 +87,7 @@ def load_embedder(name: str) -> Embedder:
 
 
 def embed_waiting(
-    store: EmbeddingQueue,
+    store: PassageStore,
     embedder: Embedder,
     *,
     tell: Teller | None = None,
@@ -122,7 +121,7 @@ def embed_waiting(
     return done + _embed_summaries(store, embedder, goes_on)
 
 
-def _embed_summaries(store: EmbeddingQueue, embedder: Embedder, goes_on: Callable[[], bool]) -> int:
+def _embed_summaries(store: PassageStore, embedder: Embedder, goes_on: Callable[[], bool]) -> int:
     done = 0
     if not isinstance(store, MemoryStore):
         return done
@@ -139,7 +138,7 @@ def _embed_summaries(store: EmbeddingQueue, embedder: Embedder, goes_on: Callabl
     return done
 
 
-def _measured(store: EmbeddingQueue, texts: int, ms: float) -> None:
+def _measured(store: PassageStore, texts: int, ms: float) -> None:
     """Note how long the model took; a document store keeps no measurements."""
     if isinstance(store, MemoryStore):
         with suppress(StoreError):

@@ -24,7 +24,7 @@ from kds.brain.files import locked, make_private_folder, remove_private
 from kds.brain.memory.memory_store import MEMORY, SqliteStore
 from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import insert as insert_session
-from kds.brain.passages.schema import marks, slices
+from kds.brain.passages.store import marks, slices
 from kds.brain.passages.values import Role
 from kds.brain.store.deletion import wipe
 from kds.brain.store.migrations import FileKind

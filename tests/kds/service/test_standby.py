@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import OutageError
-from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store import postgres as module
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import upgrade

@@ -20,8 +20,8 @@ from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.memory.metrics import log_recall
 from kds.brain.memory.records import Consent, ConsentEvent, Profile, Session, Stats
 from kds.brain.passages.assembly import assemble
-from kds.brain.passages.embedding_queue import EmbeddingQueue
 from kds.brain.passages.recall import Hit, recall, recall_settings
+from kds.brain.passages.store import PassageStore
 from kds.brain.passages.values import EmbeddingModel, Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -422,7 +422,7 @@ def check(
     return TESTS_FAILED if problems else 0
 
 
-def _backfilled(store: EmbeddingQueue, embedder: Any) -> int:
+def _backfilled(store: PassageStore, embedder: Any) -> int:
     """Make the vectors that wait, or want none any more; how many were made."""
     store.use_model(embedder.name if embedder else None)
     if embedder is None:

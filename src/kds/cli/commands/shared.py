@@ -9,7 +9,7 @@ import click
 
 from kds.brain.clock import moment
 from kds.brain.environment import DATABASE
-from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, state_of
 from kds.brain.store.postgres_schema import upgrade as upgrade_tables

@@ -7,7 +7,7 @@ import pytest
 from conformance import HandClock
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
-from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import tenant_number
 

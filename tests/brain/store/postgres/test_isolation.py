@@ -21,7 +21,7 @@ from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
-from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.memory.records import Profile
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Team

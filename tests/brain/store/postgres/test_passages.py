@@ -7,7 +7,7 @@ from conformance import HandClock
 from passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
-from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.memory.memory_store import PostgresStore
 
 
 class TestMessages(PassageConformance):

@@ -19,7 +19,7 @@ import pytest
 from conformance import HandClock, say
 
 from kds.brain.documents.recall import COLUMN_WEIGHTS
-from kds.brain.memory.postgres_store import PostgresStore
+from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import upgrade
 from kds.brain.store.tenancy import Tenancy, tenant_number
