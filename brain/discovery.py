@@ -79,25 +79,29 @@ def nearest(origin: str) -> tuple[str, str] | None:
 
 
 def _of_main_worktree(folder: str, origin: str) -> tuple[str, str] | None:
-    """The workspace of the repository that ``folder`` is a `git worktree` of; None for others.
-
-    The `.git` of a worktree names its folder in the repository, which names the worktree. A project
-    can bring along the one, but not the other: it must not lead to the workspace of another.
-    """
-    link = os.path.join(folder, ".git")
-    if not os.path.isfile(link):
-        return None
-    named = _line(link).removeprefix("gitdir: ")
-    back = _line(os.path.join(named, "gitdir"))
-    if not (os.path.isabs(named) and back and os.path.realpath(back) == os.path.realpath(link)):
-        return None
-    common = os.path.normpath(os.path.join(named, _line(os.path.join(named, "commondir"))))
+    """The workspace of the repository that ``folder`` is a `git worktree` of; None for others."""
+    common = common_git_folder(os.path.join(folder, ".git"))
     root = os.path.dirname(common)
     for place in (root, os.path.join(root, NESTED)):
         brain = os.path.join(place, BRAIN)
         if os.path.basename(common) == ".git" and os.path.isdir(brain) and is_owned(brain, origin):
             return place, brain
     return None
+
+
+def common_git_folder(link: str) -> str:
+    """The git folder that the `.git` file of a worktree belongs to; "" for anything else.
+
+    The file names the worktree's folder in the repository, which names the worktree. A project can
+    bring along the one, but not the other: it must not pass for a part of another.
+    """
+    if not os.path.isfile(link):
+        return ""
+    named = _line(link).removeprefix("gitdir: ")
+    back = _line(os.path.join(named, "gitdir"))
+    if not (os.path.isabs(named) and back and os.path.realpath(back) == os.path.realpath(link)):
+        return ""
+    return os.path.normpath(os.path.join(named, _line(os.path.join(named, "commondir"))))
 
 
 def _line(path: str) -> str:

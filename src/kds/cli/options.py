@@ -21,7 +21,7 @@ from kds.cli.command import JSON, option
 from kds.cli.command import command as bare_command
 from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.progress import slow
-from kds.hooks.start import start_service
+from kds.hooks.call import start_service
 from kds.service.service_client import LOADING
 
 if TYPE_CHECKING:  # 0.2 s of imports: a warm `kds route` opens no store

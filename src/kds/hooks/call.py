@@ -1,18 +1,22 @@
-"""One request to the user's service, written by hand: `kds-hook` and the commands share it.
+"""One request to the user's service, and starting it: for `kds-hook` and the commands.
 
-`http.client` costs 25 ms of imports. The request goes over the unix socket in the user's runtime
-folder, or where there is none (Windows, `kds serve --no-socket`) over loopback HTTP, to the address
-in ``service.json`` with the user's token. The folder must be this user's alone.
+Written by hand, as `http.client` costs 25 ms of imports. The request goes over the unix socket in
+the user's runtime folder, or where there is none (Windows, `kds serve --no-socket`) over loopback
+HTTP, to the address in ``service.json`` with the user's token. The folder must be this user's.
 """
 
 import json
 import os
 import stat
+import sys
+import time
 
 try:
     import _socket  # `socket` costs 7 ms
 except ImportError:  # an interpreter other than CPython
     import socket as _socket  # type: ignore[no-redef]
+
+from kds.brain.discovery import OFF, runtime_folder
 
 SOCKET_NAME = "service.sock"
 STATE_NAME = "service.json"
@@ -24,10 +28,17 @@ HUNG_NAME = "service.hung"
 """In the runtime folder: the service let a hook wait in vain. It removes the mark when it answers
 one, or starts."""
 
+STARTING_NAME = "service.starting"
+"""In the runtime folder: when a service was last started."""
+
+PAUSE_S = 60
+"""A service takes some seconds to load: after a minute a start has worked, or has failed."""
+
 WORKSPACE_HEADER = "Kds-Workspace"
 """Names the root of the workspace that a request is about."""
 
-_GUARDS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+GUARDS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Against links that lead elsewhere, and pipes that would be waited for."""
 _STATE_LIMIT = 2**16
 
 
@@ -88,7 +99,7 @@ def exchange(call: Call, what: str, root: str, content: bytes, *, limit: int) ->
 
 
 def in_header(path: str) -> str:
-    """Spell a path for a header: what is not plain ASCII is percent-encoded, as in a URL.
+    """Percent-encode what is not plain ASCII in a path, for a header.
 
     >>> in_header("/home/me/my shop")
     '/home/me/my%20shop'
@@ -97,6 +108,54 @@ def in_header(path: str) -> str:
         chr(byte) if 32 < byte < 127 and byte != 37 else f"%{byte:02X}"
         for byte in os.fsencode(path)
     )
+
+
+def read_owned(path: str) -> bytes:
+    """Read a small file that only this user may read; links are not followed."""
+    file = os.open(path, os.O_RDONLY | GUARDS)
+    try:
+        _check_private(os.fstat(file), os.path.basename(path))
+        return os.read(file, _STATE_LIMIT)
+    finally:
+        os.close(file)
+
+
+def start_service(root: str) -> bool:
+    """Start the user's service, detached, unless that is switched off or was just tried.
+
+    The settings are YAML, too much for a hook to read: what is started reads them. Returns whether
+    one was started. Raises OSError when it cannot be.
+    """
+    wanted = (os.environ.get(name, "").strip() for name in ("KDS_SERVICE_AUTO", "KDS_SERVICE"))
+    if not sys.executable or any(one.lower() in OFF for one in wanted) or _was_just_started():
+        return False
+    import subprocess  # 11 ms: where there is no service, and nowhere else
+
+    # -P: a `kds` folder or a `json.py` in the user's project must not be taken for ours
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "kds", "service", "start", "--auto", "--workspace", root],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),
+    )
+    process.returncode = 0  # nobody waits for it, and Python need not warn of that
+    return True
+
+
+def _was_just_started() -> bool:
+    """Leave a mark; a mark from the future (the clock was put back) is an old one."""
+    stamp = os.path.join(runtime_folder(), STARTING_NAME)
+    os.makedirs(os.path.dirname(stamp), 0o700, exist_ok=True)
+    try:
+        if abs(time.time() - os.lstat(stamp).st_mtime) < PAUSE_S:
+            return True
+        os.utime(stamp)
+    except FileNotFoundError:
+        os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT, 0o600))
+    return False
 
 
 def _opened(family: int, address: "str | tuple[str, int]", timeout_s: float) -> _socket.socket:
@@ -127,7 +186,7 @@ def _is_held(path: str) -> bool:
     """Whether a process holds the lock of the service, as `kds.service.lifecycle` takes it."""
     import fcntl
 
-    lock = os.open(path, os.O_RDONLY | _GUARDS)
+    lock = os.open(path, os.O_RDONLY | GUARDS)
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -135,16 +194,6 @@ def _is_held(path: str) -> bool:
     finally:
         os.close(lock)  # which gives a lock back that was free
     return False
-
-
-def read_owned(path: str) -> bytes:
-    """The content of a small file that only this user may read; links are not followed."""
-    file = os.open(path, os.O_RDONLY | _GUARDS)
-    try:
-        _check_private(os.fstat(file), os.path.basename(path))
-        return os.read(file, _STATE_LIMIT)
-    finally:
-        os.close(file)
 
 
 def _check_private(status: os.stat_result, what: str) -> None:

@@ -11,9 +11,16 @@ import os
 import sys
 
 from kds.brain.discovery import find_workspace, own_folder, runtime_folder
-from kds.hooks.call import HUNG_NAME, TOKEN_NAME, NoService, Trouble, connect, exchange
+from kds.hooks.call import (
+    HUNG_NAME,
+    TOKEN_NAME,
+    NoService,
+    Trouble,
+    connect,
+    exchange,
+    start_service,
+)
 from kds.hooks.log import note
-from kds.hooks.start import start_service
 
 TIMEOUT_VARIABLE = "KDS_HOOK_TIMEOUT_MS"
 TIMEOUT_MS = 1500
@@ -29,8 +36,6 @@ INPUT_LIMIT = 1_000_000
 """Bytes of hook input: what the service takes. A prompt beyond it is a pasted file."""
 
 ANSWER_LIMIT = 2**18
-
-NO_START = "--no-start"
 
 USAGE = """\
 kds-hook hands the prompts of an assistant to the KDS service. Claude Code, Copilot CLI and others
@@ -49,9 +54,9 @@ def main() -> int:
         if {"-h", "--help"} & set(given) or (sys.stdin and os.isatty(0)):
             os.write(2, USAGE.encode())
         else:
-            _guarded(start=NO_START not in given)
+            _guarded(start="--no-start" not in given)
     except BaseException:  # noqa: BLE001  # such as an interrupt, or a log that cannot be written
-        return 0
+        pass
     return 0
 
 

@@ -7,14 +7,13 @@ import os
 import stat
 import time
 
+from kds.hooks.call import GUARDS
+
 LOG_NAME = "hook.log"
 LOG_LIMIT = 2**16
 """Bytes after which the log begins anew; the old one keeps a name."""
 
 SESSION_CHARS = 100
-
-_SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""A link in a workspace that came with a project must not lead elsewhere, nor a pipe hold us."""
 
 
 def note(brain: str, reason: str) -> None:
@@ -26,7 +25,7 @@ def note(brain: str, reason: str) -> None:
         return
     path = os.path.join(brain, LOG_NAME)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFELY, 0o600)
+    log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | GUARDS, 0o600)
     try:
         status = os.fstat(log)
         if stat.S_ISREG(status.st_mode):
@@ -59,10 +58,9 @@ def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]
     for line in content.decode("utf-8", "replace").splitlines():
         stamp, _, text = line.partition(" ")
         try:
-            at = datetime.fromisoformat(stamp)
+            written = datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ").year >= 2000
         except ValueError:
-            at = datetime.min
-        written = at.tzinfo is not None and at.year >= 2000
+            written = False
         found.append((stamp, text) if written else (None, line))
     return found
 

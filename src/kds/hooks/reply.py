@@ -6,7 +6,7 @@ a line only where the model lacks something, and never an order.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -83,9 +83,6 @@ _CLIENT_OF: Final = {
 }
 """Events that one client has alone."""
 
-_TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
-_INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; kds help docs/hook.md"
-
 PROMPT_LIMIT: Final = 1_000
 """Characters of a prompt that is hinted about: a longer one says by itself what it is about."""
 
@@ -103,15 +100,17 @@ TRACE: Final = re.compile(
 class HookInputError(KdsError):
     """The input is not what a client writes to its prompt hook."""
 
+    def __init__(self, message: str) -> None:
+        hint = "send what Claude Code or Copilot CLI write to a hook; kds help docs/hook.md"
+        super().__init__(message, hint=hint)
+
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
     """A hook's input, whichever client wrote it.
 
-    ``event`` is "prompt", "start" or "end" (of a session or a turn), "tool" (``tool`` is about to
-    be called with ``arguments``) or "other". ``transcript`` is the file in which the client keeps
-    what was said, ``session`` its name for the conversation; ``planning``: it is in its plan mode,
-    which has rules of its own; ``probe``: `kds doctor` asks.
+    ``session`` is the client's name for the conversation, ``event`` "prompt", "start", "end",
+    "tool" (``tool`` is about to be called with ``arguments``) or "other".
     """
 
     prompt: str
@@ -119,17 +118,18 @@ class HookCall:
     session: str | None
     event: str
     transcript: str | None = field(default=None, repr=False)
+    """The file in which the client keeps what was said."""
     probe: bool = field(default=False, repr=False)
+    """`kds doctor` asks."""
     planning: bool = field(default=False, repr=False)
+    """The client is in its plan mode, which has rules of its own."""
     client: str = field(default="claude", repr=False, compare=False)
     tool: str = field(default="", repr=False)
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 def read_hook(raw: bytes) -> HookCall:
-    """Read the input of a hook: the spellings of Claude Code, Copilot CLI and VS Code.
-
-    Raises HookInputError.
+    """Read the input of a hook in the spelling of any client. Raises HookInputError.
 
     >>> read_hook(b'{"sessionId": "f3", "cwd": "/home/me", "prompt": "Make it purple"}')
     HookCall(prompt='Make it purple', cwd='/home/me', session='f3', event='prompt')
@@ -137,23 +137,25 @@ def read_hook(raw: bytes) -> HookCall:
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise HookInputError("the hook input is not JSON", hint=_INPUT_HINT) from error
+        raise HookInputError("the hook input is not JSON") from error
     if not isinstance(data, dict):
-        raise HookInputError("the hook input is not a JSON object", hint=_INPUT_HINT)
-    event = _event(data)
+        raise HookInputError("the hook input is not a JSON object")
+    name = _text(data, "hook_event_name", "hookEventName")
+    event = EVENTS.get(name.lower(), "other") if name else _event_by_keys(data)
     prompt = _text(data, "prompt")
     if event == "prompt" and prompt is None:
-        raise HookInputError("the hook input has no prompt", hint=_INPUT_HINT)
+        raise HookInputError("the hook input has no prompt")
+    transcript = _text(data, "transcript_path", "transcriptPath")
     tool, arguments = _tool(data) if event == "tool" else ("", {})
     return HookCall(
         prompt=prompt or "",
         cwd=_text(data, "cwd"),
         session=_text(data, "session_id", "sessionId", "conversation_id"),
         event=event,
-        transcript=_text(data, *_TRANSCRIPTS),
+        transcript=transcript,
         probe=data.get(PROBE) is True,
         planning=data.get("permission_mode") == "plan",
-        client=_client(data),
+        client=_client(data, (transcript or "").rpartition("/")[2]),
         tool=tool,
         arguments=arguments,
     )
@@ -168,9 +170,8 @@ def left_alone(prompt: str) -> str | None:
     text = prompt.lstrip("\ufeff \t\r\n")
     if not text:
         return "it is empty"
-    for beginning, why in _LEFT_ALONE.items():
-        if text.startswith(beginning):
-            return why
+    if why := next((why for begins, why in _LEFT_ALONE.items() if text.startswith(begins)), None):
+        return why
     if text[0] == "/":  # `/etc/hosts` and `/setup.py` are not commands: those are one plain word
         word = text.split(None, 1)[0]
         return None if "/" in word[1:] or "." in word else "a command of the client"
@@ -193,9 +194,8 @@ def as_output(text: str, client: str, *, event: str = "UserPromptSubmit") -> dic
     """
     if client == "cursor":
         return {"continue": True, "additional_context": text}
-    inner = {"hookEventName": event, "additionalContext": text}
     outer = {} if client == "codex" else {"additionalContext": text}
-    return {**outer, "hookSpecificOutput": inner}
+    return {**outer, "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
 def hook_hint(turn: Turn) -> str | None:
@@ -212,7 +212,13 @@ def hook_hint(turn: Turn) -> str | None:
     """
     if says_enough(turn.message):
         return None
-    hints = [f'{said}" probably means "{meant}"' for said, meant in _meanings(turn)]
+    hints, nameless = [], {(ref.start, ref.end) for ref in turn.references if not ref.target}
+    for edit in turn.edits:
+        said, meant = one_line(turn.message[edit.start : edit.end]), one_line(edit.text)
+        short = max(len(said), len(meant)) <= QUOTE_LIMIT
+        if short and said and said != meant and (edit.start, edit.end) not in nameless:
+            quoted = (text.replace('"', "'") for text in (said, meant))
+            hints.append('" probably means "'.join(quoted) + '"')
     together = ', "'.join(hints[:MOST_HINTS])
     return f"{OWN_LINE}{together}." if hints else None
 
@@ -251,29 +257,23 @@ def activation_line(entry: Entry, client: str) -> str:
     return f'KDS: the {entry.kind} "{entry.name}" fits this{how}.'
 
 
-def _client(data: dict[str, Any]) -> str:
+def _client(data: dict[str, Any], transcript: str) -> str:
     """Who wrote the input: each client spells it in its own way (docs/hook.md)."""
     event = str(data.get("hook_event_name") or "").lower()
     if event in _CLIENT_OF:
         return _CLIENT_OF[event]
-    name = (_text(data, *_TRANSCRIPTS) or "").rpartition("/")[2]
-    if "turn_id" in data or name.startswith("rollout-"):  # at a start there is no turn yet
+    if "turn_id" in data or transcript.startswith("rollout-"):  # at a start there is no turn yet
         return "codex"
     if data.get("client") == "opencode":
         return "opencode"
     return "copilot" if "sessionId" in data else "claude"
 
 
-def _event(data: dict[str, Any]) -> str:
-    name = _text(data, "hook_event_name", "hookEventName")
-    if name is not None:
-        return EVENTS.get(name.lower(), "other")
-    if "prompt" in data:
-        return "prompt"
-    if "toolName" in data:
-        return "tool"
-    ends = any(key in data for key in ("stopReason", "reason", "trigger"))
-    return "start" if "source" in data else "end" if ends else "prompt"
+def _event_by_keys(data: dict[str, Any]) -> str:
+    """The event of an input that does not name it: Copilot CLI's."""
+    signs = {"prompt": "prompt", "toolName": "tool", "source": "start",
+             **dict.fromkeys(("stopReason", "reason", "trigger"), "end")}  # fmt: skip
+    return next((event for key, event in signs.items() if key in data), "prompt")
 
 
 def _tool(data: dict[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -293,15 +293,4 @@ def _text(data: dict[str, Any], *names: str) -> str | None:
     value = next((data[name] for name in names if data.get(name) is not None), None)
     if value is None or isinstance(value, str):
         return None if value is None else well_formed(value)
-    raise HookInputError(f"'{names[0]}' of the hook input is not text", hint=_INPUT_HINT)
-
-
-def _meanings(turn: Turn) -> Iterator[tuple[str, str]]:
-    """Words of the message and what they stand for, both short and in one line."""
-    nameless = {(ref.start, ref.end) for ref in turn.references if not ref.target}
-    for edit in turn.edits:
-        said, meant = one_line(turn.message[edit.start : edit.end]), one_line(edit.text)
-        if (edit.start, edit.end) in nameless or not said or said == meant:
-            continue
-        if len(said) <= QUOTE_LIMIT and len(meant) <= QUOTE_LIMIT:
-            yield said.replace('"', "'"), meant.replace('"', "'")
+    raise HookInputError(f"'{names[0]}' of the hook input is not text")

@@ -59,6 +59,18 @@ class Leak:
         """What it is, without names that the user typed."""
         return ", ".join("a file" if one.startswith(_FILE) else one for one in self.what)
 
+    @property
+    def shown(self) -> str:
+        """The prompt without it; of a long one the lines that held it."""
+        if len(self.copy) <= COPY_LIMIT:
+            return self.copy
+        lines = [
+            f"line {number}: {one_line(line)[:LINE_CHARS]}"
+            for number, line in enumerate(self.copy.split("\n"), 1)
+            if _MARK.search(line)
+        ]
+        return "\n".join(["(the prompt is long; these lines hold it)", *lines[:SHOWN_LINES]])
+
 
 def leak_in(prompt: str) -> Leak | None:
     """Find secrets in a prompt, and files of secrets that it attaches (`@.env`).
@@ -131,7 +143,7 @@ def prompt_stopped(leak: Leak, client: str) -> dict[str, Any]:
     """What the hook prints to have a prompt stopped, in the form that a client reads."""
     reason = (
         f"KDS stopped this prompt, as it {leak.holds}. To send it without, paste this:\n\n"
-        f"{_shown(leak)}\n\nKDS only warns after `kds config set hook.secrets warn`."
+        f"{leak.shown}\n\nKDS only warns after `kds config set hook.secrets warn`."
     )
     if client == "cursor":
         return {"continue": False, "user_message": reason}
@@ -147,18 +159,12 @@ def prompt_stopped(leak: Leak, client: str) -> dict[str, Any]:
     return told
 
 
-def prompt_warning(leak: Leak, client: str) -> dict[str, Any]:
-    """What the hook prints to have the user warned, beside what else it says."""
+def prompt_warned(leak: Leak, client: str) -> tuple[dict[str, Any], str | None]:
+    """Return what the hook prints to have the user warned, beside what else it says; and where a
+    client shows its user no warning, a line for the model."""
     if client in SILENT:
-        return {}
-    return {"systemMessage": f"KDS: the prompt {leak.holds}. Without it:\n\n{_shown(leak)}"}
-
-
-def line_of_warning(leak: Leak, client: str) -> str | None:
-    """The line for the model where a client does not show its user a warning."""
-    if client not in SILENT:
-        return None
-    return f"KDS: the prompt {leak.holds}; the user may not have meant to send it."
+        return {}, f"KDS: the prompt {leak.holds}; the user may not have meant to send it."
+    return {"systemMessage": f"KDS: the prompt {leak.holds}. Without it:\n\n{leak.shown}"}, None
 
 
 def tool_answer(files: tuple[str, ...], client: str, level: Level) -> dict[str, Any] | None:
@@ -177,14 +183,3 @@ def tool_answer(files: tuple[str, ...], client: str, level: Level) -> dict[str, 
     denied = {"permissionDecision": "deny", "permissionDecisionReason": reason}
     outer = {} if client == "codex" else denied
     return {**outer, "hookSpecificOutput": {"hookEventName": "PreToolUse", **denied}}
-
-
-def _shown(leak: Leak) -> str:
-    if len(leak.copy) <= COPY_LIMIT:
-        return leak.copy
-    lines = [
-        f"line {number}: {one_line(line)[:LINE_CHARS]}"
-        for number, line in enumerate(leak.copy.split("\n"), 1)
-        if _MARK.search(line)
-    ]
-    return "\n".join(["(the prompt is long; these lines hold it)", *lines[:SHOWN_LINES]])

@@ -28,9 +28,8 @@ from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
 from kds.service.freshness import Mark, fingerprint
 from kds.service.service_client import RouterClient
-from kds.transcripts.briefs import brief
 from kds.transcripts.catalogue import AssistantMemory
-from kds.transcripts.recalling import ask, latest, read_session
+from kds.transcripts.recalling import ask, brief, latest, read_session
 
 SEARCHING: Final = "searched by an assistant"
 """The entry in the audit log of the consent."""

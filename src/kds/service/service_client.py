@@ -21,6 +21,7 @@ from kds.hooks.call import (
     HUNG_NAME,
     LOCK_NAME,
     SOCKET_NAME,
+    STARTING_NAME,
     STATE_NAME,
     TOKEN_NAME,
     Call,
@@ -28,7 +29,6 @@ from kds.hooks.call import (
     connect,
     exchange,
 )
-from kds.hooks.start import STARTING_NAME
 from kds.service.freshness import Installation
 
 if TYPE_CHECKING:  # the router and the memory: a client of a service needs neither

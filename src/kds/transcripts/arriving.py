@@ -1,31 +1,35 @@
 """What arrives by itself: a line when a session starts, and one beside a prompt that points back.
 
 For the service, on the thread that looks after sessions. Nothing happens for a user who has never
-imported sessions, and nothing is told of another project.
+imported sessions, and nothing is told of another project. `hook_calls` lists what was said when.
 """
 
 import os
 import re
 import subprocess
-from collections.abc import Sequence
-from contextlib import suppress
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
-from kds.api.embeddings import embed_waiting, load_embedder, model_name
+from kds.api.embeddings import load_embedder, model_name
 from kds.brain.clock import utc_now
 from kds.brain.errors import KdsError
 from kds.brain.message import one_line
 from kds.brain.passages.store import Embedder
 from kds.brain.settings import Settings
-from kds.hooks.reply import TRACE, goes_on
-from kds.transcripts.briefs import start_line
+from kds.brain.workspace import Workspace
+from kds.hooks.log import answer_in, read_hook_log
+from kds.hooks.reply import OWN_LINES, TRACE, goes_on
 from kds.transcripts.catalogue import AssistantMemory
-from kds.transcripts.importing import import_sessions, project_folders, readers
-from kds.transcripts.recalling import SURE, ask, excerpt, latest
+from kds.transcripts.formats import moment, parsed
+from kds.transcripts.importing import embed, import_sessions, project_folders, readers
+from kds.transcripts.json_lines import JsonLines
+from kds.transcripts.recalling import SURE, ask, excerpt, latest, start_line
 
 PAUSE_S: Final = 20.0
 """Seconds between two imports that nobody asked for."""
@@ -36,6 +40,9 @@ RECENT: Final = timedelta(days=30)
 EMBED_S: Final = 5.0
 GIT_S: Final = 1.0
 COMMITS: Final = 5
+
+NEAR: Final = timedelta(seconds=10)
+"""Between a call of the hook and the client's line on it: a client waits 5 s for a hook."""
 
 _GIT_ENV: Final = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 """A project's settings name programs (`gpg.program`, `core.sshCommand`): nothing is fetched, and no
@@ -76,80 +83,64 @@ def keep_current(settings: Settings, *, now: bool = False) -> None:
 
     Raises nothing: what goes wrong is in `kds memory sources`, and comes with the next import.
     """
-    memory = AssistantMemory()
-    if not memory.exists or not _running.acquire(blocking=False):
-        return
-    try:
-        if not now and monotonic() - _last_import[0] < PAUSE_S:
-            return
-        with suppress(KdsError, OSError):
-            _import(memory, settings)
-        _last_import[0] = monotonic()
-    finally:
-        memory.close()
-        _running.release()
+    if now or monotonic() - _last_import[0] >= PAUSE_S:
+        _import(settings)
 
 
 def keep_session(settings: Settings, session: str) -> None:
     """Import what is new of one session, by its client's id, as `keep_current` does of all."""
-    memory = AssistantMemory()
-    if not memory.exists or not _running.acquire(timeout=WAIT_S):
-        return
-    try:
-        with suppress(KdsError, OSError):
-            _import(memory, settings, session)
-    finally:
-        memory.close()
-        _running.release()
+    _import(settings, session)
 
 
-def _import(memory: AssistantMemory, settings: Settings, session: str = "") -> None:
-    chosen = dict(memory.rows("SELECT client, everywhere FROM chosen"))
+def _import(settings: Settings, session: str = "") -> None:
+    with closing(AssistantMemory()) as memory, suppress(KdsError, OSError):
+        if not memory.exists or not _running.acquire(timeout=WAIT_S if session else 0):
+            return
+        try:
+            _import_into(memory, settings, session)
+        finally:
+            _running.release()
+
+
+def _import_into(memory: AssistantMemory, settings: Settings, session: str) -> None:
+    if not session:
+        _last_import[0] = monotonic()
+    chosen = memory.rows("SELECT client, everywhere FROM chosen")
     known = readers(Path.home(), os.environ, project_folders(memory))
     wanted = {one.num for one in memory.projects() if one.wanted}
-    embedder, imported = _embedder(settings.recall.embeddings), set[int]()
-    keep_days = 0 if session else settings.assistants.keep_days
-    for everywhere in (True, False):
-        some = {name: known[name] for name in chosen if bool(chosen[name]) is everywhere}
-        only = None if everywhere else wanted
+    embedder = _embedder(settings.recall.embeddings)
+    for everywhere in (1, 0):
         report = import_sessions(
-            memory, some, only=only, since=utc_now() - RECENT, keep_days=keep_days,
-            session=session,
+            memory, {name: known[name] for name, every in chosen if every == everywhere},
+            only=None if everywhere else wanted, since=utc_now() - RECENT, session=session,
+            keep_days=0 if session else settings.assistants.keep_days,
         )  # fmt: skip
-        imported |= set(report.projects)
-    ends = monotonic() + EMBED_S
-    with memory.stores([one for one in memory.projects() if one.num in imported]) as opened:
-        for _, store in opened:
-            if embedder is not None:
-                embed_waiting(store, embedder, goes_on=lambda: monotonic() < ends)
+        embed(memory, report.projects, embedder, EMBED_S)
 
 
 def session_start(folder: str, session: str | None) -> str | None:
     """Return the line for a session that starts in ``folder``; None when nothing is known."""
-    memory = AssistantMemory()
-    if not memory.exists:
-        return None
-    try:
+    with closing(AssistantMemory()) as memory:
         project = memory.project_of(folder)
-        found = project and latest(memory, project, branch=_branch(folder), but=session or "")
-        return (start_line(*found, touched=_touched(folder)) or None) if found else None
-    finally:
-        memory.close()
+        branch = next(iter(_git(folder, "branch", "--show-current")), "") if project else ""
+        found = project and latest(memory, project, branch=branch, but=session or "")
+    if not found:
+        return None
+    touched = _git(folder, "log", f"-{COMMITS}", "--no-show-signature", "--name-only", "--format=")
+    return start_line(*found, touched=touched) or None
 
 
 def prompt_line(prompt: str, folder: str, embeddings: str | None) -> str | None:
     """Return what was said before about a prompt that points back, when that is sure."""
-    memory = AssistantMemory()
-    if not memory.exists or not points_back(prompt):
+    if not points_back(prompt):
         return None
-    try:
-        project = memory.project_of(folder)
+    with closing(AssistantMemory()) as memory:
+        if not (project := memory.project_of(folder)):
+            return None
         answer = ask(
-            memory, [project] if project else [], prompt[-QUESTION_CHARS:], limit=1,
+            memory, [project], prompt[-QUESTION_CHARS:], limit=1,
             embedder=_embedder(embeddings), now=utc_now(), surface="hook",
         )  # fmt: skip
-    finally:
-        memory.close()
     if answer.sure < SURE or not answer.found:
         return None
     one = answer.found[0]
@@ -167,17 +158,6 @@ def _embedder(embeddings: str | None) -> Embedder | None:
     return None
 
 
-def _branch(folder: str) -> str:
-    return next(iter(_git(folder, "branch", "--show-current")), "")
-
-
-def _touched(folder: str) -> Sequence[str]:
-    """Files of the last commits."""
-    return _git(
-        folder, "log", f"-{COMMITS}", "--no-show-signature", "--name-only", "--format="
-    )  # fmt: skip
-
-
 def _git(folder: str, *words: str) -> Sequence[str]:
     command = ["git", "-c", "core.fsmonitor=false", "-C", folder, *words]
     try:
@@ -188,3 +168,78 @@ def _git(folder: str, *words: str) -> Sequence[str]:
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return ()
     return [line for line in done.stdout.splitlines() if line]
+
+
+@dataclass(frozen=True, slots=True)
+class HookCalled:
+    """A call of the hook: when, by which client in which session, and what became of it."""
+
+    at: str | None
+    client: str | None
+    session: str | None
+    event: str | None
+    """``prompt``, ``start`` or ``tool``; None, as the other two, where nothing answered."""
+    what: str
+    told: list[str] = field(default_factory=list)
+    """The words, where the client kept them."""
+
+    @property
+    def spoke(self) -> bool:
+        """Whether the model or the user was told something."""
+        return bool(self.session and re.search(r"^(?:said|warned)\b|; said\b", self.what))
+
+    def away(self, at: datetime) -> timedelta:
+        """How far from the call a moment is."""
+        return abs(at - datetime.fromisoformat(self.at)) if self.at else timedelta.max
+
+
+def hook_calls(workspace: Workspace, *, session: str = "") -> list[HookCalled]:
+    """Return the calls that the hook's log has, oldest first; ``session`` is the beginning of one.
+
+    Raises StoreError when the log cannot be read.
+    """
+    calls = []
+    for at, text in read_hook_log(workspace.brain):
+        client, name, event, what = answer_in(text) or (None, None, None, f"failed: {text}")
+        calls.append(HookCalled(at, client, None if name == "-" else name, event, what or ""))
+    return [one for one in calls if (one.session or "").startswith(session)]
+
+
+def with_words(
+    calls: list[HookCalled], *, environ: Mapping[str, str] = os.environ
+) -> list[HookCalled]:
+    """Add what was told: each line of KDS in a client's file to the call nearest in time.
+
+    The hook's log has no word of a prompt, but clients that write JSON lines keep what their hooks
+    said.
+    """
+    spoken = [one for one in calls if one.spoke]
+    sessions = {one.session for one in spoken}
+    for reader in readers(Path.home(), environ).values() if spoken else ():
+        for source in reader.sources() if isinstance(reader, JsonLines) else ():
+            for at, line in _own_lines(source.path) if source.session in sessions else ():
+                own = [one for one in spoken if one.session == source.session]
+                nearest = min(own, key=lambda one: one.away(at))
+                if nearest.away(at) <= NEAR and line not in nearest.told:
+                    nearest.told.append(line)
+    return calls
+
+
+def _own_lines(path: Path) -> Iterator[tuple[datetime, str]]:
+    """The lines of KDS in a session, each with its time."""
+    with path.open("rb") as file:
+        for entry in (parsed(line) for line in file if b"KDS: " in line):
+            at = moment(entry.get("timestamp")) if isinstance(entry, dict) else None
+            for text in _texts(entry) if at else ():
+                said = text.removeprefix("<hook_context>").removesuffix("</hook_context>")
+                for part in said.splitlines():
+                    if part.startswith(OWN_LINES) and at:
+                        yield at, part
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)

@@ -11,18 +11,17 @@ import math
 import os
 import re
 import shlex
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from kds.brain.discovery import own_folder
+from kds.brain.discovery import common_git_folder, own_folder
 from kds.brain.files import locked, make_private_folder, remove_private
 from kds.brain.memory.memory_store import MEMORY, SqliteStore
-from kds.brain.memory.records import Session
+from kds.brain.memory.records import SESSION_COLUMNS, Session, session_of
 from kds.brain.memory.sessions import insert as insert_session
 from kds.brain.passages.store import marks, slices
 from kds.brain.passages.values import Role
@@ -90,41 +89,6 @@ SESSIONS: Final = FileKind(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """A message to be stored: a prompt, or the words and actions that followed it."""
-
-    role: Role
-    text: str
-    at: datetime | None
-    id: str
-    begin: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A session that is kept, with where it came from."""
-
-    session: Session
-    client: str
-    name: str
-    """The client's own id of it."""
-    folder: str
-    branch: str
-
-    @property
-    def resume(self) -> str:
-        """The command that goes on with it; "" where the client has none."""
-        return resume_command(self.client, self.name)
-
-    def resume_from(self, folder: str) -> str:
-        """The same for a shell in ``folder``, which may have to go to the session's first."""
-        if not self.resume or self.folder in ("", folder):
-            return self.resume
-        return f"cd {shlex.quote(self.folder)} && {self.resume}"
-
-
 RESUME: Final = {
     "claude": "claude --resume {}",
     "codex": "codex resume {}",
@@ -134,14 +98,46 @@ RESUME: Final = {
 }
 
 
-def resume_command(client: str, session: str) -> str:
-    """Return the command that goes on with a session; "" where the client has none.
+class Packed(NamedTuple):
+    """A message to be stored: a prompt, or the words and actions that followed it."""
 
-    >>> resume_command("claude", "65b5"), resume_command("cursor", "1")
-    ('claude --resume 65b5', '')
-    """
-    plain = re.fullmatch(r"[\w.-]+", session)
-    return RESUME.get(client, "").format(session) if plain else ""
+    role: Role
+    text: str
+    at: datetime | None
+    id: str
+    begin: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A session that is kept, with where it came from."""
+
+    session: Session
+    folder: str
+    branch: str
+
+    @property
+    def client(self) -> str:
+        """The client that it was in."""
+        return self.session.id.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        """The client's own id of it."""
+        return self.session.id.partition(":")[2]
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on with it; "" where the client has none."""
+        plain = re.fullmatch(r"[\w.-]+", self.name)
+        return RESUME.get(self.client, "").format(self.name) if plain else ""
+
+    def resume_from(self, folder: str) -> str:
+        """The same for a shell in ``folder``, which may have to go to the session's first."""
+        if not self.resume or self.folder in ("", folder):
+            return self.resume
+        return f"cd {shlex.quote(self.folder)} && {self.resume}"
 
 
 def about_tokens(text: str) -> int:
@@ -179,60 +175,57 @@ class ProjectStore(SqliteStore):
             self.draft(one.role, one.text, at=one.at, speaker=None, message_id=one.id)
             for one in messages
         ]
-        told = {"folder": about.folder, "branch": about.branch}
         with self.database.write() as connection:
-            known = _stored_ids(connection, [one.id for one in drafts])
+            known: set[str] = set()
+            for some in slices([one.id for one in drafts]):
+                query = f"SELECT id FROM message WHERE id IN ({marks(some)})"
+                known.update(row[0] for row in connection.execute(query, some))
             new = [one for one in drafts if one.id not in known]
             row = connection.execute(
                 "SELECT num FROM session WHERE id = ?", (session_id,)
             ).fetchone()
             if row is None and not new:
                 return 0
-            number = row[0] if row else self._begin(connection, session_id, about, messages)
+            at = next((one.at for one in messages if one.at), None) or self.database.clock()
+            session = Session(id=session_id, title=about.title, created_at=at, updated_at=at)
+            number = row[0] if row else insert_session(connection, session)
             for draft in new:
                 self.add(connection, number, draft)
             connection.execute(
-                "INSERT INTO transcript(session_id, position, about) VALUES (?, ?, ?) "
-                "ON CONFLICT(session_id) DO UPDATE SET position = excluded.position, "
-                "about = excluded.about",
-                (session_id, position, json.dumps(told)),
-            )
+                "INSERT OR REPLACE INTO transcript(session_id, position, about) VALUES (?, ?, ?)",
+                (session_id, position,
+                 json.dumps({"folder": about.folder, "branch": about.branch})),
+            )  # fmt: skip
         return len(new)
 
-    def _begin(
-        self, connection: Any, session_id: str, about: About, messages: Sequence[Packed]
-    ) -> int:
-        at = next((one.at for one in messages if one.at), None) or self.database.clock()
-        session = Session(id=session_id, title=about.title, created_at=at, updated_at=at)
-        return insert_session(connection, session)
-
-    def kept(self, session_ids: Sequence[str] | None = None) -> tuple[Kept, ...]:
+    def kept(self, ids: Sequence[str] | None = None) -> list[Kept]:
         """Return sessions with where they came from, the latest first; all, or those named."""
-        sessions = (
-            self.sessions(limit=1_000_000)
-            if session_ids is None
-            else [one for name in session_ids if (one := self.find_session(name))]
-        )
-        return tuple(self._kept(one) for one in sessions)
-
-    def _kept(self, session: Session) -> Kept:
-        client, _, name = session.id.partition(":")
-        told = self.position(session.id)[1]
-        return Kept(session, client, name, told.get("folder", ""), told.get("branch", ""))
+        named = "" if ids is None else f"WHERE id IN ({marks(ids)})"
+        with self.database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {SESSION_COLUMNS}, about FROM session LEFT JOIN transcript "
+                f"ON session_id = id {named} ORDER BY updated_at DESC, num DESC", ids or (),
+            ).fetchall()  # fmt: skip
+        found = [(session_of(row[:-1]), json.loads(row[-1] or "{}")) for row in rows]
+        return [Kept(session, about.get("folder", ""), about.get("branch", ""))
+                for session, about in found]  # fmt: skip
 
     def forget(self, sessions: Sequence[Session]) -> None:
         """Delete sessions at once, down to their bytes."""
         self._delete(sessions)
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """A repository, or a folder outside of one."""
 
     num: int
     name: str
     folder: str
     wanted: bool
+
+
+Chosen = Sequence[tuple[Project, Sequence[Kept]]]
+"""Sessions, by their projects."""
 
 
 class AssistantMemory:
@@ -263,15 +256,14 @@ class AssistantMemory:
             self._database.close()
             self._database = None
 
-    @contextmanager
-    def alone(self, *, wait_s: float = WAIT_S) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Keep other imports and forgetting out meanwhile. Raises StoreError."""
-        path = self.catalogue.path
-        with locked(path.with_name("writing"), timeout_s=wait_s):
-            yield
+        return locked(self.catalogue.path.with_name("writing"), timeout_s=WAIT_S)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Ask the catalogue."""
+        """Ask the catalogue; nothing where there is none yet."""
+        if not self.exists:
+            return []
         with self.catalogue.read() as connection:
             return connection.execute(query, values).fetchall()
 
@@ -283,9 +275,7 @@ class AssistantMemory:
     def projects(self) -> tuple[Project, ...]:
         """Every repository that is known."""
         found = self.rows("SELECT num, name, folder, wanted FROM project ORDER BY num")
-        return tuple(
-            Project(num, name, folder, bool(wanted)) for num, name, folder, wanted in found
-        )
+        return tuple(Project(num, name, folder, bool(wanted)) for num, name, folder, wanted in found)
 
     def project_of(self, folder: str, *, make: bool = False) -> Project | None:
         """Return the project of a folder: the worktrees of a repository are one.
@@ -299,15 +289,14 @@ class AssistantMemory:
         number = row[0][0] if row else self._add_project(name, folder)
         return next((one for one in self.projects() if one.num == number), None)
 
-    def _add_project(self, name: str, folder: str) -> int:
+    def _add_project(self, place: str, folder: str) -> int:
         root = git_folder(folder)
         top = Path(root).parent if root else Path(folder)
         with self.catalogue.write() as connection:
-            row = connection.execute(
-                "INSERT INTO project(name, folder) VALUES (?, ?) RETURNING num",
-                (top.name or "no folder", str(top)),
-            ).fetchone()
-            connection.execute("INSERT INTO place(name, project_num) VALUES (?, ?)", (name, row[0]))
+            query = "INSERT INTO project(name, folder) VALUES (?, ?) RETURNING num"
+            row = connection.execute(query, (top.name or "no folder", str(top))).fetchone()
+            query = "INSERT INTO place(name, project_num) VALUES (?, ?)"
+            connection.execute(query, (place, row[0]))
         return int(row[0])
 
     def clone_of(self, project: Project) -> Project | None:
@@ -315,24 +304,24 @@ class AssistantMemory:
 
         That proves nothing: a folder that was unpacked with its `.git` can name any.
         """
-        origin = _origin_of(git_folder(project.folder))
-        return next(
-            (one for one in self.projects()
-             if origin and one != project and _origin_of(git_folder(one.folder)) == origin),
-            None,
-        )  # fmt: skip
+        if not (origin := _origin_of(project.folder)):
+            return None
+        others = (one for one in self.projects() if one != project)
+        return next((one for one in others if _origin_of(one.folder) == origin), None)
 
     def join(self, project: Project, other: Project) -> int:
         """Make two projects one, under the name of the first; returns how many sessions moved."""
-        with self.open(project) as store, self.stores([other]) as opened:
-            moved = [(kept, old) for _, old in opened for kept in old.kept()]
-            for kept, old in moved:
-                about = About(
-                    kept.client, kept.name, kept.folder, kept.branch, title=kept.session.title
-                )
-                said = [Packed(one.role, one.content, one.at, one.id, 0, 0)
-                        for one in old.messages(kept.session.id)]  # fmt: skip
-                store.extend(about, said, old.position(kept.session.id)[0])
+        moved = 0
+        with ProjectStore(self.path_of(project)) as store, self.stores([other]) as opened:
+            for _, old in opened:
+                for kept in old.kept():
+                    about = About(
+                        kept.client, kept.name, kept.folder, kept.branch, title=kept.session.title
+                    )
+                    said = [Packed(one.role, one.content, one.at, one.id)
+                            for one in old.messages(kept.session.id)]  # fmt: skip
+                    store.extend(about, said, old.position(kept.session.id)[0])
+                    moved += 1
         with self.catalogue.write() as connection:
             connection.execute("UPDATE place SET project_num = ? WHERE project_num = ?",
                                (project.num, other.num))  # fmt: skip
@@ -340,116 +329,90 @@ class AssistantMemory:
                                (project.wanted or other.wanted, project.num))  # fmt: skip
         self._remove(other)  # first, so that what a kill leaves still belongs to a project
         self.change("DELETE FROM project WHERE num = ?", other.num)
-        return len(moved)
+        return moved
 
     def path_of(self, project: Project) -> Path:
         """The file of a project."""
         return self.folder / f"{project.num}.db"
 
     @contextmanager
-    def open(self, project: Project) -> Iterator[ProjectStore]:
-        """Open the file of a project, made when there is none."""
-        store = ProjectStore(self.path_of(project))
-        try:
-            yield store
-        finally:
-            store.close()
-
-    @contextmanager
     def stores(self, projects: Sequence[Project]) -> Iterator[list[tuple[Project, ProjectStore]]]:
         """Open the files of those projects that have one."""
-        opened: list[tuple[Project, ProjectStore]] = []
-        try:
-            for project in projects:
-                if self.path_of(project).exists():
-                    opened.append((project, ProjectStore(self.path_of(project))))
-            yield opened
-        finally:
-            for _, store in opened:
-                store.close()
+        there = [(one, path) for one in projects if (path := self.path_of(one)).exists()]
+        with ExitStack() as stack:
+            yield [(one, stack.enter_context(ProjectStore(path))) for one, path in there]
 
-    def kept(self) -> list[tuple[Project, tuple[Kept, ...]]]:
-        """Every repository with its sessions."""
-        if not self.exists:
-            return []
+    def kept(self, goes: Callable[[Kept], bool] = lambda _: True) -> Chosen:
+        """The sessions of which something is true, by their projects."""
         with self.stores(self.projects()) as opened:
-            return [(project, store.kept()) for project, store in opened]
+            found = [(project, list(filter(goes, store.kept()))) for project, store in opened]
+        return [(project, sessions) for project, sessions in found if sessions]
 
     def unread(self) -> list[str]:
         """What could not be read, each with the reason."""
         query = "SELECT id, problem FROM source WHERE problem <> '' ORDER BY id"
-        return [f"{name}: {why}" for name, why in self.rows(query)] if self.exists else []
+        return [f"{name}: {why}" for name, why in self.rows(query)]
 
     def excluded(self) -> list[str]:
         """The folders of which nothing is to be kept."""
-        query = "SELECT path FROM excluded ORDER BY path"
-        return [path for (path,) in self.rows(query)] if self.exists else []
+        return [path for (path,) in self.rows("SELECT path FROM excluded ORDER BY path")]
 
     def exclude(self, path: str) -> int:
         """Keep nothing of a folder from now on, and forget what is kept; how many sessions."""
         self.change("INSERT OR IGNORE INTO excluded(path) VALUES (?)", path)
-        found = [(one, [each for each in kept if self.is_excluded(each.folder)])
-                 for one, kept in self.kept()]  # fmt: skip
-        return self.forget_alone(found)
+        return self.forget_alone(self.kept(lambda one: self.is_excluded(one.folder)))
 
     def include(self, path: str) -> None:
         """Let a folder that was excluded be imported again."""
         self.change("DELETE FROM excluded WHERE path = ?", path)
 
-    def forget_alone(self, found: Sequence[tuple[Project, Sequence[Kept]]]) -> int:
-        """Delete sessions while nobody else imports or deletes; how many."""
-        going = [(one, kept) for one, kept in found if kept]
-        with self.alone():
-            if going:
-                self.forget(going)
-        return sum(len(kept) for _, kept in going)
-
     def is_excluded(self, folder: str) -> bool:
         """Whether the user wants nothing kept of a folder, or of one above it."""
         return any(
             folder == path or folder.startswith(path.rstrip(os.sep) + os.sep)
-            for (path,) in self.rows("SELECT path FROM excluded")
+            for path in self.excluded()
         )
 
     def is_forgotten(self, session: str) -> bool:
         """Whether a session, by the client's own id, was forgotten."""
         return bool(self.rows("SELECT 1 FROM forgotten WHERE mark = ?", forget_mark(session)))
 
-    def forget(self, found: Sequence[tuple[Project, Sequence[Kept]]]) -> None:
-        """Delete sessions of projects, down to their bytes.
+    def forget_alone(self, found: Chosen) -> int:
+        """Delete sessions while nobody else imports or deletes; how many."""
+        with self.alone():
+            return self.forget(found)
+
+    def forget(self, found: Chosen) -> int:
+        """Delete sessions of projects, down to their bytes; how many.
 
         No import brings them back; those of an excluded folder it may, once that is undone. The
         marks are written first: the next `purge` finishes what a process that died had begun.
         """
+        gone = [one for _, sessions in found for one in sessions]
+        if not gone:
+            return 0
         with self.catalogue.write() as connection:
-            for _, sessions in found:
-                for some in slices(sessions):
-                    connection.executemany(
-                        "INSERT OR IGNORE INTO forgotten(mark) VALUES (?)",
-                        [(forget_mark(one.name),) for one in some
-                         if not self.is_excluded(one.folder)],
-                    )  # fmt: skip
-                    connection.executemany(
-                        "DELETE FROM source WHERE id = ?", [(one.session.id,) for one in some]
-                    )
+            connection.executemany(
+                "INSERT OR IGNORE INTO forgotten(mark) VALUES (?)",
+                [(forget_mark(one.name),) for one in gone if not self.is_excluded(one.folder)],
+            )
+            query = "DELETE FROM source WHERE id = ?"
+            connection.executemany(query, [(one.session.id,) for one in gone])
             connection.execute("UPDATE state SET value = value + 1 WHERE key = 'scrub_due'")
         for project, sessions in found:
             self._delete(project, sessions)
         wipe(self.catalogue)
+        return len(gone)
 
-    def expire(self, before: datetime) -> int:
-        """Forget the sessions in which nothing was said since; returns how many."""
-        with self.stores(self.projects()) as opened:
-            found = [
-                (project, [one for one in store.kept() if one.session.updated_at < before])
-                for project, store in opened
-            ]
-        if found := [(project, old) for project, old in found if old]:
-            self.forget(found)
-        return sum(len(old) for _, old in found)
+    def purge(self) -> None:
+        """Finish what a process that died while forgetting had begun."""
+        for project, sessions in self.kept(
+            lambda one: self.is_forgotten(one.name) or self.is_excluded(one.folder)
+        ):
+            self._delete(project, sessions)
 
     def _delete(self, project: Project, sessions: Sequence[Kept]) -> None:
-        with self.open(project) as store:
+        with ProjectStore(self.path_of(project)) as store:
             left = len(store.sessions(limit=len(sessions) + 1)) - len(sessions)
             if left > 0:
                 store.forget([one.session for one in sessions])
@@ -459,24 +422,6 @@ class AssistantMemory:
     def _remove(self, project: Project) -> None:
         for file in (*all_files(self.path_of(project)), self.path_of(project)):
             remove_private(file)
-
-    def purge(self) -> None:
-        """Finish what a process that died while forgetting had begun."""
-        with self.stores(self.projects()) as opened:
-            left = [
-                (
-                    project,
-                    [
-                        one
-                        for one in store.kept()
-                        if self.is_forgotten(one.name) or self.is_excluded(one.folder)
-                    ],
-                )
-                for project, store in opened
-            ]
-        for project, sessions in left:
-            if sessions:
-                self._delete(project, sessions)
 
 
 def forget_mark(session: str) -> str:
@@ -496,35 +441,20 @@ def git_folder(folder: str) -> str:
     A worktree counts only where the repository names it, too.
     """
     with suppress(OSError, ValueError):  # a name that no folder can have
-        return _git_folder(Path(os.path.realpath(folder)))
+        start = Path(os.path.realpath(folder))
+        for here in (start, *start.parents):
+            link = here / ".git"
+            if link.is_dir():
+                return str(link)
+            if link.is_file():
+                return os.path.realpath(common_git_folder(str(link)) or link)
     return ""
 
 
-def _git_folder(start: Path) -> str:
-    for here in (start, *start.parents):
-        link = here / ".git"
-        if link.is_dir():
-            return str(link)
-        if link.is_file():
-            named = here / _first_line(link).removeprefix("gitdir: ")
-            back = _first_line(named / "gitdir")
-            if back and os.path.realpath(back) == os.path.realpath(link):
-                return os.path.realpath(named / _first_line(named / "commondir"))
-            return str(link)
-    return ""
-
-
-def _first_line(path: Path) -> str:
+def _origin_of(folder: str) -> str:
+    """The URL of the ``origin`` of a folder's repository, in one spelling; "" without one."""
     with suppress(OSError, ValueError):
-        if path.is_file():  # a pipe would be waited for
-            with path.open(encoding="utf-8") as file:
-                return file.readline(4096).rstrip("\r\n")
-    return ""
-
-
-def _origin_of(root: str) -> str:
-    """The URL of ``origin`` that a git folder names, in one spelling; "" without one."""
-    with suppress(OSError, ValueError):
+        root = git_folder(folder)
         path = Path(root, "config")
         text = path.read_text(encoding="utf-8") if root and path.is_file() else ""
         found = re.search(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE)
@@ -541,11 +471,3 @@ def plain_remote(url: str) -> str:
     text = re.sub(r"^\w+://", "", url.strip())
     text = text.rpartition("@")[2].replace(":", "/", 1).rstrip("/").removesuffix(".git").lower()
     return text if text.count("/") >= 2 else ""
-
-
-def _stored_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
-    found: set[str] = set()
-    for some in slices(ids):
-        query = f"SELECT id FROM message WHERE id IN ({marks(some)})"
-        found.update(row[0] for row in connection.execute(query, some))
-    return found

@@ -3,7 +3,6 @@
 A database is opened for reading only. A place in it is the number of messages before it.
 """
 
-import json
 import re
 import sqlite3
 import sys
@@ -18,12 +17,14 @@ from kds.transcripts.formats import (
     UNREADABLE,
     About,
     Event,
+    Kind,
     Source,
     file_source,
     is_huge,
     moment,
     nanoseconds,
     own_file,
+    parsed,
     text_in,
 )
 
@@ -34,17 +35,15 @@ FRESH_S: Final = 600.0
 """An export that changed less than this ago may still grow in its last message."""
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path) -> closing[sqlite3.Connection]:
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
     connection.execute("PRAGMA trusted_schema = OFF")
-    return connection
+    return closing(connection)
 
 
-def _json(text: Any) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return {}
+def _dict(value: Any) -> dict[str, Any]:
+    """A dictionary, or what JSON in a text says; an empty one for anything else."""
+    found = parsed(value)
     return found if isinstance(found, dict) else {}
 
 
@@ -60,17 +59,16 @@ class Opencode:
         """Sessions without a parent: the others are of subagents."""
         if own_file(self.path) is None:
             return
-        with closing(_opened(self.path)) as connection:
+        with _opened(self.path) as connection:
             rows = connection.execute(
                 "SELECT session.id, session.time_updated, count(message.id), "
                 "max(message.time_updated) FROM session LEFT JOIN message "
                 "ON message.session_id = session.id WHERE parent_id IS NULL GROUP BY session.id"
             ).fetchall()
         for session, updated, count, last in rows:
-            changed = max(nanoseconds(updated), nanoseconds(last))
-            if not isinstance(session, str) or not session.isprintable():
-                continue
-            yield Source(self.client, self.path, session, count, changed)
+            if isinstance(session, str) and session.isprintable():
+                changed = max(nanoseconds(updated), nanoseconds(last))
+                yield Source(self.client, self.path, session, count, changed)
 
     def continues(self, source: Source, start: int) -> bool:
         """Whether no message was taken back."""
@@ -78,7 +76,7 @@ class Opencode:
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The messages behind the first ``start``, up to one that is not complete yet."""
-        with closing(_opened(self.path)) as connection:
+        with _opened(self.path) as connection:
             row = connection.execute(
                 "SELECT directory, title FROM session WHERE id = ?", (source.session,)
             ).fetchone()
@@ -89,38 +87,31 @@ class Opencode:
                 (source.session, start),
             ).fetchall()
             for end, (name, data) in enumerate(messages, start + 1):
-                message = _json(data)
-                whole = message.get("role") == "user" or _completed(message)
-                if not whole and end == start + len(messages):
+                message = _dict(data)
+                time = _dict(message.get("time"))
+                whole = message.get("role") == "user" or time.get("completed")
+                if not (whole or message.get("error")) and end == start + len(messages):
                     about.unfinished = True
                     return
                 parts = connection.execute(
                     "SELECT data FROM part WHERE message_id = ? ORDER BY time_created, id", (name,)
-                )
-                for number, (part,) in enumerate(parts.fetchall()):
-                    yield from _part(_json(part), message, f"{name}.{number}", end)
-
-
-def _completed(message: Mapping[str, Any]) -> bool:
-    time = message.get("time")
-    return (isinstance(time, dict) and bool(time.get("completed"))) or bool(message.get("error"))
+                ).fetchall()
+                at = moment(time.get("created"))
+                for number, (part,) in enumerate(parts):
+                    yield from _part(_dict(part), message, f"{name}.{number}", end, at)
 
 
 def _part(
-    part: Mapping[str, Any], message: Mapping[str, Any], name: str, end: int
+    part: Mapping[str, Any], message: Mapping[str, Any], name: str, end: int, at: datetime | None
 ) -> Iterator[Event]:
-    time = message.get("time")
-    at = moment(time.get("created")) if isinstance(time, dict) else None
     if part.get("type") == "text" and not part.get("synthetic"):
-        kind = "user" if message.get("role") == "user" else "assistant"
-        yield Event(kind, str(part.get("text", "")), end, at, name)  # type: ignore[arg-type]
+        kind: Kind = "user" if message.get("role") == "user" else "assistant"
+        yield Event(kind, str(part.get("text", "")), end, at, name)
     elif part.get("type") == "tool" and isinstance(state := part.get("state"), dict):
         tool, call = str(part.get("tool", "")), str(part.get("callID", ""))
         yield Event("call", "", end, at, call, tool, state.get("input"))
-        metadata = state.get("metadata")
-        code = metadata.get("exit") if isinstance(metadata, dict) else 0
-        failed = state.get("status") == "error" or bool(code)
-        yield Event("result", text_in(state), end, at, call, failed=failed)
+        failed = state.get("status") == "error" or _dict(state.get("metadata")).get("exit")
+        yield Event("result", text_in(state), end, at, call, failed=bool(failed))
 
 
 class Cursor:
@@ -140,7 +131,7 @@ class Cursor:
         """Sessions by their key; one that grows has longer data."""
         if own_file(self.path) is None:
             return
-        with closing(_opened(self.path)) as connection:
+        with _opened(self.path) as connection:
             rows = connection.execute(
                 "SELECT key, length(value), CASE WHEN json_valid(CAST(value AS TEXT)) THEN "
                 "json_extract(CAST(value AS TEXT), '$.lastUpdatedAt') END FROM cursorDiskKV "
@@ -157,8 +148,8 @@ class Cursor:
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The bubbles behind the first ``start``; earlier versions kept them in one list."""
-        with closing(_opened(self.path)) as connection:
-            data = _json(_value(connection, f"composerData:{source.session}"))
+        with _opened(self.path) as connection:
+            data = _value(connection, f"composerData:{source.session}")
             about.title = str(data.get("name") or "")
             about.folder = self._folder_of(source.session)
             bubbles = data.get("fullConversationHeadersOnly") or data.get("conversation") or ()
@@ -167,47 +158,46 @@ class Cursor:
                 return
             if data.get("status") == "generating" and bubbles:
                 about.unfinished, bubbles = True, bubbles[:-1]
-            for end, head in enumerate(bubbles[start:], start + 1):
-                name = str(head.get("bubbleId", "")) if isinstance(head, dict) else ""
-                stored = _json(_value(connection, f"bubbleId:{source.session}:{name}"))
-                if stored or isinstance(head, dict):
-                    yield from _bubble(stored or head, data, name, end)
+            for end, head in enumerate(map(_dict, bubbles[start:]), start + 1):
+                name = str(head.get("bubbleId", ""))
+                stored = _value(connection, f"bubbleId:{source.session}:{name}")
+                if bubble := stored or head:
+                    yield from _bubble(bubble, data, name, end)
 
     def _folder_of(self, session: str) -> str:
         if self._folders is None:
             self._folders = {}
             for place in sorted((self.home / "workspaceStorage").glob("*/workspace.json")):
                 with suppress(OSError, sqlite3.Error, *UNREADABLE):
-                    uri = urlparse(json.loads(place.read_text(encoding="utf-8")).get("folder", ""))
-                    with closing(_opened(place.with_name("state.vscdb"))) as connection:
-                        kept = _json(_value(connection, "composer.composerData", table="ItemTable"))
+                    uri = urlparse(_dict(place.read_bytes()).get("folder", ""))
+                    with _opened(place.with_name("state.vscdb")) as connection:
+                        kept = _value(connection, "composer.composerData", table="ItemTable")
                     for one in kept.get("allComposers") or ():
                         self._folders[str(one.get("composerId"))] = unquote(uri.path)
         return self._folders.get(session, "")
 
 
-def _value(connection: sqlite3.Connection, key: str, *, table: str = "cursorDiskKV") -> Any:
+def _value(
+    connection: sqlite3.Connection, key: str, *, table: str = "cursorDiskKV"
+) -> dict[str, Any]:
     query = f"SELECT CAST(value AS TEXT) FROM {table} WHERE key = ?"
     row = connection.execute(query, (key,)).fetchone()
-    return row[0] if row else None
+    return _dict(row[0]) if row else {}
 
 
 def _bubble(
     bubble: Mapping[str, Any], data: Mapping[str, Any], name: str, end: int
 ) -> Iterator[Event]:
-    at = moment(bubble.get("createdAt")) or moment(
-        data.get("createdAt") if end == 1 else data.get("lastUpdatedAt") or data.get("createdAt")
-    )
-    kind = "user" if bubble.get("type") == 1 else "assistant"
-    yield Event(kind, str(bubble.get("text") or ""), end, at, name)  # type: ignore[arg-type]
-    used = bubble.get("toolFormerData")
-    if isinstance(used, dict):
+    of_session = data.get("createdAt") if end == 1 else data.get("lastUpdatedAt")
+    at = moment(bubble.get("createdAt")) or moment(of_session or data.get("createdAt"))
+    kind: Kind = "user" if bubble.get("type") == 1 else "assistant"
+    yield Event(kind, str(bubble.get("text") or ""), end, at, name)
+    if used := _dict(bubble.get("toolFormerData")):
         tool, given = str(used.get("name", "")), used.get("rawArgs") or used.get("params")
         yield Event("call", "", end, at, f"{name}.tool", tool, given)
-        result = _json(used.get("result")) or used.get("result")
-        code = result.get("exitCode") if isinstance(result, dict) else 0
-        failed = used.get("status") == "error" or bool(code)
-        yield Event("result", text_in(result), end, at, f"{name}.tool", failed=failed)
+        result = parsed(used.get("result"))
+        failed = used.get("status") == "error" or _dict(result).get("exitCode")
+        yield Event("result", text_in(result), end, at, f"{name}.tool", failed=bool(failed))
 
 
 _SPOKEN: Final = re.compile(
@@ -280,10 +270,9 @@ def _spoken(body: str, who: str, end: int, at: datetime | None) -> Iterator[Even
         yield Event("user", body, end, at)
         return
     for used in _TOOL.finditer(body):
-        if used["type"] in ("shell", "write"):
+        if key := {"shell": "command", "write": "path"}.get(used["type"]):
             shown = _SUMMARY.search(used["body"])
-            given = {"command" if used["type"] == "shell" else "path": shown[1] if shown else ""}
-            yield Event("call", "", end, at, "", used["name"], given)
+            yield Event("call", "", end, at, "", used["name"], {key: shown[1] if shown else ""})
     yield Event("assistant", _THOUGHT.sub("", _TOOL.sub("", body)), end, at)
 
 

@@ -1,7 +1,7 @@
 """What every reader of sessions gives: who said what, and what a tool did in one or two lines.
 
-A reader yields the `Event`s of one session in order. `told` turns them into `Said`: tool output
-is left out but for its first line and its error, and commands that merely look are left out whole.
+A reader yields the `Event`s of one session in order. `told` keeps of tool output its first line and
+its error, and nothing of commands that merely look.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
@@ -36,12 +36,7 @@ LATEST_NS: Final = 2**63 - 1
 """The year 2262: what SQLite can keep as nanoseconds."""
 
 UNREADABLE: Final = (
-    TypeError,
-    AttributeError,
-    LookupError,
-    ArithmeticError,
-    RecursionError,
-    ValueError,
+    *(TypeError, AttributeError, LookupError, ArithmeticError, RecursionError, ValueError),
 )
 """What reading an entry raises that has other types than its client writes, or is too deep."""
 
@@ -113,17 +108,10 @@ class Event:
     arguments: Any = None
     failed: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What one line of a session comes to."""
-
-    role: Literal["user", "assistant", "tool"]
-    text: str
-    end: int
-    at: datetime | None
-    id: str
-    tool: str = ""
+    @property
+    def role(self) -> Literal["user", "assistant", "tool"]:
+        """Who speaks."""
+        return self.kind if self.kind in ("user", "assistant") else "tool"
 
 
 class Reader(Protocol):
@@ -150,8 +138,8 @@ class Reader(Protocol):
         ...
 
 
-def told(events: Iterable[Event]) -> Iterator[Said]:
-    """Turn events into what is kept of them; an event that says nothing has an empty text."""
+def told(events: Iterable[Event]) -> Iterator[Event]:
+    """Reduce the text of events to what is kept; one that says nothing has an empty text."""
     commands: dict[str, bool] = {}
     for event in events:
         text = event.text.strip()
@@ -160,8 +148,7 @@ def told(events: Iterable[Event]) -> Iterator[Said]:
             commands[event.id] = text.startswith("$ ")
         elif event.kind == "result":
             text = result_text(event.text, event.failed, command=commands.pop(event.id, False))
-        role = event.kind if event.kind in ("user", "assistant") else "tool"
-        yield Said(role, text, event.end, event.at, event.id, event.tool)
+        yield replace(event, text=text)
 
 
 def call_text(tool: str, arguments: Any) -> str:
@@ -172,7 +159,7 @@ def call_text(tool: str, arguments: Any) -> str:
     >>> call_text("Edit", '{"file_path": "a.py", "old_string": ""}')
     'edited a.py'
     """
-    given = _parsed(arguments)
+    given = parsed(arguments)
     if isinstance(given, str):
         given = {"command" if "patch" not in tool else "input": given}
     if not isinstance(given, Mapping):
@@ -184,8 +171,7 @@ def call_text(tool: str, arguments: Any) -> str:
     if patched:
         return "edited " + ", ".join(patched)
     if isinstance(command, str) and command.strip():
-        first = command.split()[0]
-        return "" if first in LOOKING else f"$ {_cut(command, COMMAND_CHARS)}"
+        return "" if command.split()[0] in LOOKING else f"$ {_cut(command, COMMAND_CHARS)}"
     path = next((str(given[name]) for name in _PATHS if given.get(name)), "")
     return f"edited {path}" if path and _EDITS.search(tool) else ""
 
@@ -196,9 +182,7 @@ def result_text(output: str, failed: bool, *, command: bool) -> str:
     >>> result_text("one\\nImportError: no x\\nexit code: 1", False, command=True)
     '> one\\n! ImportError: no x'
     """
-    failed = failed or _FAILED.search(output[:400]) is not None or (
-        _FAILED.search(output[-400:]) is not None
-    )  # fmt: skip
+    failed = failed or any(map(_FAILED.search, (output[:400], output[-400:])))
     if not (command or failed):
         return ""
     lines = [line for line in _WRAPPING.sub("", output).splitlines() if line.strip()]
@@ -260,7 +244,7 @@ def own_file(path: Path) -> os.stat_result | None:
     """Return the state of an ordinary file of this user; None for links, pipes and others'."""
     try:
         found = path.lstat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
     return found if stat.S_ISREG(found.st_mode) and not foreign else None
@@ -274,13 +258,12 @@ def file_source(client: str, path: Path, session: str) -> Source | None:
     return Source(client, path, session, found.st_size, min(found.st_mtime_ns, LATEST_NS))
 
 
-def _parsed(arguments: Any) -> Any:
-    if not isinstance(arguments, str):
-        return arguments
+def parsed(text: Any) -> Any:
+    """Return what JSON in a text says, anything else as it is."""
     try:
-        return json.loads(arguments)
+        return json.loads(text) if isinstance(text, str | bytes) else text
     except (ValueError, RecursionError):
-        return arguments
+        return text
 
 
 def _cut(text: str, chars: int) -> str:

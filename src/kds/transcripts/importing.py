@@ -11,11 +11,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from kds.activation.uses import Uses, runs_in
 from kds.api.embeddings import embed_waiting
 from kds.brain.clock import utc_now
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.passages.store import Embedder
+from kds.brain.passages.values import Role
 from kds.brain.secrets.redaction import redacted
 from kds.transcripts.catalogue import AssistantMemory, Packed, Project, ProjectStore
 from kds.transcripts.databases import Cursor, Opencode, SpecStory, cursor_home
@@ -25,9 +25,7 @@ from kds.transcripts.formats import (
     About,
     Event,
     Reader,
-    Said,
     Source,
-    file_source,
     plain_folder,
     told,
 )
@@ -82,17 +80,21 @@ def readers(
     def own(variable: str, usual: str) -> Path:
         return Path(environ.get(variable) or home / usual)
 
-    data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
     known: tuple[Reader, ...] = (
         Claude(own("CLAUDE_CONFIG_DIR", ".claude")),
         Codex(own("CODEX_HOME", ".codex")),
         Copilot(own("COPILOT_HOME", ".copilot")),
         Gemini(home / ".gemini"),
-        Opencode(data / "opencode"),
+        Opencode(own("XDG_DATA_HOME", ".local/share") / "opencode"),
         Cursor(cursor_home(home, environ)),
         SpecStory([Path(one) for one in folders if one]),
     )
     return {one.client: one for one in known}
+
+
+def project_folders(memory: AssistantMemory) -> tuple[str, ...]:
+    """The folders of projects that are known, for readers of what lies in a project."""
+    return tuple(one.folder for one in memory.projects() if Path(one.folder).is_dir())
 
 
 def bring_in(
@@ -112,29 +114,33 @@ def bring_in(
     if project is not None and not dry_run:
         memory.change("UPDATE project SET wanted = 1 WHERE num = ?", project.num)
     known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
-    only = None if project is None else {project.num}
     report = import_sessions(
-        memory, {name: known[name] for name in clients}, since=since, dry_run=dry_run, only=only,
-        keep_days=keep_days, tell=tell,
+        memory, {name: known[name] for name in clients}, since=since, dry_run=dry_run,
+        only=None if project is None else {project.num}, keep_days=keep_days, tell=tell,
     )  # fmt: skip
     if not dry_run:
         query = "INSERT OR REPLACE INTO chosen(client, everywhere) VALUES (?, ?)"
         for name in clients:
             memory.change(query, name, int(everywhere))
-        if embedder is not None:
-            report.waiting = _embedded(memory, embedder, report.projects, tell)
+        report.waiting = embed(memory, report.projects, embedder, EMBED_S, tell=tell)
     clone = memory.clone_of(project) if project else None
     report.clone = clone.folder if clone else None
     return report
 
 
-def _embedded(
-    memory: AssistantMemory, embedder: Embedder, projects: Collection[int], tell: Teller
+def embed(
+    memory: AssistantMemory,
+    projects: Collection[int],
+    embedder: Embedder | None,
+    seconds: float,
+    *,
+    tell: Teller = lambda what, done, total: None,
 ) -> int:
     """Make vectors of what was imported, for a while; returns how many passages still wait."""
-    ends, waiting = monotonic() + EMBED_S, 0
-    wanted = [one for one in memory.projects() if one.num in projects]
-    with memory.stores(wanted) as opened:
+    if embedder is None:
+        return 0
+    ends, waiting = monotonic() + seconds, 0
+    with memory.stores([one for one in memory.projects() if one.num in projects]) as opened:
         for _, store in opened:
             embed_waiting(store, embedder, tell=tell, goes_on=lambda: monotonic() < ends)
             waiting += sum(one.waiting for one in store.models())
@@ -161,31 +167,29 @@ def import_sessions(
     report = Report()
     expiry = utc_now() - timedelta(days=keep_days) if keep_days else None
     since = max(filter(None, (since, expiry)), default=None)
+    after_ns = since.timestamp() * 1e9 if since else 0
     with memory.alone():
         if not (dry_run or session):
             memory.purge()
-        work = Work(memory, report, only, dry_run)
+        work = _Import(memory, report, only, dry_run)
         for client, reader in chosen.items():
             try:
-                sources = [
-                    one
-                    for one in reader.sources()
-                    if (since is None or one.changed >= since.timestamp() * 1e9)
-                    and session in ("", one.session)
-                ]
+                found = [one for one in reader.sources()
+                         if one.changed >= after_ns and session in ("", one.session)]  # fmt: skip
             except (OSError, sqlite3.Error, *UNREADABLE) as error:
                 report.problems.append(f"{client}: cannot be read: {error}")
                 continue
-            for number, source in enumerate(sources, 1):
+            for number, source in enumerate(found, 1):
                 work.take(reader, source)
-                tell(client, number, len(sources))
+                tell(client, number, len(found))
         work.close()
         if expiry is not None and not dry_run:
-            report.expired = memory.expire(expiry)
+            old = memory.kept(lambda one: one.session.updated_at < expiry)
+            report.expired = memory.forget(old)
     return report
 
 
-class Work:
+class _Import:
     """One import under way."""
 
     def __init__(
@@ -201,17 +205,15 @@ class Work:
         """Import what is new of one session; what cannot be read is a line of the report."""
         folder, *stamp, done = self._known.get(source.id, ("", 0, 0, 0))
         if stamp == [source.size, source.changed] and (done or not self._is_wanted(folder)):
-            if done:
-                self.report.unchanged += 1
-            else:
-                self.report.elsewhere += 1
+            self.report.unchanged += bool(done)
+            self.report.elsewhere += not done
             return
         if self.memory.is_forgotten(source.session):
             self.report.forgotten += 1
             return
         about = About(source.client, source.session)
         try:
-            done = self._read(reader, source, about)
+            done = self._read(reader, source, about, folder)
         except (OSError, sqlite3.Error, *UNREADABLE) as error:
             about.unknown[f"cannot be read: {error}"] += 1
             done = False
@@ -232,10 +234,9 @@ class Work:
             self._store[1].close()
             self._store = None
 
-    def _read(self, reader: Reader, source: Source, about: About) -> bool:
+    def _read(self, reader: Reader, source: Source, about: About, folder: str) -> bool:
         """Read one session; returns whether it is dealt with until it changes."""
-        known = self._known.get(source.id)
-        project = self._project(known[0]) if known and known[0] else None
+        project = self._project(folder) if folder else None
         start = 0
         if project is not None and self.memory.path_of(project).exists():
             store = self._open(project)
@@ -246,39 +247,42 @@ class Work:
                 if not self.dry_run:
                     store.delete_session(source.id)
         events = reader.read(source, start, about)
-        first = next(events, None)
-        if first is None:
+        if (first := next(events, None)) is None:
             return True
         about.folder = plain_folder(about.folder)
-        wanted = self._is_wanted(about.folder) and not about.subagent
-        if not wanted:
+        if about.subagent or not self._is_wanted(about.folder):
             self.report.elsewhere += 1
             return about.subagent
-        return self._keep(source, about, told(chain((first,), events)))
-
-    def _keep(self, source: Source, about: About, said: Iterable[Said]) -> bool:
-        if self.dry_run:
-            new = sum(1 for _ in packed(said, source))
-        else:
-            project = self._project(about.folder, make=True)
-            assert project is not None
-            store = self._open(project)
-            if source.client == "specstory" and _is_kept(store, source):
-                return True
-            new = store_all(store, about, said, source)
-            self.report.projects[project.num] = project.name
+        new = self._keep(source, about, packed(told(chain((first,), events)), source))
         if new:
             self.report.sessions[source.client] += 1
             self.report.messages[source.client] += new
         return True
 
+    def _keep(self, source: Source, about: About, said: Iterable[Packed]) -> int:
+        """Store a session in transactions that end between two lines of it; returns what is new."""
+        if self.dry_run:
+            return sum(1 for _ in said)
+        project = self._project(about.folder, make=True)
+        assert project is not None
+        store = self._open(project)
+        others = (f"{client}:{source.session}" for client in CLIENTS if client != source.client)
+        if source.client == "specstory" and any(map(store.find_session, others)):
+            return 0  # what was exported is kept already from its client
+        self.report.projects[project.num] = project.name
+        batch, new = list[Packed](), 0
+        for one in said:
+            if len(batch) >= AT_ONCE and one.begin > batch[-1].end:
+                new += store.extend(about, batch, batch[-1].end)
+                batch = []
+            batch.append(one)
+        return new + (store.extend(about, batch, batch[-1].end) if batch else 0)
+
     def _is_wanted(self, folder: str) -> bool:
         if folder and self.memory.is_excluded(folder):
             return False
-        if self.only is None:
-            return True
-        project = self._project(folder)
-        return project is not None and project.num in self.only
+        project = None if self.only is None else self._project(folder)
+        return self.only is None or (project is not None and project.num in self.only)
 
     def _project(self, folder: str, *, make: bool = False) -> Project | None:
         if self._projects.get(folder) is None:
@@ -292,42 +296,19 @@ class Work:
         return self._store[1]
 
 
-def _is_kept(store: ProjectStore, source: Source) -> bool:
-    """Whether the session that was exported is kept already from its client."""
-    return any(
-        store.find_session(f"{client}:{source.session}")
-        for client in CLIENTS
-        if client != source.client
-    )
-
-
-def store_all(store: ProjectStore, about: About, said: Iterable[Said], source: Source) -> int:
-    """Store a session in transactions that end between two lines of it; returns what is new."""
-    batch: list[Packed] = []
-    new = 0
-    for one in packed(said, source):
-        if len(batch) >= AT_ONCE and one.begin > batch[-1].end:
-            new += store.extend(about, batch, batch[-1].end)
-            batch = []
-        batch.append(one)
-    if batch:
-        new += store.extend(about, batch, batch[-1].end)
-    return new
-
-
-def packed(said: Iterable[Said], source: Source) -> Iterator[Packed]:
+def packed(said: Iterable[Event], source: Source) -> Iterator[Packed]:
     """Put together what belongs to one message: prose, commands and their results."""
-    turn: list[Said] = []
+    turn: list[Event] = []
     size = 0
     for one in said:
         if not one.text:
             if turn:  # the place behind it has been read
                 turn[-1] = replace(turn[-1], end=one.end)
             continue
-        if turn and (one.role == "user" or size + len(one.text) > MESSAGE_CHARS):
+        if turn and (one.kind == "user" or size + len(one.text) > MESSAGE_CHARS):
             yield _packed(turn, source)
             turn, size = [], 0
-        if one.role == "user":
+        if one.kind == "user":
             yield _packed([one], source)
         else:
             turn.append(one)
@@ -336,7 +317,7 @@ def packed(said: Iterable[Said], source: Source) -> Iterator[Packed]:
         yield _packed(turn, source)
 
 
-def _packed(turn: list[Said], source: Source) -> Packed:
+def _packed(turn: list[Event], source: Source) -> Packed:
     first = turn[0]
     text = first.text
     for before, one in pairwise(turn):
@@ -346,66 +327,5 @@ def _packed(turn: list[Said], source: Source) -> Packed:
         text = head[: PROMPT_CHARS * 2 // 3] + CUT + tail[-PROMPT_CHARS // 3 :]
     has_id = first.id and first.id.isprintable() and " " not in first.id
     name = f"{source.client}:{first.id}" if has_id else f"{source.id}@{first.end}"
-    role = "user" if first.role == "user" else "assistant"
-    return Packed(role, text, first.at, name[-ID_LIMIT:], first.end, turn[-1].end)  # type: ignore[arg-type]
-
-
-def project_folders(memory: AssistantMemory) -> tuple[str, ...]:
-    """The folders of projects that are wanted, for readers of what lies in a project."""
-    return tuple(one.folder for one in memory.projects() if Path(one.folder).is_dir())
-
-
-READERS: Final = {one.client: one for one in (Claude, Codex, Copilot, Gemini)}
-
-READ_BYTES: Final = 4 * 2**20
-"""How far back a session is read that is met in its middle."""
-
-
-class Followed:
-    """A session, as far as it was read."""
-
-    def __init__(self) -> None:
-        self._end = 0
-        self._prompt = ""
-        self._named: tuple[str, str] | None = None
-        self._ever_named: set[str] = set()
-
-    def name(self, prompt: str, entry: str) -> bool:
-        """Note that ``entry`` is named beside ``prompt``; False: it was before, which is enough."""
-        if entry in self._ever_named:
-            return False
-        self._ever_named.add(entry)
-        self._named = prompt, entry
-        return True
-
-    def last_named(self) -> tuple[str, str] | None:
-        """Return the prompt and the entry that was last named beside it: once."""
-        named, self._named = self._named, None
-        return named
-
-    def learn(
-        self,
-        client: str,
-        path: Path,
-        knows: Callable[[str], bool],
-        uses: Uses,
-        named: tuple[str, str] | None,
-    ) -> None:
-        """Keep what ran since it was last read; ``named`` was said in vain where it did not run.
-
-        Entries that ``knows`` denies are not of the library. Raises OSError and StoreError.
-        """
-        reader, source = READERS.get(client), file_source(client, path, path.stem)
-        if reader is None or source is None:
-            return
-        start = self._end if self._end <= source.size else 0  # it was written anew
-        start = max(start, source.size - READ_BYTES)
-        events = list(reader(path.parent).read(source, start, About(client, path.stem)))
-        before = [Event("user", self._prompt, start)] if self._prompt else []
-        runs = [(said, name) for said, name in runs_in(chain(before, events)) if knows(name)]
-        for prompt, entry in runs:
-            uses.add(prompt, entry, "used")
-        if named is not None and named[1] not in {entry for _, entry in runs}:
-            uses.add(*named, "ignored")
-        said = [event.text for event in events if event.kind == "user"]
-        self._end, self._prompt = source.size, said[-1] if said else self._prompt
+    role: Role = "user" if first.kind == "user" else "assistant"
+    return Packed(role, text, first.at, name[-ID_LIMIT:], first.end, turn[-1].end)

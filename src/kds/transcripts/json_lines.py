@@ -6,14 +6,17 @@ A file grows while its session lasts: it is read to its last whole line, and lat
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from kds.activation.uses import Uses, runs_in
+from kds.brain.message import well_formed
+from kds.brain.turn import Utterance
 from kds.hooks.reply import NOT_TYPED
-from kds.hooks.transcript import NOT_SAID, text_of
 from kds.transcripts.formats import (
     UNREADABLE,
     About,
@@ -23,11 +26,15 @@ from kds.transcripts.formats import (
     is_huge,
     moment,
     own_file,
+    parsed,
     text_in,
 )
 
 LINE_LIMIT: Final = 32 * 2**20
 """Bytes of a line: a longer one is counted, and skipped."""
+
+NOT_SAID: Final = ("<environment_context>", "<session_context>", "<hook_context>")
+"""What Codex and Gemini CLI tell the model in the name of the user."""
 
 _CLAUDE_ADDED: Final = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>", re.DOTALL)
 _CLAUDE_OWN: Final = (
@@ -37,6 +44,21 @@ _CLAUDE_OWN: Final = (
 """How lines of Claude Code begin that stand under the user's name, and were not typed."""
 
 _GEMINI_ID: Final = re.compile(rb'"sessionId":\s*"([\w-]{1,100})"')
+
+READ_BYTES: Final = 4 * 2**20
+"""How far back a session under way is read: beyond several pastes of 100 kB and the results of
+tools, which clients write down up to three times."""
+FIRST_BYTES: Final = 2**17
+"""How far back it is read at first: mostly enough, in some ms."""
+
+KEPT: Final = 20
+"""Messages and replies that a hook is told of, the newest."""
+
+HEAD_CHARS: Final = 200
+TAIL_CHARS: Final = 400
+"""Of such a reply: what it set out to do, and its summary and question."""
+
+CUT: Final = "\n[...]\n"
 
 
 class JsonLines(ABC):
@@ -87,25 +109,20 @@ class JsonLines(ABC):
     def _entries(self, path: Path, start: int, about: About) -> Iterator[tuple[int, Any]]:
         with path.open("rb") as file:
             file.seek(start)
-            end = start
+            skipping = False
             while line := file.readline(LINE_LIMIT):
-                end += len(line)
                 if not line.endswith(b"\n"):
-                    if len(line) < LINE_LIMIT:
-                        about.unfinished = True
-                        return
-                    end += _skip_line(file)
-                    about.unknown["a line longer than 32 MB"] += 1
-                    continue
-                if self.wanted.search(line) is None:
-                    continue
-                try:
-                    entry = json.loads(line)
-                except (ValueError, RecursionError):
-                    about.unknown["a line that is not JSON"] += 1
-                    continue
-                if isinstance(entry, dict):
-                    yield end, entry
+                    about.unfinished = len(line) < LINE_LIMIT
+                    about.unknown["a line longer than 32 MB"] += not (about.unfinished or skipping)
+                    skipping = True
+                elif skipping:
+                    skipping = False
+                elif self.wanted.search(line):
+                    entry = parsed(line)
+                    if entry is line:
+                        about.unknown["a line that is not JSON"] += 1
+                    elif isinstance(entry, dict):
+                        yield file.tell(), entry
 
     def events(self, entry: Any, end: int, about: About) -> list[Event]:
         """The events of one line; one that cannot be read is counted."""
@@ -118,16 +135,6 @@ class JsonLines(ABC):
     @abstractmethod
     def parse(self, entry: Mapping[str, Any], end: int, about: About) -> Iterator[Event]:
         """The events of one line."""
-
-
-def _skip_line(file: Any) -> int:
-    """Read on to the end of a line; returns how many bytes that were."""
-    size = 0
-    while line := file.readline(LINE_LIMIT):
-        size += len(line)
-        if line.endswith(b"\n"):
-            break
-    return size
 
 
 class Claude(JsonLines):
@@ -153,9 +160,8 @@ class Claude(JsonLines):
         about.folder = str(entry.get("cwd") or about.folder)
         about.branch = str(entry.get("gitBranch") or about.branch)
         at, name = moment(entry.get("timestamp")), str(entry.get("uuid") or "")
-        content = message.get("content")
-        used = list(_claude_tools(content if isinstance(content, list) else [], end, at))
-        text = text_of(message)
+        content, text = message.get("content"), text_of(message)
+        used = _claude_tools(content if isinstance(content, list) else [], end, at)
         if entry["type"] == "assistant":
             yield Event("assistant", text, end, at, name)
             yield from used
@@ -215,13 +221,11 @@ class Codex(JsonLines):
 
 def _codex_output(output: Any) -> str:
     """The output of a command; earlier versions wrote JSON with the exit code into a text."""
-    if isinstance(output, str) and output.startswith("{"):
-        try:
-            inner = json.loads(output)
-            code = inner.get("metadata", {}).get("exit_code", 0)
-            return f"{inner['output']}\nexit code: {code}" if code else str(inner["output"])
-        except UNREADABLE:
-            pass
+    inner = parsed(output)
+    if isinstance(output, str) and isinstance(inner, dict) and "output" in inner:
+        meta = inner.get("metadata")
+        code = meta.get("exit_code") if isinstance(meta, dict) else 0
+        return f"{inner['output']}\nexit code: {code}" if code else str(inner["output"])
     return text_in(output)
 
 
@@ -275,11 +279,10 @@ class Gemini(JsonLines):
 
     def sources(self) -> Iterator[Source]:
         """Going on with a session leaves a second file with its id: the largest file has it."""
-        found = sorted(super().sources(), key=lambda one: -one.size)
-        ids = [one.session for one in found]
-        for number, one in enumerate(found):
-            first = ids.index(one.session) == number
-            yield one if first else replace(one, session=one.path.stem)
+        taken: set[str] = set()
+        for one in sorted(super().sources(), key=lambda one: -one.size):
+            yield replace(one, session=one.path.stem) if one.session in taken else one
+            taken.add(one.session)
 
     def knows(self, entry: Mapping[str, Any]) -> bool:
         """A session that has just begun has its head alone."""
@@ -320,7 +323,7 @@ class Gemini(JsonLines):
         if kind not in self.known:
             return
         text, name = text_of(entry), str(entry.get("id") or "")
-        if text and name not in about.seen and not text.startswith(NOT_SAID):
+        if text and (not name or name not in about.seen) and not text.startswith(NOT_SAID):
             about.seen.add(name)
             yield Event("user" if kind == "user" else "assistant", text, end, at, name)
         for call in entry.get("toolCalls") or ():
@@ -329,3 +332,113 @@ class Gemini(JsonLines):
             output = text_in([one.get("functionResponse") for one in call.get("result") or ()])
             failed = call.get("status") == "error"
             yield Event("result", output, end, at, of, failed=failed)
+
+
+READERS: Final = {one.client: one for one in (Claude, Codex, Copilot, Gemini)}
+
+
+def text_of(message: Any) -> str:
+    """The words of a message; results of tools, pictures and thoughts are none."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):
+        kinds = ("text", "input_text", "output_text", None)
+        parts = [one for one in content if isinstance(one, dict) and one.get("type") in kinds]
+        texts = (str(one.get("text", "")) for one in parts)
+        content = "\n".join(text for text in texts if not text.startswith(NOT_SAID))
+    return well_formed(content).strip() if isinstance(content, str) else ""
+
+
+def read_transcript(path: str, *, prompt: str = "", client: str = "") -> tuple[Utterance, ...]:
+    """Return what was said before ``prompt`` in a session's file, oldest first.
+
+    Replies are cut to head and tail. A file of somebody else's, a link or a pipe is not read.
+    """
+    source = file_source(client, Path(path), "")
+    if source is None:
+        return ()
+    for name in sorted(READERS, key=lambda one: one != client):
+        for size in (FIRST_BYTES, READ_BYTES):
+            said = _said(READERS[name], source, size)
+            if len(said) > KEPT or size >= source.size:
+                break
+        if said:
+            # the client may have written down what it is about to send
+            if said[-1] == Utterance(prompt.strip()):
+                said.pop()
+            return tuple(Utterance(shortened(one.text), one.role) for one in said[-KEPT:])
+    return ()
+
+
+def _said(reader: type[JsonLines], source: Source, size: int) -> list[Utterance]:
+    """The messages in the last ``size`` bytes of a file; replies in a row are one."""
+    said: list[Utterance] = []
+    try:
+        for event in _tail(reader, source, source.size - size):
+            if event.kind == "user" and event.text:
+                said.append(Utterance(event.text))
+            elif event.kind == "assistant" and event.text:
+                before = said.pop().text + "\n" if said and said[-1].role == "assistant" else ""
+                said.append(Utterance(before + event.text, "assistant"))
+    except (OSError, *UNREADABLE):
+        pass
+    return said
+
+
+def _tail(reader: type[JsonLines], source: Source, start: int) -> Iterator[Event]:
+    about = About(reader.client, source.session)
+    return reader(source.path.parent).read(source, max(start, 0), about)
+
+
+def shortened(text: str) -> str:
+    """A long text as its head and its tail."""
+    short = len(text) <= HEAD_CHARS + TAIL_CHARS
+    return text if short else f"{text[:HEAD_CHARS]}{CUT}{text[-TAIL_CHARS:]}"
+
+
+class Followed:
+    """A session, as far as it was read."""
+
+    def __init__(self) -> None:
+        self._end = 0
+        self._prompt = ""
+        self._named: tuple[str, str] | None = None
+        self._ever_named: set[str] = set()
+
+    def name(self, prompt: str, entry: str) -> bool:
+        """Note that ``entry`` is named beside ``prompt``; False: it was before, which is enough."""
+        if entry in self._ever_named:
+            return False
+        self._ever_named.add(entry)
+        self._named = prompt, entry
+        return True
+
+    def last_named(self) -> tuple[str, str] | None:
+        """Return the prompt and the entry that was last named beside it: once."""
+        named, self._named = self._named, None
+        return named
+
+    def learn(
+        self,
+        client: str,
+        path: Path,
+        knows: Callable[[str], bool],
+        uses: Uses,
+        named: tuple[str, str] | None,
+    ) -> None:
+        """Keep what ran since it was last read; ``named`` was said in vain where it did not run.
+
+        Entries that ``knows`` denies are not of the library. Raises OSError and StoreError.
+        """
+        reader, source = READERS.get(client), file_source(client, path, path.stem)
+        if reader is None or source is None:
+            return
+        start = self._end if self._end <= source.size else 0  # it was written anew
+        events = list(_tail(reader, source, max(start, source.size - READ_BYTES)))
+        before = [Event("user", self._prompt, start)] if self._prompt else []
+        runs = [(said, name) for said, name in runs_in(chain(before, events)) if knows(name)]
+        for prompt, entry in runs:
+            uses.add(prompt, entry, "used")
+        if named is not None and named[1] not in {entry for _, entry in runs}:
+            uses.add(*named, "ignored")
+        said = [event.text for event in events if event.kind == "user"]
+        self._end, self._prompt = source.size, said[-1] if said else self._prompt

@@ -1,7 +1,13 @@
-"""Finding what was said in past sessions, and saying how sure it is that it answers."""
+"""Finding what was said in past sessions, and saying how sure it is that it answers.
+
+Also what a session comes to, by rule: a brief for the next assistant, and a line for a new session.
+A stored session has prompts, prose, and lines of what was done: ``$ command``, ``> first line``,
+``! error``, ``edited file``. Decisions are sentences that give a choice or its reason.
+"""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -9,6 +15,7 @@ from typing import Final
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import StoreError
 from kds.brain.memory.metrics import log_recall
+from kds.brain.message import one_line
 from kds.brain.passages.question import Question
 from kds.brain.passages.recall import Hit, recall
 from kds.brain.passages.rerank import rarity
@@ -34,6 +41,38 @@ FRAME_TOKENS: Final = 100
 
 PASSAGE_CHARS: Final = 1_000
 """Of a passage that is compared by meaning: what the encoder reads of it."""
+
+COSINE_WEIGHT, COVERED_WEIGHT, KNOWN_WEIGHT, BIAS = 3.2, 0.7, 3.8, -2.6
+"""Logistic regression on the development sessions. Of the question: its cosine to the nearest of
+the best passages; the share of its words, by their rarity, that one passage has; and the share that
+stands anywhere in the project."""
+
+SURE: Final = 0.85
+"""From here on an answer is sure. Left out one repository at a time, 26 of 30 questions without an
+answer stay below, and 72 % of the others reach it, whose session is among the first three for
+92 %."""
+
+BRIEF_TOKENS: Final = 1_500
+START_TOKENS: Final = 150
+
+SENTENCE_CHARS: Final = 300
+GOAL_CHARS: Final = 700
+
+DECIDED: Final = re.compile(
+    r"\b(?:decid(?:ed?|ing)|decisions?|we(?:'ll| will| should)? (?:use|keep|go with|stick)"
+    r"|let'?s (?:use|keep|go with)|go(?:ing)? with|cho(?:se|sen)|agreed|settled on|instead of"
+    r"|(?:always|never) use|must (?:not )?(?:be|use|stay))\b",
+    re.IGNORECASE,
+)
+REASON: Final = re.compile(r"\b(?:because|since|so that|due to|otherwise)\b", re.IGNORECASE)
+OPEN: Final = re.compile(
+    r"\b(?:todo|not yet|remaining|still (?:need|open|fail|missing)|next step|left to do)",
+    re.IGNORECASE,
+)
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_MARKUP: Final = re.compile(r"^[\s>#*\-\d.)]+|\*\*")
+_DONE: Final = ("$ ", "> ", "! ", "edited ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +128,70 @@ def excerpt(text: str, words: Sequence[str], chars: int) -> str:
     return f"{'... ' if start else ''}{cut}{' ...' if start + chars < len(text) else ''}"
 
 
+def ask(
+    memory: AssistantMemory,
+    projects: Sequence[Project],
+    question: str,
+    *,
+    limit: int = 5,
+    since: datetime | None = None,
+    embedder: Embedder | None = None,
+    now: datetime | None = None,
+    surface: str = "cli",
+) -> Answer:
+    """Search the sessions of ``projects``; of several, the surest project comes first."""
+    answers: list[Answer] = []
+    with memory.stores(projects) as opened:
+        for project, store in opened:
+            result = recall(store, question, limit=max(20, 2 * limit), embedder=embedder, now=now)
+            result = log_recall(store, result, surface=surface)
+            hits = [one for one in result.hits if since is None or one.passage.at >= since]
+            sure = _certainty(store, result.question, hits[:JUDGED], semantic=embedder is not None)
+            ids = dict.fromkeys(hit.passage.session_id for hit in hits[:limit])
+            kept = {one.session.id: one for one in store.kept([*ids])}
+            found = tuple(
+                Found(hit, kept[hit.passage.session_id], project, words_in(result.question, hit))
+                for hit in hits[:limit]
+                if hit.passage.session_id in kept
+            )
+            answers.append(Answer(found, sure, (*store.take_warnings(), *result.notes)))
+    answers.sort(key=lambda one: -one.sure)
+    every = [replace(one, hit=replace(one.hit, score=one.hit.score * answer.sure))
+             for answer in answers for one in answer.found]  # fmt: skip
+    if len(answers) > 1:
+        every.sort(key=lambda one: -one.hit.score)
+    notes = tuple(dict.fromkeys(note for answer in answers for note in answer.notes))
+    return Answer(tuple(every[:limit]), answers[0].sure if answers else 0.0, notes)
+
+
+def words_in(question: Question, hit: Hit) -> tuple[str, ...]:
+    """Return the words of the question that a passage has, in the question's order."""
+    text = f"{hit.passage.header} {hit.passage.body} {hit.passage.idents}".casefold()
+    stems = frozenset(map(stem, WORD.findall(text)))
+    return tuple(term.word for term in question.terms if term.stems & stems)
+
+
+def _certainty(
+    store: ProjectStore, question: Question, hits: Sequence[Hit], *, semantic: bool
+) -> float:
+    """The probability that the best passages answer the question."""
+    if not hits:
+        return 0.0
+    counts = store.document_frequencies([term.word for term in question.terms])
+    total = max(sum(store.kinds().values()), 1)
+    weights = {word: rarity(count, total) for word, count in counts.items()}
+    whole = sum(weights.values()) or 1.0
+    covered = max(sum(weights.get(word, 0.0) for word in words_in(question, hit)) for hit in hits)
+    known = sum(weight for word, weight in weights.items() if counts[word])
+    cosine = 0.0
+    if semantic and question.terms and shared_encoder().available:
+        texts = [question.text, *(hit.passage.body[:PASSAGE_CHARS] for hit in hits)]
+        vectors = shared_encoder().encode(texts)
+        cosine = max(float((vectors[1:] @ vectors[0]).max()), 0.0)
+    likeness = COVERED_WEIGHT * covered / whole + KNOWN_WEIGHT * known / whole
+    return 1.0 / (1.0 + math.exp(-(COSINE_WEIGHT * cosine + likeness + BIAS)))
+
+
 def read_session(
     memory: AssistantMemory, name: str, *, message: str = "", offset: int = 0, tokens: int
 ) -> tuple[Kept, str, int | None]:
@@ -110,54 +213,6 @@ def read_session(
     raise StoreError(f"no session '{name}' is kept", hint="use an id that recall gave")
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """What tells an answer from what is merely near: each is from 0 to 1."""
-
-    cosine: float
-    """Of the question to the nearest of the best passages."""
-    covered: float
-    """Share of the question's words, by their rarity, that one passage has."""
-    known: float
-    """The same share that stands anywhere in the project."""
-
-
-def ask(
-    memory: AssistantMemory,
-    projects: Sequence[Project],
-    question: str,
-    *,
-    limit: int = 5,
-    since: datetime | None = None,
-    embedder: Embedder | None = None,
-    now: datetime | None = None,
-    surface: str = "cli",
-) -> Answer:
-    """Search the sessions of ``projects``; of several, the surest project comes first."""
-    answers: list[Answer] = []
-    with memory.stores(projects) as opened:
-        for project, store in opened:
-            result = recall(store, question, limit=max(20, 2 * limit), embedder=embedder, now=now)
-            result = log_recall(store, result, surface=surface)
-            hits = [one for one in result.hits if since is None or one.passage.at >= since]
-            signs = signs_of(store, result.question, hits[:JUDGED], semantic=embedder is not None)
-            kept = {one.session.id: one for one in store.kept(_sessions(hits[:limit]))}
-            found = tuple(
-                Found(hit, kept[hit.passage.session_id], project, words_in(result.question, hit))
-                for hit in hits[:limit]
-                if hit.passage.session_id in kept
-            )
-            notes = (*store.take_warnings(), *result.notes)
-            answers.append(Answer(found, certainty(signs) if hits else 0.0, notes))
-    answers.sort(key=lambda one: -one.sure)
-    every = [replace(one, hit=replace(one.hit, score=one.hit.score * answer.sure))
-             for answer in answers for one in answer.found]  # fmt: skip
-    if len(answers) > 1:
-        every.sort(key=lambda one: -one.hit.score)
-    notes = tuple(dict.fromkeys(note for answer in answers for note in answer.notes))
-    return Answer(tuple(every[:limit]), answers[0].sure if answers else 0.0, notes)
-
-
 def latest(
     memory: AssistantMemory, project: Project, *, session: str = "", branch: str = "", but: str = ""
 ) -> tuple[Kept, tuple[Message, ...]] | None:
@@ -165,58 +220,158 @@ def latest(
 
     ``branch``: of that branch, where there is one. ``but``: not the session of this client's id.
     """
+    begins = session.rpartition(":")[2]
     with memory.stores([project]) as opened:
         for _, store in opened:
-            every = [one for one in store.kept() if one.name != but
-                     and one.name.startswith(session.rpartition(":")[2])]  # fmt: skip
+            every = [one for one in store.kept() if one.name != but and one.name.startswith(begins)]
             same = [one for one in every if branch and one.branch == branch]
             if chosen := (same or every)[:1]:
                 return chosen[0], store.messages(chosen[0].session.id)
     return None
 
 
-def _sessions(hits: Sequence[Hit]) -> list[str]:
-    return list(dict.fromkeys(hit.passage.session_id for hit in hits))
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What a session comes to, each list with the latest last."""
+
+    goal: str
+    later: tuple[str, ...]
+    """Prompts after the first."""
+    decisions: tuple[str, ...]
+    files: tuple[str, ...]
+    worked: tuple[str, ...]
+    failed: tuple[str, ...]
+    """Commands with their errors that did not work later on."""
+    open: tuple[str, ...]
 
 
-def words_in(question: Question, hit: Hit) -> tuple[str, ...]:
-    """Return the words of the question that a passage has, in the question's order."""
-    text = f"{hit.passage.header} {hit.passage.body} {hit.passage.idents}".casefold()
-    stems = frozenset(map(stem, WORD.findall(text)))
-    return tuple(term.word for term in question.terms if term.stems & stems)
+def digest(messages: Sequence[Message]) -> Digest:
+    """Read a session."""
+    prompts = [one.content for one in messages if one.role == "user"]
+    sentences = [(one.role, text) for one in messages for text in _sentences(one.content)]
+    decisions = [
+        text
+        for role, text in sentences
+        if not text.endswith("?")
+        and DECIDED.search(text)
+        and (role == "user" or REASON.search(text) or text.lower().startswith("decision"))
+    ]
+    worked: list[str] = []
+    failed: dict[str, str] = {}
+    files: list[str] = []
+    command = ""
+    replies = (one.content for one in messages if one.role != "user")
+    for line in (line for text in replies for line in text.splitlines()):
+        if line.startswith("$ "):
+            command = line[2:]
+            worked.append(command)
+            failed.pop(command, None)
+        elif line.startswith("! ") and command:
+            if worked[-1:] == [command]:
+                worked.pop()
+            failed[command] = line[2:]
+        elif line.startswith("edited "):
+            files += line.removeprefix("edited ").split(", ")
+    return Digest(
+        goal=prompts[0].strip()[:GOAL_CHARS] if prompts else "",
+        later=tuple(map(_short, prompts[1:])),
+        decisions=_latest(decisions),
+        files=_latest(files),
+        worked=_latest(worked),
+        failed=tuple(f"{command}: {error}" for command, error in failed.items()),
+        open=_latest(_open(messages, sentences)),
+    )
 
 
-def signs_of(
-    store: ProjectStore, question: Question, hits: Sequence[Hit], *, semantic: bool
-) -> Signs:
-    """Look at the best hits of a question."""
-    if not hits or not question.terms:
-        return Signs(0.0, 0.0, 0.0)
-    counts = store.document_frequencies([term.word for term in question.terms])
-    total = max(sum(store.kinds().values()), 1)
-    weights = {word: rarity(count, total) for word, count in counts.items()}
-    whole = sum(weights.values()) or 1.0
-    covered = max(sum(weights.get(word, 0.0) for word in words_in(question, hit)) for hit in hits)
-    known = sum(weight for word, weight in weights.items() if counts[word])
-    cosine = 0.0
-    if semantic and shared_encoder().available:
-        texts = [question.text, *(hit.passage.body[:PASSAGE_CHARS] for hit in hits)]
-        vectors = shared_encoder().encode(texts)
-        cosine = float((vectors[1:] @ vectors[0]).max())
-    return Signs(max(cosine, 0.0), covered / whole, known / whole)
+def brief(kept: Kept, messages: Sequence[Message], *, to: str = "") -> str:
+    """Return the handoff of a session as Markdown of at most BRIEF_TOKENS tokens.
+
+    Where there is too much, the older half of each list goes, again and again.
+    """
+    found = digest(messages)
+    lists = {
+        "What the user asked for next": found.later[-6:],
+        "Decisions": found.decisions[-8:],
+        "Files changed": found.files[-20:],
+        "Commands that worked": found.worked[-8:],
+        "What failed": found.failed[-5:],
+        "Open": found.open[-4:],
+    }
+    where = f" on branch {kept.branch}" if kept.branch else ""
+    head = [
+        f"# Handoff{f' to {to}' if to else ''}: {kept.session.title}",
+        f"From {kept.client}, session {kept.name}, {kept.session.updated_at:%Y-%m-%d %H:%M} UTC, "
+        f"in {kept.folder}{where}. Taken from what was said, by rule: check before you rely on it.",
+        f"## Goal\n{found.goal}",
+    ]
+    while True:
+        parts = ["\n".join((f"## {title}", *(f"- {line}" for line in lines)))
+                 for title, lines in lists.items() if lines]  # fmt: skip
+        text = "\n\n".join((*head, *parts)) + "\n"
+        if about_tokens(text) <= BRIEF_TOKENS:
+            return text
+        longest = max(lists, key=lambda title: sum(map(len, lists[title])))
+        lists[longest] = lists[longest][(len(lists[longest]) + 1) // 2 :]
 
 
-WEIGHTS: Final = (3.2, 0.7, 3.8, -2.6)
-"""Of cosine, covered, known, and 1: logistic regression on the development sessions."""
+def start_line(kept: Kept, messages: Sequence[Message], touched: Iterable[str] = ()) -> str:
+    """Return where a branch stopped, in at most START_TOKENS tokens; "" when nothing tells.
 
-SURE: Final = 0.85
-"""From here on an answer is sure. Left out one repository at a time, 26 of 30 questions without an
-answer stay below, and 72 % of the others reach it, whose session is among the first three for
-92 %."""
+    ``touched`` are files of the last commits: decisions that name one of them are told.
+    """
+    found = digest(messages)
+    last = found.later[-1] if found.later else _short(found.goal)
+    if not last:
+        return ""
+    branch = f" on {kept.branch}" if kept.branch else ""
+    said = f"({kept.client}, {kept.session.updated_at:%Y-%m-%d})"
+    parts = [f"KDS: the last session here{branch} {said} ended with {_quoted(last)}."]
+    if left := [one for one in found.open if not one.endswith(last)]:
+        parts.append(f"Open: {_quoted(left[-1])}")
+    elif found.failed:
+        parts.append(f"Failed last: {_quoted(found.failed[-1])}")
+    names = [name for path in touched if (name := path.rpartition("/")[2])]
+    concerned = [one for one in found.decisions if any(name in one for name in names)]
+    parts += [f"Decided: {_quoted(one)}" for one in concerned[-1:]]
+    if kept.resume:
+        parts.append(f"({kept.resume})")
+    while about_tokens(" ".join(parts)) > START_TOKENS:
+        parts.pop()
+    return one_line(" ".join(parts))
 
 
-def certainty(signs: Signs) -> float:
-    """Return the probability that the best passages answer the question."""
-    cosine, covered, known, one = WEIGHTS
-    total = cosine * signs.cosine + covered * signs.covered + known * signs.known + one
-    return 1.0 / (1.0 + math.exp(-total))
+def _quoted(text: str) -> str:
+    """Text of a session in quotes, none of which it can end itself."""
+    inside = text[:160].replace('"', "'")
+    return f'"{inside}"'
+
+
+def _open(messages: Sequence[Message], sentences: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What was left open: words that say so near the end, and a question without an answer."""
+    for role, text in sentences[-40:]:
+        if role != "user" and OPEN.search(text):
+            yield text.removeprefix("Open: ")
+    if messages and messages[-1].role == "user":
+        yield f"not answered: {_short(messages[-1].content)}"
+    elif messages:
+        asked = [text for text in _sentences(messages[-1].content) if text.endswith("?")]
+        yield from asked[-1:]
+
+
+def _sentences(content: str) -> Iterator[str]:
+    """The sentences of a message, without code and lines of what was done."""
+    lines = _CODE.sub("\n", content).splitlines()
+    prose = "\n".join(line for line in lines if not line.startswith(_DONE))
+    for part in _SENTENCE.split(prose):
+        sentence = _MARKUP.sub("", part).strip()
+        if 12 <= len(sentence) <= SENTENCE_CHARS:
+            yield sentence
+
+
+def _short(text: str) -> str:
+    return one_line(_CODE.sub(" ", text))[:200].strip()
+
+
+def _latest(texts: Iterable[str]) -> tuple[str, ...]:
+    """Each text once, where it stands last."""
+    return tuple(dict.fromkeys(reversed(list(texts))))[::-1]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kds.activation.uses import Uses
 from kds.brain.workspace import Workspace
-from kds.transcripts.importing import Followed
+from kds.transcripts.json_lines import Followed
 
 
 def test_a_name_said_while_the_transcript_is_read_counts_when_it_is_read_next(

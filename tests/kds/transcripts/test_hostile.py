@@ -15,10 +15,9 @@ from kds.activation.discovery import discover
 from kds.brain.errors import StoreError
 from kds.brain.store.migrations import migrate
 from kds.transcripts.arriving import session_start
-from kds.transcripts.briefs import start_line
 from kds.transcripts.catalogue import SESSIONS, AssistantMemory, git_folder, place_name
 from kds.transcripts.importing import import_sessions, project_folders, readers
-from kds.transcripts.recalling import latest, read_session
+from kds.transcripts.recalling import latest, read_session, start_line
 
 from .conftest import Write, claude_line, contents
 

@@ -42,10 +42,9 @@ from kds.cli.output import (
 from kds.cli.progress import reported, slow, tracked
 from kds.cli.terminal import shown
 from kds.transcripts import importing
-from kds.transcripts.briefs import brief
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
 from kds.transcripts.importing import CLIENTS
-from kds.transcripts.recalling import Found, ask, latest
+from kds.transcripts.recalling import Found, ask, brief, latest
 
 NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
 QUOTED: Final = 6
@@ -358,8 +357,7 @@ def forget(
 
     with _opened(workspace) as (memory, folder):
         wanted = set(_projects(memory, folder, None if project == "." else project or "all"))
-        found = [(one, [each for each in kept if goes(each)]) for one, kept in memory.kept()
-                 if one in wanted]  # fmt: skip
+        found = [(one, kept) for one, kept in memory.kept(goes) if one in wanted]
         count = sum(len(kept) for _, kept in found)
         if session and not count:
             hint = "kds memory sources; kds recall names ids"

@@ -29,7 +29,7 @@ from kds.clients.project import Project
 from kds.router.prompts.library import PromptLibrary
 from kds.service.lifecycle import standing_of
 from kds.testing.metrics import MetricsReport, read_report
-from kds.transcripts.told import hook_calls, with_words
+from kds.transcripts.arriving import hook_calls, with_words
 
 _NOUNS: Final = {
     "context": "message in the context",

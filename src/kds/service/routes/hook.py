@@ -38,12 +38,10 @@ from kds.hooks.secrets import (
     Leak,
     files_read,
     leak_in,
-    line_of_warning,
     prompt_stopped,
-    prompt_warning,
+    prompt_warned,
     tool_answer,
 )
-from kds.hooks.transcript import read_transcript
 from kds.service.errors import TooLargeError
 from kds.service.models import JSON, MESSAGE_LIMIT
 from kds.service.requests import opened, root_of
@@ -57,7 +55,7 @@ from kds.transcripts.arriving import (
     prompt_line,
     session_start,
 )
-from kds.transcripts.importing import Followed
+from kds.transcripts.json_lines import Followed, read_transcript
 
 WITHIN_S: Final = 1.0
 """Nobody types the same prompt twice in a second."""
@@ -211,16 +209,13 @@ async def _answer(
         return await _of_start(served, call, chosen, keeper)
     if call.event != "prompt":
         return Answer()
-    warning = line_of_warning(leak, call.client) if leak else None
+    shown, warning = prompt_warned(leak, call.client) if leak else ({}, None)
     told = await _of_prompt(served, call, chosen, warning)
     if not call.probe:
         _in_background(keeper.run(lambda: keep_current(chosen)))
     if leak is None:
         return told
-    return Answer(
-        {**(told.output or {}), **prompt_warning(leak, call.client)},
-        f"warned: {leak.kinds}; {told.noted}",
-    )
+    return Answer({**(told.output or {}), **shown}, f"warned: {leak.kinds}; {told.noted}")
 
 
 async def _of_prompt(
@@ -235,7 +230,9 @@ async def _of_prompt(
     if len(call.prompt) > MESSAGE_LIMIT:
         message = f"the prompt is longer than {MESSAGE_LIMIT:,} characters"
         raise TooLargeError(message, where="prompt")
-    history = await asyncio.to_thread(read_transcript, call.transcript or "", prompt=call.prompt)
+    history = await asyncio.to_thread(
+        read_transcript, call.transcript or "", prompt=call.prompt, client=call.client
+    )
     turn = await served.worker.run(
         lambda: served.route(
             call.prompt,

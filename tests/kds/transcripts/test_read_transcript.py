@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import Utterance
-from kds.hooks.transcript import CUT, KEPT, READ_BYTES, _messages, read_transcript
+from kds.transcripts.json_lines import CUT, KEPT, READ_BYTES, read_transcript
 
 Entry = dict[str, Any]
 
@@ -22,7 +22,8 @@ def _claude(role: str, content: Any, **more: Any) -> Entry:
 
 def _codex(role: str, kind: str, text: str) -> Entry:
     content = [{"type": kind, "text": text}]
-    return {"type": "response_item", "payload": {"role": role, "content": content}}
+    payload = {"type": "message", "role": role, "content": content}
+    return {"type": "response_item", "payload": payload}
 
 
 def _file(folder: Path, *entries: Entry) -> str:
@@ -124,8 +125,11 @@ def test_links_and_pipes_are_not_read(tmp_path: Path) -> None:
         ),
     )
 )
-def test_anything_in_a_file_is_read_without_a_fault(value: Any) -> None:
-    if isinstance(value, bytes):
-        list(_messages(value.split(b"\n")))
-    else:
-        list(_messages([json.dumps({"type": "user", "message": value}).encode()]))
+def test_anything_in_a_file_is_read_without_a_fault(
+    tmp_path_factory: pytest.TempPathFactory, value: Any
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
+    if not isinstance(value, bytes):
+        value = json.dumps({"type": "user", "message": value}).encode() + b"\n"
+    path.write_bytes(value)
+    read_transcript(str(path))
