@@ -1,0 +1,57 @@
+"""A skill of the project, named beside the prompt it fits, in the real clients."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .clients import Client
+from .conftest import Install
+
+FOLDERS = {
+    "claude": ".claude/skills",
+    "codex": ".agents/skills",
+    "copilot": ".github/skills",
+    "gemini": ".gemini/skills",
+    "opencode": ".opencode/skills",
+}
+LINE = 'KDS: the skill "release-notes" fits this'
+FITTING, OTHER = "write the release notes for 2.4", "why is the sky blue?"
+
+
+def write_skill(folder: Path, name: str, description: str, body: str) -> None:
+    """Write a skill as its author would."""
+    (folder / name).mkdir(parents=True)
+    text = f"---\nname: {name}\ndescription: {description}\n---\n{body}\n"
+    (folder / name / "SKILL.md").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.usefixtures("service")
+def test_the_skill_that_fits_is_named_once_and_the_client_has_it(
+    client: Client, install: Install
+) -> None:
+    folder = client.project / FOLDERS[client.name]
+    write_skill(
+        folder,
+        "release-notes",
+        "Write release notes from merged pull requests. Use when a version is about to be "
+        "published.",
+        "List the merged pull requests since the last tag.",
+    )
+    write_skill(
+        folder,
+        "database-migration",
+        "Write a migration of the database schema. Use when a table or column changes.",
+        "Write an up and a down script.",
+    )
+    install(client.name)
+    client.ask(OTHER)
+    client.ask(FITTING, carry_on=True)
+    client.ask("now the release notes for 2.5, too", carry_on=True)
+    other, fitting, again = client.model.turns[:3]
+    assert "KDS: the" not in other.newest
+    assert fitting.newest.count(LINE) == 1
+    assert LINE not in again.newest
+    known = json.dumps(fitting.body).replace(json.dumps(LINE)[1:-1], "")
+    assert "release-notes" in known  # the client told the model of it
+    assert "Write release notes from merged pull requests" in known
