@@ -1,25 +1,35 @@
-"""The environment variables that stand over the settings files, and looking at them.
+"""Where a workspace and the user's own files are, and which settings the environment sets.
 
-Imports next to nothing: `kds route` looks at them on every call, and reading the settings
-themselves costs 110 ms of imports.
+`kds-hook` asks this before every prompt, so it imports what Python has loaded by then, and no more
+(see `kds.hooks.client`). Everybody else finds a workspace by `kds.brain.workspace`.
 """
 
+import errno
 import os
-from collections.abc import Mapping
-from typing import Final
+import sys
+from _collections_abc import Mapping  # loaded already, by `os`; `collections` is not
 
-from kds.brain.discovery import OFF, ON, OWN_SETTINGS, own_settings
+BRAIN = "kds-brain"
+NESTED = "KDS"
+HOME_VARIABLE = "KDS_HOME"
+OWN_SETTINGS = "KDS_CONFIG"
+"""Environment variable that names the user's own settings file."""
+
+OFF = frozenset(("0", "off", "f", "false", "n", "no"))
+ON = frozenset(("1", "on", "t", "true", "y", "yes"))
+"""How a switch is spelled, in any case: as pydantic reads it (docs.pydantic.dev, booleans)."""
+
 
 Place = tuple[str, str]
-"""A section and a key in it."""
+"""A section of the settings and a key in it."""
 
-MEMORY: Final = "KDS_MEMORY"
+MEMORY = "KDS_MEMORY"
 """The only variable that can switch the memory on."""
 
-DATABASE: Final = "KDS_DATABASE"
+DATABASE = "KDS_DATABASE"
 """The address of the server that keeps conversations, if any does."""
 
-VARIABLES: Final[Mapping[str, Place]] = {
+VARIABLES: dict[str, Place] = {
     "KDS_SERVICE": ("service", "enabled"),
     "KDS_SERVICE_AUTO": ("service", "auto"),
     "KDS_SERVICE_IDLE_MINUTES": ("service", "idle_minutes"),
@@ -45,9 +55,8 @@ VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_DATABASE_PERSON": ("database", "person"),
     "KDS_DATABASE_PROJECT": ("database", "project"),
 }
-"""Environment variable -> the section and key that it overrides."""
 
-TOP_LEVEL: Final[Mapping[str, Place]] = {
+TOP_LEVEL: dict[str, Place] = {
     "RAG_HYBRID": ("recall", "hybrid"),
     "RAG_CHUNKING": ("recall", "chunking"),
     "RAG_TOKEN_BUDGET": ("recall", "token_budget"),
@@ -64,14 +73,166 @@ TOP_LEVEL: Final[Mapping[str, Place]] = {
 }
 """Names that may stand in a settings file outside of any section -> section and key."""
 
-PLACES: Final[Mapping[str, Place]] = {
-    **VARIABLES,
-    **{name: place for name, place in TOP_LEVEL.items() if name.startswith("RAG_")},
-}
+PLACES = VARIABLES | {name: TOP_LEVEL[name] for name in TOP_LEVEL if name.startswith("RAG_")}
 """Every environment variable -> the section and key that it sets."""
 
-SPACY_MODEL: Final = "KDS_SPACY_MODEL"
+SPACY_MODEL = "KDS_SPACY_MODEL"
 """Names an installed spaCy pipeline (`kds.api.routing`); not a setting of a file."""
+
+
+def find_workspace(start: str) -> tuple[str, str] | None:
+    """The root and the ``kds-brain`` of the workspace of ``start``; None where there is none yet.
+
+    Raises OSError when ``start`` is relative and the current folder no longer exists.
+    """
+    if home := os.environ.get(HOME_VARIABLE, "").strip():
+        found = named(home)
+        return found if found and os.path.isdir(found[1]) else None
+    origin = os.path.realpath(start)
+    try:
+        os.stat(origin)
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # links that lead in a circle
+            return None
+    return nearest(folder_of(origin))
+
+
+def folder_of(path: str) -> str:
+    """A folder itself, and that of a file."""
+    return os.path.dirname(path) if os.path.isfile(path) else path
+
+
+def named(home: str) -> tuple[str, str] | None:
+    """What ``$KDS_HOME`` names: the folder that holds ``kds-brain``, or that folder itself.
+
+    None for the home of a user who does not exist.
+    """
+    home = os.path.expanduser(home)
+    if home.startswith("~"):
+        return None
+    home = _absolute(home)
+    if os.path.basename(home) == BRAIN:
+        return os.path.dirname(home), home
+    nested = os.path.join(home, NESTED)
+    if os.path.isdir(os.path.join(nested, BRAIN)) and not os.path.isdir(os.path.join(home, BRAIN)):
+        home = nested
+    return home, os.path.join(home, BRAIN)
+
+
+def nearest(origin: str) -> tuple[str, str] | None:
+    """The nearest workspace of a folder and of those above it.
+
+    One that belongs neither to this user nor to the owner of ``origin`` is passed over.
+    """
+    folder = origin
+    while True:
+        for root in (folder, os.path.join(folder, NESTED)):
+            brain = os.path.join(root, BRAIN)
+            if os.path.isdir(brain) and is_owned(brain, origin):
+                return root, brain
+        if (found := _of_main_worktree(folder, origin)) is not None:
+            return found
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def _of_main_worktree(folder: str, origin: str) -> tuple[str, str] | None:
+    """The workspace of the repository that ``folder`` is a `git worktree` of; None for others."""
+    common = common_git_folder(os.path.join(folder, ".git"))
+    root = os.path.dirname(common)
+    for place in (root, os.path.join(root, NESTED)):
+        brain = os.path.join(place, BRAIN)
+        if os.path.basename(common) == ".git" and os.path.isdir(brain) and is_owned(brain, origin):
+            return place, brain
+    return None
+
+
+def common_git_folder(link: str) -> str:
+    """The git folder that the `.git` file of a worktree belongs to; "" for anything else.
+
+    The file names the worktree's folder in the repository, which names the worktree. A project can
+    bring along the one, but not the other: it must not pass for a part of another.
+    """
+    if not os.path.isfile(link):
+        return ""
+    named = _line(link).removeprefix("gitdir: ")
+    back = _line(os.path.join(named, "gitdir"))
+    if not (os.path.isabs(named) and back and os.path.realpath(back) == os.path.realpath(link)):
+        return ""
+    return os.path.normpath(os.path.join(named, _line(os.path.join(named, "commondir"))))
+
+
+def _line(path: str) -> str:
+    """The first line of a small file; "" when it cannot be read."""
+    if not os.path.isfile(path):  # a pipe would be waited for
+        return ""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline(4096).rstrip("\r\n")
+    except (OSError, ValueError):
+        return ""
+
+
+def own_folder(environ: Mapping[str, str] = os.environ) -> str:
+    """The user's own folder of KDS: no project, and no variable of KDS, says where it is."""
+    variable = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
+    folder = environ.get(variable, "").strip()
+    base = folder if os.path.isabs(folder) else os.path.expanduser("~/.config")
+    return os.path.join(base, "kds")
+
+
+def own_settings(environ: Mapping[str, str] = os.environ) -> str:
+    """Where the user's own settings are, which hold in every workspace.
+
+    ``$KDS_CONFIG``, else ``kds/settings.yaml`` in the folder that the system keeps for settings:
+    ``%APPDATA%`` on Windows, else ``$XDG_CONFIG_HOME`` or ``~/.config`` (XDG base directories).
+    """
+    if path := environ.get(OWN_SETTINGS, "").strip():
+        return os.path.expanduser(path)
+    return os.path.join(own_folder(environ), "settings.yaml")
+
+
+def runtime_folder(environ: Mapping[str, str] = os.environ) -> str:
+    """Where the files of the user's one service are: its socket, its lock, its log.
+
+    ``kds`` in ``$XDG_RUNTIME_DIR`` or ``/run/user/UID``, whichever is there and belongs to this
+    user, else ``run`` in the user's own folder of KDS.
+    """
+    if hasattr(os, "geteuid"):
+        given = environ.get("XDG_RUNTIME_DIR", "").strip()
+        for base in (given, f"/run/user/{os.geteuid()}"):
+            try:
+                if os.path.isabs(base) and os.stat(base).st_uid == os.geteuid():
+                    return os.path.join(base, "kds")
+            except OSError:  # it is not there
+                continue
+    return os.path.join(own_folder(environ), "run")
+
+
+def is_owned(path: str, origin: str) -> bool:
+    """Whether ``path`` is this user's, or of the owner of the folder ``origin`` that they work in.
+
+    A link counts as what it leads to, and as the one who made it.
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    owners = {os.stat(path).st_uid, os.lstat(path).st_uid}
+    try:
+        return owners <= {os.geteuid(), os.stat(origin).st_uid}
+    except OSError:  # ``origin`` need not exist
+        return owners == {os.geteuid()}
+
+
+def _absolute(path: str) -> str:
+    """As `Path.absolute` has it: `.` and doubled separators go, `..` stays."""
+    path = os.path.join(os.getcwd(), path)
+    if os.altsep:
+        path = path.replace(os.altsep, os.sep)
+    drive, path = os.path.splitdrive(path)
+    parts = [part for part in path.split(os.sep) if part not in ("", ".")]
+    return drive + os.sep + os.sep.join(parts)
 
 
 def variables_set(environ: Mapping[str, str]) -> dict[str, str]:
@@ -100,4 +261,4 @@ def routing_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]
     if spacy_model := environ.get(SPACY_MODEL, "").strip():
         found[SPACY_MODEL] = spacy_model
     own = own_settings(environ)
-    return {**found, OWN_SETTINGS: own if os.path.exists(own) else ""}  # noqa: PTH110
+    return {**found, OWN_SETTINGS: own if os.path.exists(own) else ""}

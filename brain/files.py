@@ -15,27 +15,28 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Final
+from typing import IO, Final
 
-from kds.brain.discovery import own_folder
+from kds.brain.environment import own_folder
 from kds.brain.errors import StoreError
 
 PRIVATE: Final = 0o600
 
 POLL_S: Final = 0.005
-"""How often a waiting process tries the lock: about the time one write holds it (measured:
-1-3 ms on a local disk), so that a queue of eight does not idle."""
+"""How often a waiting process tries the lock: one write holds it for 1-3 ms on a local disk."""
 
 SIZE_LIMIT: Final = 64 * 2**20
 """Bytes. Ten messages of 100 kB are 1 MB; KDS writes no larger file."""
 
+_FULL: Final = "free some disk space; nothing that was stored is lost"
+_FORBIDDEN: Final = "give yourself permission, or set KDS_HOME to a folder of yours"
 _HINTS: Final = {
-    errno.ENOSPC: "free some disk space; nothing that was stored is lost",
-    errno.EDQUOT: "free some disk space; nothing that was stored is lost",
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
     errno.EFBIG: "raise the file size limit; nothing that was stored is lost",
     errno.EROFS: "the file system is read-only: set KDS_HOME to a writable place",
-    errno.EACCES: "give yourself permission, or set KDS_HOME to a folder of yours",
-    errno.EPERM: "give yourself permission, or set KDS_HOME to a folder of yours",
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
     errno.ELOOP: "replace the symbolic link by an ordinary file",
     errno.EISDIR: "rename that folder: a file has to stand in its place",
     errno.ENOENT: "the folder went away: make it again",
@@ -43,6 +44,8 @@ _HINTS: Final = {
 }
 
 _GUARDS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_WAIT: Final = _GUARDS | getattr(os, "O_NONBLOCK", 0)
+"""Opening a named pipe must not wait for its other end."""
 
 
 def read_private(path: Path) -> bytes | None:
@@ -50,22 +53,13 @@ def read_private(path: Path) -> bytes | None:
 
     Links are not followed: somebody else's file must not be read as ours, nor replaced.
     """
-    # O_NONBLOCK: opening a named pipe must not wait for its writer.
-    flags = os.O_RDONLY | _GUARDS | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, flags)
+        with _opened(path, os.O_RDONLY, "rb") as file:
+            return file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise failure("read", path, error) from error
-    try:
-        _check_regular(path, os.fstat(descriptor))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read()
-    except OSError as error:
-        raise failure("read", path, error) from error
-    finally:
-        os.close(descriptor)
 
 
 def replace_private(path: Path, content: bytes) -> None:
@@ -78,7 +72,8 @@ def replace_private(path: Path, content: bytes) -> None:
             stale.unlink()
     beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     try:
-        _write_new(beside, content)
+        with _opened(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, "wb") as file:
+            _write(file, content)
         beside.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
@@ -89,18 +84,9 @@ def replace_private(path: Path, content: bytes) -> None:
 
 def append_private(path: Path, content: bytes) -> None:
     """Add ``content`` to the end of ``path``, made with mode 0600, and make it durable."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _GUARDS | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, flags, PRIVATE)
-        try:
-            _check_regular(path, os.fstat(descriptor))
-            path.chmod(PRIVATE)  # whatever the umask took away, or somebody added
-            with os.fdopen(descriptor, "ab", closefd=False) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab") as file:
+            _write(file, content)
     except OSError as error:
         raise failure("write", path, error) from error
 
@@ -116,8 +102,7 @@ def remove_private(path: Path) -> None:
 def make_private_folder(path: Path) -> None:
     """Make the folder ``path`` with mode 0700 unless it is there. Its parent must exist.
 
-    Raises StoreError for a link: a project may have brought along one that leads elsewhere, and
-    what is private would be written there.
+    Raises StoreError for a link: a project may have brought along one that leads elsewhere.
     """
     try:
         path.mkdir(mode=0o700)
@@ -189,29 +174,35 @@ def failure(action: str, path: Path, error: OSError) -> StoreError:
     return StoreError(f"cannot {action} it: {reason}", where=str(path), hint=hint)
 
 
+@contextmanager
+def _opened(path: Path, flags: int, mode: str) -> Iterator[IO[bytes]]:
+    """Open a regular file, made with mode 0600 when it is to be written. Raises OSError."""
+    descriptor = os.open(path, flags | _NO_WAIT, PRIVATE)
+    try:
+        _check_regular(path, os.fstat(descriptor))
+        if mode != "rb" and sys.platform != "win32":
+            os.fchmod(descriptor, PRIVATE)  # whatever the umask took away, or somebody added
+        with os.fdopen(descriptor, mode, closefd=False) as file:
+            yield file
+    finally:
+        os.close(descriptor)
+
+
+def _write(file: IO[bytes], content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
+
+
 def _check_regular(path: Path, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
+    large = status.st_size > SIZE_LIMIT
+    if large or not stat.S_ISREG(status.st_mode):
+        message = f"the file is larger than {SIZE_LIMIT // 2**20} MB"
         raise StoreError(
-            "it is not an ordinary file",
+            message if large else "it is not an ordinary file",
             where=str(path),
             hint="move it away: KDS makes a new one",
         )
-    if status.st_size > SIZE_LIMIT:
-        raise StoreError(
-            f"the file is larger than {SIZE_LIMIT // 2**20} MB",
-            where=str(path),
-            hint="move it away: KDS makes a new one",
-        )
-
-
-def _write_new(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _GUARDS, PRIVATE)
-    with os.fdopen(descriptor, "wb") as file:
-        if sys.platform != "win32":
-            os.fchmod(descriptor, PRIVATE)  # a umask may have taken bits away
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -288,16 +279,12 @@ class LockedText(ABC):
         """Remove it, if it is there. Hold its lock."""
 
 
-def _nothing() -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class LockedFile(LockedText):
     """A text in a file that only its owner may read."""
 
     path: Path
-    ensure: Callable[[], None] = _nothing
+    ensure: Callable[[], object] = bool
     """Makes what its folder stands in, and raises an error when nothing may be kept there."""
 
     def __str__(self) -> str:
@@ -362,8 +349,9 @@ def read_trusted(path: Path) -> bytes | None:
     content = read_private(path)
     if content is None:
         return None
+    receipt, statement = _receipt(path, content)
     with suppress(StoreError):
-        if read_private(_receipt(path)) == _statement(path, content):
+        if read_private(receipt) == statement:
             return content
     return None
 
@@ -371,34 +359,23 @@ def read_trusted(path: Path) -> bytes | None:
 def replace_trusted(path: Path, content: bytes) -> None:
     """Write a file as `replace_private` does, and its receipt. Raises StoreError."""
     replace_private(path, content)
-    receipt = _receipt(path)
+    receipt, statement = _receipt(path, content)
+    folder = receipt.parent
     try:
-        receipt.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        where = str(receipt.parent.parent)
-        raise StoreError(f"cannot make it: {error.strerror}", where=where) from error
-    make_private_folder(receipt.parent)
-    _sweep(receipt.parent)
-    replace_private(receipt, _statement(path, content))
-
-
-def _receipt(path: Path) -> Path:
-    name = hashlib.sha256(_place(path).encode("utf-8", "surrogateescape")).hexdigest()
-    return Path(own_folder(), FOLDER, name)
-
-
-def _statement(path: Path, content: bytes) -> bytes:
-    said = {"place": _place(path), "sha256": hashlib.sha256(content).hexdigest()}
-    return json.dumps(said).encode()
-
-
-def _place(path: Path) -> str:
-    return str(path.parent.resolve() / path.name)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove the receipts of places where nothing is any more."""
-    for receipt in folder.iterdir():
+        raise failure("make", folder.parent, error) from error
+    make_private_folder(folder)
+    for other in folder.iterdir():  # those of places where nothing is any more
         with suppress(StoreError, OSError, ValueError, KeyError, TypeError):
-            if not Path(json.loads(read_private(receipt) or b"{}")["place"]).exists():
-                remove_private(receipt)
+            if not Path(json.loads(read_private(other) or b"{}")["place"]).exists():
+                remove_private(other)
+    replace_private(receipt, statement)
+
+
+def _receipt(path: Path, content: bytes) -> tuple[Path, bytes]:
+    """Where the receipt of a file is, in the user's own folder, and what it says."""
+    place = str(path.parent.resolve() / path.name)
+    name = hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()
+    said = {"place": place, "sha256": hashlib.sha256(content).hexdigest()}
+    return Path(own_folder(), FOLDER, name), json.dumps(said).encode()

@@ -1,33 +1,36 @@
 """The settings: the user's own file, then ``kds-brain/settings.yaml``, then the environment.
 
-service: {idle_minutes: 30}
-memory: {enabled: true}
-
 A workspace's file may come with a cloned project. So it cannot name a model or a server, which
 would be told all that is said, nor code to run (docs/decisions/0013-settings-of-a-project.md).
+
+A `Config` is the settings and what was learned, frozen. `LiveConfig` hands out the one that holds
+now: it looks at the files and the environment, and loads again only what has changed.
 """
 
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
 from kds.brain.environment import PLACES, TOP_LEVEL, Place, variables_set
-from kds.brain.errors import ConfigError, Problem
-from kds.brain.workspace import Workspace, own_settings_path
+from kds.brain.errors import ConfigError, OutageError, Problem, StoreError
+from kds.brain.learning.examples import FILE_NAME, Learned, LearnedFile, LearnedFileError
+from kds.brain.workspace import Environ, SharedDatabase, Workspace, locked_text, own_settings_path
 from kds.brain.yaml_files import Document, NodePath, parse_yaml, read_text, validate
 
 IDLE_MINUTES: Final = 30.0
@@ -37,20 +40,15 @@ CONTEXT_LIMIT: Final = 262_144
 """Tokens: the longest conversation that can be sent whole (issue 5)."""
 
 RewritingMode = Literal["rules-only", "rules-first", "model-first"]
-
 SummaryMode = Literal["auto", "extractive", "off"]
-
-
 SecretsMode = Literal["off", "warn", "block"]
+
+_BARE_OFF: Final = BeforeValidator(lambda value: "off" if value is False else value)
+"""In YAML a bare ``off`` is false."""
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-def _off(value: object) -> object:
-    """In YAML a bare ``off`` is false."""
-    return "off" if value is False else value
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class ServiceSettings(_Section):
@@ -60,7 +58,7 @@ class ServiceSettings(_Section):
     """Whether the command line asks a running service."""
     auto: bool = True
     """Whether the command line and the hook start one when there is none."""
-    idle_minutes: float = Field(default=IDLE_MINUTES, ge=0, allow_inf_nan=False)
+    idle_minutes: float = Field(default=IDLE_MINUTES, ge=0)
     """Minutes without a request after which a service that started by itself ends; 0: never."""
 
 
@@ -77,14 +75,14 @@ class MemorySettings(_Section):
     """Whether a session remembers the terms and documents that its questions were about."""
     enable_history_summarization: bool = True
     """Whether older turns go to the model as a summary."""
-    summaries: SummaryMode = "auto"
+    summaries: Annotated[SummaryMode, _BARE_OFF] = "auto"
     """Who summarises. ``auto``: the chat model where there is one, after the answer, and the
     sentences of the conversation where there is none; ``extractive``: those alone; ``off``: no
     summary is made at all."""
     history_max_turns: int = Field(default=10, ge=0, le=1000)
     """Turns of what was said before that go along with a question: those of a client's history
     that count, or of a stored session. The last four of them reach the model verbatim."""
-    session_memory_ttl_hours: float = Field(default=4.0, gt=0, le=24 * 365, allow_inf_nan=False)
+    session_memory_ttl_hours: float = Field(default=4.0, gt=0, le=24 * 365)
     """Hours since its last use that an entity memory lives."""
     summary_words: int = Field(default=200, ge=0)
     """Words of a summary at most."""
@@ -96,11 +94,6 @@ class MemorySettings(_Section):
     """Tokens of the question in what goes to the model."""
     context_limit_tokens: int = Field(default=0, ge=0, le=CONTEXT_LIMIT)
     """Above 0: the whole conversation is sent, and condensed at 95 % of that."""
-
-    @field_validator("summaries", mode="before")
-    @classmethod
-    def _off_is_a_word(cls, value: object) -> object:
-        return _off(value)
 
     @property
     def condenses(self) -> bool:
@@ -127,11 +120,11 @@ class RecallOptions(_Section):
     """Whether long messages are searched in parts."""
     token_budget: int = Field(default=1000, ge=0, le=CONTEXT_LIMIT)
     """Tokens that what was recalled may fill."""
-    rerank_alpha: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    rerank_alpha: float | None = Field(default=None, ge=0)
     """Weight of meaning (with an embedding model); None: the default."""
-    rerank_beta: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    rerank_beta: float | None = Field(default=None, ge=0)
     """Weight of words."""
-    rerank_gamma: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    rerank_gamma: float | None = Field(default=None, ge=0)
     """Weight of identifiers."""
     embeddings: str | None = Field(default=None, min_length=1)
     """The embedding model: ``shipped``, ``off`` for words and names only, or
@@ -151,11 +144,11 @@ class ModelSettings(_Section):
     """``provider:model``, or the URL of an OpenAI-compatible server, ``#model`` behind it."""
     base_url: str | None = Field(default=None, min_length=1)
     """Where the provider is, when it is not at its usual address."""
-    timeout_s: float = Field(default=60.0, gt=0, le=3600, allow_inf_nan=False)
+    timeout_s: float = Field(default=60.0, gt=0, le=3600)
     """Seconds that one answer may take, with everything that is tried again."""
     max_retries: int = Field(default=2, ge=0, le=10)
     """How often a call that failed is made again."""
-    temperature: float = Field(default=0.0, ge=0, le=2, allow_inf_nan=False)
+    temperature: float = Field(default=0.0, ge=0, le=2)
     """0: the same answer to the same question, as far as the model can."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Of an answer; None: as the provider has it."""
@@ -166,21 +159,16 @@ class RewritingSettings(_Section):
 
     mode: RewritingMode = "rules-first"
     """``rules-first`` asks a model only where the rules see a reference and abstain."""
-    timeout_s: float = Field(default=5.0, gt=0, le=600, allow_inf_nan=False)
+    timeout_s: float = Field(default=5.0, gt=0, le=600)
     """Seconds to wait for a rewrite; then the rules have it."""
 
 
 class HookSettings(_Section):
     """What the prompt hook looks for."""
 
-    secrets: SecretsMode = "off"
+    secrets: Annotated[SecretsMode, _BARE_OFF] = "off"
     """What to do about a prompt that holds a secret, and about reading files such as `.env`. What
     your own file asks for, a workspace's can make stricter, and not weaker."""
-
-    @field_validator("secrets", mode="before")
-    @classmethod
-    def _off_is_a_word(cls, value: object) -> object:
-        return _off(value)
 
 
 class ActivationSettings(_Section):
@@ -188,7 +176,7 @@ class ActivationSettings(_Section):
 
     enabled: bool = True
     """Whether the hook names the one that fits, once a session, when it is sure."""
-    precision: float = Field(default=0.9, ge=0, le=1, allow_inf_nan=False)
+    precision: float = Field(default=0.9, ge=0, le=1)
     """Share of the names that are to be right, up to 0.95; above, nothing is named."""
     learn: bool = True
     """Whether what ran after which prompt of this project is kept, and counts."""
@@ -205,7 +193,7 @@ class AssistantSettings(_Section):
 class ReferenceSettings(_Section):
     """What is written out of what a message refers to."""
 
-    precision: float = Field(default=0.93, ge=0, le=1, allow_inf_nan=False)
+    precision: float = Field(default=0.93, ge=0, le=1)
     """Share of the written references that is to be right; 1: nothing is written, 0: all."""
 
 
@@ -275,8 +263,7 @@ class Layers:
     def settings(self) -> Settings:
         """All of it together. Raises SettingsError when two layers do not go together."""
         values = Settings().model_dump()
-        files = (Settings.model_validate(one.data) for one in (self.own, self.project))
-        for layer in (*files, self.chosen):
+        for layer in (*map(_parsed, (self.own, self.project)), self.chosen):
             for section, given in layer.model_dump(exclude_unset=True).items():
                 values[section] |= given
         try:
@@ -290,7 +277,7 @@ class Layers:
         if place in self.variables:
             return f"${self.variables[place]}"
         for document in (self.project, self.own):
-            section = document.data.get(place[0]) if isinstance(document.data, dict) else None
+            section = _keys(document).get(place[0])
             if isinstance(section, dict) and place[1] in section:
                 return document.where(place)
         return DEFAULT
@@ -316,41 +303,62 @@ def load_layers(
     it is made. Raises SettingsError as `load_settings` does.
     """
     own_path = own_settings_path(environ)
-    own = _with_flags_in_place(_document(own_path, texts))
-    project = _with_flags_in_place(_document(workspace.settings_path, texts))
-    chosen, variables, faults = _from_environment(environ)
-    overreach = _overreach(project, own_path)
-    problems = [*_problems_of_file(own), *_problems_of_file(project), *overreach, *faults]
-    if problems or chosen is None:
+    own, project = (_document(path, texts) for path in (own_path, workspace.settings_path))
+    problems = [
+        *(problem for one in (own, project) for problem in _problems(one)),
+        *_overreach(project, own_path),
+    ]
+    given: dict[str, dict[str, str]] = {}
+    names: dict[Place, str] = {}
+    for name, text in variables_set(environ).items():
+        section, key = PLACES[name]
+        given.setdefault(section, {})[key] = text
+        names[section, key] = name
+    try:
+        chosen = Settings.model_validate_strings(given)
+    except ValidationError as error:
+        problems += _faults(error, names, where="the environment")
+    if problems:
         raise SettingsError(problems)
-    return Layers(own_path, own, _without_weaker(project, own), chosen, variables)
+    wanted, least = (STRICTER.index(_parsed(one).hook.secrets) for one in (project, own))
+    if wanted < least:  # a workspace's file may come with a cloned project
+        hook = {
+            key: value for key, value in _keys(project).get("hook", {}).items() if key != "secrets"
+        }
+        project = replace(project, data={**_keys(project), "hook": hook})
+    return Layers(own_path, own, project, chosen, names)
 
 
-def _without_weaker(project: Document, own: Document) -> Document:
-    """Leave out what a workspace's file would weaken: it may come with a cloned project."""
-    wanted, least = (Settings.model_validate(one.data).hook.secrets for one in (project, own))
-    if not isinstance(project.data, dict) or STRICTER.index(wanted) >= STRICTER.index(least):
-        return project
-    hook = {key: value for key, value in project.data.get("hook", {}).items() if key != "secrets"}
-    return replace(project, data={**project.data, "hook": hook})
+def _keys(document: Document) -> dict[str, Any]:
+    return document.data if isinstance(document.data, dict) else {}
 
 
-def _overreach(document: Document, own_path: Path) -> Iterator[Problem]:
+def _parsed(document: Document) -> Settings:
+    return Settings.model_validate(document.data)
+
+
+def _problems(document: Document) -> tuple[Problem, ...]:
+    found = validate(document, Settings)
+    return () if isinstance(found, Settings) else found
+
+
+def _overreach(project: Document, own_path: Path) -> Iterator[Problem]:
     """What a workspace's file sets that only the user may."""
-    data = document.data if isinstance(document.data, dict) else {}
+    data = _keys(project)
     places: list[NodePath] = [(section,) for section in USERS_ALONE if section in data]
     recall = data.get("recall")
     if isinstance(recall, dict) and ":" in str(recall.get("embeddings", "")):
         places.append(("recall", "embeddings"))
     for place in places:
         yield Problem(
-            document.where(place),
+            project.where(place),
             f"'{place[-1]}' cannot be set here: the file may come with a cloned project",
             f"move it to {own_path}, or set the environment variable",
         )
 
 
 def _document(path: Path, texts: Mapping[Path, str]) -> Document:
+    """A settings file, with settings under their other names moved to where they belong."""
     if path not in texts and not path.exists():
         return Document(str(path), {}, {})
     text = texts[path] if path in texts else read_text(path)
@@ -359,16 +367,9 @@ def _document(path: Path, texts: Mapping[Path, str]) -> Document:
     document = parse_yaml(text, path=str(path))
     if document.data is None and not document.problems:  # nothing but comments
         return Document(str(path), {}, {})
-    return document
-
-
-def _with_flags_in_place(document: Document) -> Document:
-    """Move settings under their other names to where they belong; a line stays its line."""
     if not isinstance(document.data, dict):
         return document
-    data = dict(document.data)
-    lines: dict[NodePath, int] = dict(document.lines)
-    problems = list(document.problems)
+    data, lines, problems = dict(document.data), dict(document.lines), list(document.problems)
     for name in [name for name in TOP_LEVEL if name in data]:
         section, key = TOP_LEVEL[name]
         inner = data.setdefault(section, {})
@@ -382,33 +383,108 @@ def _with_flags_in_place(document: Document) -> Document:
     return replace(document, data=data, lines=lines, problems=tuple(problems))
 
 
-def _problems_of_file(document: Document) -> tuple[Problem, ...]:
-    found = validate(document, Settings)
-    return () if isinstance(found, Settings) else found
-
-
-def _from_environment(
-    environ: Mapping[str, str],
-) -> tuple[Settings | None, Mapping[Place, str], tuple[Problem, ...]]:
-    given: dict[str, Any] = {}
-    names: dict[Place, str] = {}
-    for name, text in variables_set(environ).items():
-        section, key = PLACES[name]
-        given.setdefault(section, {})[key] = text
-        names[section, key] = name
-    try:
-        return Settings.model_validate_strings(given), names, ()
-    except ValidationError as error:
-        return None, names, tuple(_faults(error, names, where="the environment"))
-
-
 def _faults(error: ValidationError, names: Mapping[Place, str], *, where: str) -> Iterator[Problem]:
     for found in error.errors():
-        place = tuple(map(str, found["loc"][:2]))
+        section, key = (*map(str, found["loc"][:2]), "", "")[:2]
         message = found["msg"].removeprefix("Value error, ")
-        name = names.get((place[0], place[1])) if len(place) == 2 else None
-        if name is None:
-            yield Problem(where, message, "correct one of the two")
-        else:
+        if name := names.get((section, key)):
             said = f"{message.lower()}, not '{found['input']}'"
             yield Problem(f"${name}", said, f"correct or unset {name}")
+        else:
+            yield Problem(where, message, "correct one of the two")
+
+
+@dataclass(frozen=True)
+class Config:
+    """A workspace, the environment, and what is set in both."""
+
+    workspace: Workspace
+    settings: Settings
+    environ: Environ
+    learned_as_of: object = None
+    """What tells one state of the learned examples from the next."""
+
+    @property
+    def database(self) -> SharedDatabase | None:
+        """The server that keeps conversations in place of the workspace's files, if any."""
+        return SharedDatabase.of(self.settings, self.workspace)
+
+    @cached_property
+    def learned(self) -> tuple[Learned, ...]:
+        """What was taught; nothing while learning is off.
+
+        Raises LearnedFileError when the file is wrong, StoreError when it cannot be read.
+        """
+        text = locked_text(self.workspace, FILE_NAME, environ=self.environ)
+        if not text.exists or not self.settings.learning.enabled:
+            return ()
+        return LearnedFile(text).entries()
+
+    @property
+    def learned_problem(self) -> str | None:
+        """Why nothing that was learned is used, in one line. Raises OutageError."""
+        try:
+            _ = self.learned
+        except OutageError:
+            raise
+        except (LearnedFileError, StoreError) as error:
+            return f"nothing learned is used: {error.where}: {error.message}"
+        return None
+
+
+class LiveConfig:
+    """The configuration of a workspace as it is now. For any threads."""
+
+    def __init__(self, workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> None:
+        self.workspace = workspace
+        self.environ = environ
+        self._lock = Lock()
+        self._stamp: object = None
+        self._config: Config | None = None
+        self.problem: SettingsError | None = None
+        """What is wrong with settings that have changed since; the last good ones still hold."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they are now. Raises as `current` does."""
+        return self.current().settings
+
+    def current(self, *, marks: object = None) -> Config:
+        """Return the configuration as it is now: the same object while nothing has changed.
+
+        ``marks`` tell states of a server apart. Raises SettingsError when the settings are wrong
+        the first time; later the last good ones hold, and `problem` says why.
+        """
+        with self._lock:
+            files = (self.workspace.settings_path, own_settings_path(self.environ))
+            stamp = (*map(_stamp, files), tuple(variables_set(self.environ).items()))
+            config = self._config
+            if config is None or stamp != self._stamp:
+                config, self._stamp = self._loaded(config), stamp
+            if config.database is None:
+                marks = _stamp(self.workspace.brain / FILE_NAME)
+            elif marks is None:
+                marks = config.learned_as_of
+            if marks != config.learned_as_of:
+                config = replace(config, learned_as_of=marks)
+            self._config = config
+            return config
+
+    def _loaded(self, last: Config | None) -> Config:
+        try:
+            settings = load_settings(self.workspace, environ=self.environ)
+        except SettingsError as error:
+            if last is None:
+                raise
+            self.problem = error
+            return last
+        self.problem = None
+        return Config(self.workspace, settings, self.environ, last and last.learned_as_of)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

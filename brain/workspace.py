@@ -11,8 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.discovery import BRAIN, HOME_VARIABLE, folder_of, named, nearest, own_settings
-from kds.brain.environment import DATABASE
+from kds.brain.environment import (
+    BRAIN,
+    DATABASE,
+    HOME_VARIABLE,
+    folder_of,
+    named,
+    nearest,
+    own_settings,
+)
 from kds.brain.errors import WorkspaceError
 from kds.brain.files import LockedFile, LockedText, may_write
 

@@ -16,7 +16,6 @@ from threading import RLock
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.config import LiveConfig
 from kds.brain.encoder import NAME as SHIPPED
 from kds.brain.encoder import ShippedEmbedder, shared_encoder
 from kds.brain.errors import KdsError
@@ -34,7 +33,7 @@ from kds.brain.passages.question import Question, read_question
 from kds.brain.passages.recall import Hit, Recall, RecallSettings, recall, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Passage, Role, Scope, Summary
-from kds.brain.settings import MemorySettings
+from kds.brain.settings import LiveConfig, MemorySettings
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 

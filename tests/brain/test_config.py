@@ -2,8 +2,7 @@
 
 import pytest
 
-from kds.brain.config import LiveConfig
-from kds.brain.settings import SettingsError
+from kds.brain.settings import LiveConfig, SettingsError
 from kds.brain.workspace import Workspace
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kds.brain.discovery import find_workspace
+from kds.brain.environment import find_workspace
 from kds.brain.errors import WorkspaceError
 from kds.brain.workspace import Workspace
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.discovery import own_folder
+from kds.brain.environment import own_folder
 from kds.brain.files import FOLDER, read_trusted, replace_trusted
 
 

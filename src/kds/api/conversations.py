@@ -9,9 +9,9 @@ from kds.api.records import Records
 from kds.api.routing import Router, precision_of, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.config import LiveConfig
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import Journal
+from kds.brain.settings import LiveConfig
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.references.resolver import Known

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
-from kds.brain.config import Config, LiveConfig
 from kds.brain.context.conversations import Marks
 from kds.brain.errors import KdsError
-from kds.brain.settings import Settings
+from kds.brain.settings import Config, LiveConfig, Settings
 from kds.brain.workspace import Workspace
 from kds.learning.teaching import Known, known_in
 from kds.router.english import load_english

@@ -13,7 +13,7 @@ import click
 
 import kds
 from kds.brain.clock import utc_now
-from kds.brain.discovery import HOME_VARIABLE
+from kds.brain.environment import HOME_VARIABLE
 from kds.brain.errors import KdsError, WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.workspace import Workspace

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from kds.brain.discovery import BRAIN
+from kds.brain.environment import BRAIN
 from kds.brain.errors import StoreError
 from kds.brain.files import (
     locked,

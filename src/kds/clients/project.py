@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 from typing import Final
 
-from kds.brain.discovery import is_owned
+from kds.brain.environment import is_owned
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.workspace import Workspace
 from kds.clients.table import (

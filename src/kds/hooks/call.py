@@ -16,7 +16,7 @@ try:
 except ImportError:  # an interpreter other than CPython
     import socket as _socket  # type: ignore[no-redef]
 
-from kds.brain.discovery import OFF, runtime_folder
+from kds.brain.environment import OFF, runtime_folder
 
 SOCKET_NAME = "service.sock"
 STATE_NAME = "service.json"

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from kds.brain.discovery import find_workspace, own_folder, runtime_folder
+from kds.brain.environment import find_workspace, own_folder, runtime_folder
 from kds.hooks.call import (
     HUNG_NAME,
     TOKEN_NAME,

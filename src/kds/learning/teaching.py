@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.config import Config, LiveConfig
 from kds.brain.errors import MessageError, WorkspaceError
 from kds.brain.learning.events import FILE_NAME as EVENTS
 from kds.brain.learning.events import EventLog, LearningEvent, example_id, reference_id
@@ -35,7 +34,7 @@ from kds.brain.learning.phrases import (
 )
 from kds.brain.message import clean_message, one_line
 from kds.brain.secrets.redaction import storable
-from kds.brain.settings import load_settings
+from kds.brain.settings import Config, LiveConfig, load_settings
 from kds.brain.workspace import Workspace, locked_text
 from kds.router.prompts.library import PromptLibrary
 

@@ -11,12 +11,11 @@ from typing import Final, Self
 from kds.api.embeddings import model_name
 from kds.api.parts import LearnedParts, Parts, RewriterSource
 from kds.brain.clock import Clock, utc_now
-from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.memory import ConversationMemory, PromptMemory, Tools
 from kds.brain.memory.metrics import log_recall
 from kds.brain.message import clean_message
-from kds.brain.settings import Settings
+from kds.brain.settings import LiveConfig, Settings
 from kds.brain.turn import NOT_ENGLISH, Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.query.answer import Answerer, Speakers, Spoken, model_name_of, told

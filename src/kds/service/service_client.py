@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.discovery import own_folder, runtime_folder
-from kds.brain.environment import routing_variables, switch, variables_set
+from kds.brain.environment import (
+    own_folder,
+    routing_variables,
+    runtime_folder,
+    switch,
+    variables_set,
+)
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import failure, make_private_folder
 from kds.brain.turn import Turn, Utterance, from_wire

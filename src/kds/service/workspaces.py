@@ -19,7 +19,7 @@ from typing import Any, Final
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
 from kds.brain.clock import utc_now
-from kds.brain.discovery import HOME_VARIABLE
+from kds.brain.environment import HOME_VARIABLE
 from kds.brain.errors import KdsError, RemovedError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore

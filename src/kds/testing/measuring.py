@@ -14,13 +14,12 @@ from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
 from kds.api.settings_edit import write_values
-from kds.brain.config import LiveConfig
-from kds.brain.discovery import BRAIN
 from kds.brain.documents.store import DocumentPlace
+from kds.brain.environment import BRAIN
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recall import recall_settings
-from kds.brain.settings import load_settings
+from kds.brain.settings import LiveConfig, load_settings
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import add_documents
 from kds.query.service import QueryService

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.clock import utc_now
-from kds.brain.config import LiveConfig
 from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.brain.settings import LiveConfig
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning.teaching import known_in

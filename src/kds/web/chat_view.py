@@ -6,7 +6,6 @@ from typing import Final
 from urllib.parse import urlencode
 
 from kds.api.session_names import all_sessions, session_page
-from kds.brain.config import LiveConfig
 from kds.brain.context.work import Offer
 from kds.brain.learning.examples import LearnedExample
 from kds.brain.learning.phrases import phrase_key
@@ -15,6 +14,7 @@ from kds.brain.memory.records import Session
 from kds.brain.passages.details import decode
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.values import KDS, Message
+from kds.brain.settings import LiveConfig
 from kds.brain.turn import Reference, Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary

@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from kds.api.session_names import all_sessions, session_page
 from kds.brain.clock import utc_now
-from kds.brain.config import LiveConfig
 from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.export import archive, to_json
 from kds.brain.memory.memory_store import MemoryStore
@@ -24,6 +23,7 @@ from kds.brain.memory.records import (
     Stats,
 )
 from kds.brain.passages.values import Summary
+from kds.brain.settings import LiveConfig
 from kds.brain.workspace import shared_database
 from kds.query.values import Query
 from kds.service.routes.memory import look

@@ -13,9 +13,9 @@ from kds.api.parts import Parts, RewriterSource
 from kds.api.routing import Router
 from kds.api.turn_log import TURN
 from kds.brain.clock import utc_now
-from kds.brain.config import LiveConfig
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.metrics import KEPT
+from kds.brain.settings import LiveConfig
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.testing.metrics import report_metrics

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.discovery import own_folder, runtime_folder
+from kds.brain.environment import own_folder, runtime_folder
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.service.service_client import ServiceAddress, ServiceClient, answers

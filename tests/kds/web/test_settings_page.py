@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.discovery import OWN_SETTINGS
+from kds.brain.environment import OWN_SETTINGS
 from kds.service.service_client import ServiceClient
 
 from .conftest import Site, Visitor

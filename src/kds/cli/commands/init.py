@@ -11,7 +11,7 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
-from kds.brain.discovery import BRAIN, HOME_VARIABLE
+from kds.brain.environment import BRAIN, HOME_VARIABLE
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag
 from kds.cli.commands.recall import bring_in

@@ -15,10 +15,9 @@ from starlette.responses import JSONResponse, Response
 
 from kds.activation import Activator, Entry
 from kds.activation.uses import Uses
-from kds.brain.config import LiveConfig
-from kds.brain.discovery import HOME_VARIABLE
+from kds.brain.environment import HOME_VARIABLE
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.settings import ActivationSettings, SecretsMode, Settings, load_layers
+from kds.brain.settings import ActivationSettings, LiveConfig, SecretsMode, Settings, load_layers
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.hooks.log import note_answer
