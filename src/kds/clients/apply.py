@@ -34,7 +34,12 @@ from kds.clients.project import (
     remove_project_file,
     write_project_text,
 )
-from kds.clients.settings_file import SettingsFile
+from kds.clients.settings_file import (
+    SettingsFile,
+    without_codex_server,
+    without_lines,
+    without_section,
+)
 from kds.clients.table import (
     AGENTS_PAGE,
     CLAUDE_LOCAL,
@@ -46,7 +51,6 @@ from kds.clients.table import (
     SKILL_FOLDERS,
     Client,
 )
-from kds.clients.text_parts import without_codex_server, without_lines, without_section
 
 LOCK_TIMEOUT_S: Final = 10.0
 

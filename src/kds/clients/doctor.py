@@ -19,8 +19,8 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.apply import RecordStore
 from kds.clients.plan import InstalledHook, installed_hooks, plan_install, recorded_wish
-from kds.clients.programs import find_programs, hook_program
 from kds.clients.project import Project
+from kds.clients.table import find_programs, hook_program
 from kds.hooks.log import answer_in, read_hook_log
 from kds.hooks.reply import PROBE
 from kds.router.english import load_english

@@ -15,13 +15,10 @@ MAX_DEPTH: Final = 100
 """Settings nest five deep; a deeper text is meant to break its reader."""
 
 _BLANK: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_BEGIN_BLANK: Final = frozenset(" \t\r\n/")
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR: Final = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 _CLOSING: Final = {"{": "}", "[": "]"}
-_BOM: Final = "\ufeff"
 _BLANKS: Final = " \t\r\n"
-_DEFAULT_INDENT: Final = "  "
 
 Key = str | int
 KeyPath = tuple[Key, ...]
@@ -51,9 +48,7 @@ class Node:
         """The value as plain data."""
         if self.kind == "object":
             return {part.key: part.node.value() for part in self.parts}
-        if self.kind == "array":
-            return [part.node.value() for part in self.parts]
-        return self.scalar
+        return [part.node.value() for part in self.parts] if self.kind == "array" else self.scalar
 
     def find(self, path: KeyPath) -> "Node | None":
         """The node at ``path``, or None."""
@@ -86,33 +81,32 @@ def parse_json_text(text: str) -> Node:
     >>> parse_json_text('{"a": [1, 2,], // two\\n}').value()
     {'a': [1, 2]}
     """
-    begin = _skip(text, 1 if text.startswith(_BOM) else 0)
-    node = _value(text, begin, 0)
-    end = _skip(text, node.end)
-    if end < len(text):
+    node = _value(text, _skip(text, int(text.startswith("\ufeff"))), 0)
+    if (end := _skip(text, node.end)) < len(text):
         raise JsonTextError("text after the end of the JSON", text, end)
     return node
 
 
 def _skip(text: str, at: int) -> int:
     """The place of the next thing that is neither blank nor a comment."""
-    if text[at : at + 1] not in _BEGIN_BLANK:
-        return at
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _expected(what: str, text: str, at: int) -> JsonTextError:
+    found = f"'{text[at]}'" if at < len(text) else "the end of the file"
+    return JsonTextError(f"expected {what}, found {found}", text, at)
 
 
 def _value(text: str, at: int, depth: int) -> Node:
     if depth > MAX_DEPTH:
         raise JsonTextError(f"it is nested more than {MAX_DEPTH} deep", text, at)
-    if text[at : at + 1] in ("{", "["):
+    if text[at : at + 1] in _CLOSING:
         return _container(text, at, depth)
     if text[at : at + 1] == '"':
-        end, string = _string(text, at)
-        return Node(at, end, "scalar", string)
-    match = _SCALAR.match(text, at)
-    if match is None:
-        raise JsonTextError(f"expected a value, found {_shown(text, at)}", text, at)
+        return _string(text, at)
+    if not (match := _SCALAR.match(text, at)):
+        raise _expected("a value", text, at)
     try:
         return Node(at, match.end(), "scalar", json.loads(match[0]))
     except ValueError as error:
@@ -120,53 +114,38 @@ def _value(text: str, at: int, depth: int) -> Node:
 
 
 def _container(text: str, at: int, depth: int) -> Node:
-    opening = text[at]
-    parts: list[Part] = []
-    seen: set[Key] = set()
+    closing, is_object = _CLOSING[text[at]], text[at] == "{"
+    parts: dict[Key, Part] = {}
     here = _skip(text, at + 1)
-    while text[here : here + 1] != _CLOSING[opening]:
-        if parts and parts[-1].comma is None:
-            expected = f"expected ',' or '{_CLOSING[opening]}'"
-            raise JsonTextError(f"{expected}, found {_shown(text, here)}", text, here)
-        part = _part(text, here, depth, index=len(parts) if opening == "[" else None)
-        if part.key in seen:
-            raise JsonTextError(f"duplicate key '{part.key}'", text, here)
-        seen.add(part.key)
-        parts.append(part)
-        here = _skip(text, part.node.end if part.comma is None else part.comma + 1)
-    kind: Literal["object", "array"] = "object" if opening == "{" else "array"
-    return Node(at, here + 1, kind, parts=tuple(parts))
+    comma: int | None = at
+    while text[here : here + 1] != closing:
+        if comma is None:
+            raise _expected(f"',' or '{closing}'", text, here)
+        key: Key = len(parts)
+        begin = here
+        if is_object:
+            name = _string(text, here)
+            key, colon = str(name.scalar), _skip(text, name.end)
+            if text[colon : colon + 1] != ":":
+                raise _expected("':'", text, colon)
+            begin = _skip(text, colon + 1)
+        node = _value(text, begin, depth + 1)
+        if key in parts:
+            raise JsonTextError(f"duplicate key '{key}'", text, here)
+        after = _skip(text, node.end)
+        comma = after if text[after : after + 1] == "," else None
+        parts[key] = Part(key, here, node, comma)
+        here = after if comma is None else _skip(text, comma + 1)
+    return Node(at, here + 1, "object" if is_object else "array", parts=tuple(parts.values()))
 
 
-def _part(text: str, at: int, depth: int, *, index: int | None) -> Part:
-    key: Key
-    if index is None:
-        after_key, key = _string(text, at)
-        colon = _skip(text, after_key)
-        if text[colon : colon + 1] != ":":
-            raise JsonTextError(f"expected ':', found {_shown(text, colon)}", text, colon)
-        begin = _skip(text, colon + 1)
-    else:
-        key, begin = index, at
-    node = _value(text, begin, depth + 1)
-    comma = _skip(text, node.end)
-    return Part(key, at, node, comma if text[comma : comma + 1] == "," else None)
-
-
-def _string(text: str, at: int) -> tuple[int, str]:
-    match = _STRING.match(text, at)
-    if match is None:
-        raise JsonTextError(f"expected a string in quotes, found {_shown(text, at)}", text, at)
-    if "\\" not in match[0]:
-        return match.end(), match[0][1:-1]
+def _string(text: str, at: int) -> Node:
+    if not (match := _STRING.match(text, at)):
+        raise _expected("a string in quotes", text, at)
     try:
-        return match.end(), str(json.loads(match[0]))
+        return Node(at, match.end(), "scalar", json.loads(match[0]))
     except ValueError as error:
         raise JsonTextError("invalid escape in a string", text, at) from error
-
-
-def _shown(text: str, at: int) -> str:
-    return f"'{text[at]}'" if at < len(text) else "the end of the file"
 
 
 def insert(text: str, path: KeyPath, key: Key | None, value: object) -> str:
@@ -177,22 +156,24 @@ def insert(text: str, path: KeyPath, key: Key | None, value: object) -> str:
     """
     node = _at(text, path)
     label = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
-    if node.parts and "\n" not in text[node.start : node.end]:
-        return _insert_inline(text, node, label + json.dumps(value, ensure_ascii=False))
-    base = _indent_at(text, node.start)
-    unit = _unit(text)
+    last = node.parts[-1] if node.parts else None
+    if last and "\n" not in text[node.start : node.end]:
+        entry = label + json.dumps(value, ensure_ascii=False)
+        if last.comma is not None:
+            return f"{text[: last.comma + 1]} {entry},{text[last.comma + 1 :]}"
+        return f"{text[: last.node.end]}, {entry}{text[last.node.end :]}"
+    base, unit = _indent_at(text, node.start), _unit(text)
     child = _child_indent(text, node) or base + unit
     entry = _newline(text) + child + label + _pretty(text, value, child, unit)
-    tail = _tail(text, node)
-    if not node.parts:
+    tail = node.start + 1 + len(text[node.start + 1 : node.end - 1].rstrip(_BLANKS))
+    if not last:
         rest = text[tail:]
-        close = "" if "\n" in text[tail : node.end - 1] else _newline(text) + base
-        return text[:tail] + entry + close + (rest.lstrip(" \t") if close else rest)
-    last = node.parts[-1]
+        if "\n" in text[tail : node.end - 1]:
+            return text[:tail] + entry + rest
+        return text[:tail] + entry + _newline(text) + base + rest.lstrip(" \t")
     if last.comma is not None:
         return text[:tail] + entry + "," + text[tail:]
-    end = last.node.end
-    return text[:end] + "," + text[end:tail] + entry + text[tail:]
+    return text[: last.node.end] + "," + text[last.node.end : tail] + entry + text[tail:]
 
 
 def replace(text: str, path: KeyPath, value: object) -> str:
@@ -204,18 +185,21 @@ def replace(text: str, path: KeyPath, value: object) -> str:
 
 def remove(text: str, path: KeyPath) -> str:
     """Remove the member or item at ``path``, with its comma and its line. Comments stay."""
-    parent = _at(text, path[:-1])
-    index = next(i for i, part in enumerate(parent.parts) if part.key == path[-1])
-    part = parent.parts[index]
+    parts = _at(text, path[:-1]).parts
+    index = next(i for i, part in enumerate(parts) if part.key == path[-1])
+    part = parts[index]
     comma = part.comma
     if comma is None and index > 0:  # it was the last: the one before becomes the last
-        comma = parent.parts[index - 1].comma
-    if comma is not None and comma >= part.node.end:
-        text = text[:comma] + text[comma + 1 :]
-    text, here = text[: part.start] + text[part.node.end :], part.start
-    if comma is not None and comma < here:
-        text, here = text[:comma] + text[comma + 1 :], here - 1
-    return _closed_up(_without_gap(text, here), path[:-1])
+        comma = parts[index - 1].comma
+    cuts = [(part.start, part.node.end), *([(comma, comma + 1)] if comma else [])]
+    for start, end in sorted(cuts, reverse=True):
+        text = text[:start] + text[end:]
+    here = part.start - (comma is not None and comma < part.start)
+    text = _without_gap(text, here)
+    above = _at(text, path[:-1])
+    if text[above.start + 1 : above.end - 1].strip(_BLANKS):
+        return text
+    return text[: above.start + 1] + text[above.end - 1 :]  # only blanks are left in it
 
 
 def _at(text: str, path: KeyPath) -> Node:
@@ -223,13 +207,6 @@ def _at(text: str, path: KeyPath) -> Node:
     if node is None:
         raise KeyError(path)
     return node
-
-
-def _insert_inline(text: str, node: Node, entry: str) -> str:
-    last = node.parts[-1]
-    if last.comma is not None:
-        return f"{text[: last.comma + 1]} {entry},{text[last.comma + 1 :]}"
-    return f"{text[: last.node.end]}, {entry}{text[last.node.end :]}"
 
 
 def _without_gap(text: str, at: int) -> str:
@@ -242,21 +219,6 @@ def _without_gap(text: str, at: int) -> str:
     if before:
         return text[:start] + before + text[at:]
     return text[:at] + text[at:].lstrip(" \t")
-
-
-def _closed_up(text: str, path: KeyPath) -> str:
-    """The text with the container at ``path`` closed up if it holds only blanks."""
-    node = _at(text, path)
-    inner = text[node.start + 1 : node.end - 1]
-    if inner.strip(_BLANKS):
-        return text
-    return text[: node.start + 1] + text[node.end - 1 :]
-
-
-def _tail(text: str, node: Node) -> int:
-    """Where the last part or comment of a container ends."""
-    inside = text[node.start + 1 : node.end - 1]
-    return node.start + 1 + len(inside.rstrip(_BLANKS))
 
 
 def _child_indent(text: str, node: Node) -> str | None:
@@ -275,9 +237,7 @@ def _indent_at(text: str, at: int) -> str:
 
 def _unit(text: str) -> str:
     """One step of indentation, as the first part of the text shows it."""
-    root = parse_json_text(text)
-    indent = _child_indent(text, root) if root.parts else None
-    return indent or _DEFAULT_INDENT
+    return _child_indent(text, parse_json_text(text)) or "  "
 
 
 def _newline(text: str) -> str:

@@ -19,7 +19,6 @@ from kds.clients.generated import (
     opencode_plugin,
     state_of,
 )
-from kds.clients.programs import Programs, hook_command
 from kds.clients.project import Project, read_project_text
 from kds.clients.settings_file import (
     EMPTY,
@@ -27,6 +26,8 @@ from kds.clients.settings_file import (
     SettingsFile,
     hook_entries,
     mcp_server,
+    with_codex_server,
+    with_lines,
 )
 from kds.clients.table import (
     CLAUDE_LOCAL,
@@ -47,9 +48,10 @@ from kds.clients.table import (
     SKILL_FOLDERS,
     Client,
     HookPlace,
+    Programs,
     ServerPlace,
+    hook_command,
 )
-from kds.clients.text_parts import with_codex_server, with_lines
 
 _NOT_SHARED: Final = (
     "kds is not on the PATH outside of an environment, so the files name it by its path on this "

@@ -1,13 +1,17 @@
-"""Our hooks and our MCP server in the JSON settings of a client, which belong to the user.
+"""Our hooks, our MCP server and our lines in settings of a client, which belong to the user.
 
+JSON, the TOML of Codex, and `.gitignore`: other lines and entries stay as they are.
 Sources for the forms: Claude Code's settings and hooks reference; GitHub's hooks reference for the
 Copilot CLI; VS Code's MCP configuration reference; Cursor's pages on hooks and MCP; the hook
 reference in the package of Gemini CLI; the schemas in the binary of Codex.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.clients.json_edit import (
@@ -20,8 +24,7 @@ from kds.clients.json_edit import (
     remove,
     replace,
 )
-from kds.clients.programs import SERVER, calls_hook, calls_server
-from kds.clients.table import HookStyle, McpStyle
+from kds.clients.table import SERVER, HookStyle, McpStyle, calls_hook, calls_server
 
 EMPTY: Final = "{}\n"
 HOOKS: Final = "hooks"
@@ -33,6 +36,21 @@ _HANDLER_DEPTH: Final = 5
 """Keys to a handler in a group of Claude Code's: `hooks`, event, index, `hooks`, index."""
 _COMMAND_KEYS: Final = ("command", "bash", "powershell")
 _BY_HAND: Final = "correct it by hand: nothing was changed"
+_TAKEN: Final = f"an MCP server named '{SERVER}' is there, and it is not this one"
+_RENAME: Final = "rename it, or leave out --mcp"
+
+_TOML_SERVERS: Final = "mcp_servers"
+_OURS: Final = rf"[ \t]*\[[ \t]*{_TOML_SERVERS}[ \t]*\.[ \t]*\"?{SERVER}\"?[ \t]*"
+_HEADER: Final = re.compile(rf"{_OURS}\]")
+_OTHER_HEADER: Final = re.compile(rf"(?!{_OURS}\.)[ \t]*\[")
+_TOML_LINE: Final = re.compile(r"at line (\d+)")
+
+_BEGIN: Final = "<!-- kds: begin; `kds init --undo` takes this part out -->"
+_END: Final = "<!-- kds: end -->"
+_SECTION: Final = re.compile(
+    rf"(?:(?<=\n)\r?\n)?{re.escape(_BEGIN)}.*?{re.escape(_END)}(?:\r?\n)?", re.DOTALL
+)
+_HEADING: Final = "# KDS: conversations and caches stay on this machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +125,10 @@ def mcp_server(program: str, *, style: McpStyle) -> dict[str, object]:
 
 
 class SettingsFileError(ConfigError):
-    """A settings file is not JSON, or not in the form that its client reads."""
+    """A settings file cannot be read, or is not in the form that its client reads."""
+
+    def __init__(self, where: str, message: str, hint: str) -> None:
+        super().__init__([Problem(where, message, hint)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +154,8 @@ class SettingsFile:
             root = parse_json_text(self.text)
         except JsonTextError as error:
             hint = f"correct column {error.column} by hand: nothing was changed"
-            message = f"invalid JSON: {error.message}"
-            raise SettingsFileError(
-                [Problem(f"{self.where}:{error.line}", message, hint)]
-            ) from error
+            where, message = f"{self.where}:{error.line}", f"invalid JSON: {error.message}"
+            raise SettingsFileError(where, message, hint) from error
         if root.kind != "object":
             raise self._refusal(root, "the file is not an object", _BY_HAND)
         return root
@@ -144,11 +163,6 @@ class SettingsFile:
     def hooks(self) -> list[FoundHook]:
         """Our hooks, in the order of the file."""
         return list(_our_hooks(self.root()))
-
-    def servers(self) -> Iterator[KeyPath]:
-        """The places of the MCP servers called `kds`."""
-        root = self.root()
-        yield from ((name, SERVER) for name in SERVER_LISTS if root.find((name, SERVER)))
 
     def set_hooks(self, wanted: Mapping[str, object]) -> None:
         """Have exactly one hook of ours for each event in ``wanted``, which has its entry.
@@ -164,22 +178,20 @@ class SettingsFile:
                 self.text = replace(self.text, (*found.path, found.key), command)
         for event, entry in left.items():
             place = (HOOKS, event)
-            items = self._container((HOOKS,), "object") and self._container(place, "array")
-            if items is None:
-                self._set_member((HOOKS,), event, [entry])
-            else:
+            if self._container((HOOKS,), "object") and self._container(place, "array"):
                 self.text = insert(self.text, place, None, entry)
+            else:
+                self._set_member(HOOKS, event, [entry])
 
     def set_server(self, container: str, entry: Mapping[str, object]) -> None:
         """Have our MCP server under its name. Raises SettingsFileError when the name is taken."""
         place = (container, SERVER)
         node = self.root().find(place)
         if node is None:
-            self._set_member((container,), SERVER, entry)
+            self._set_member(container, SERVER, entry)
             return
         if not calls_server(node.value()):
-            message = f"an MCP server named '{SERVER}' is there, and it is not this one"
-            raise self._refusal(node, message, "rename it, or leave out --mcp")
+            raise self._refusal(node, _TAKEN, _RENAME)
         for key in (key for key in ("command", "args") if key in entry):
             part = self.root().find((*place, key))
             if part is None:
@@ -200,7 +212,7 @@ class SettingsFile:
     def take_out_all(self) -> None:
         """Remove every entry of ours, and the containers that held only them."""
         self.take_out_hooks()
-        for place in list(self.servers()):
+        for place in ((name, SERVER) for name in SERVER_LISTS):
             node = self.root().find(place)
             if node is not None and calls_server(node.value()):
                 self.take_out(place)
@@ -209,20 +221,20 @@ class SettingsFile:
         """Remove the part at ``path``, and each container that is empty without it."""
         self.text = remove(self.text, path)
         above = path[:-1]
-        if not above or not self._is_empty(above):
-            return
-        # a group of Claude Code's goes with its last handler, whatever else is in it
-        self.take_out(above[:-1] if len(path) == _HANDLER_DEPTH else above)
+        node = self.root().find(above) if above else None
+        if node is not None and not self.text[node.start + 1 : node.end - 1].strip():
+            # a group of Claude Code's goes with its last handler, whatever else is in it
+            self.take_out(above[:-1] if len(path) == _HANDLER_DEPTH else above)
 
     def is_bare(self) -> bool:
         """Whether the file holds only what KDS began it with."""
         return "".join(self.text.split()) in ("", "{}", '{"version":1}')
 
-    def _set_member(self, path: tuple[str], key: str, value: object) -> None:
-        if self._container(path, "object") is None:
-            self.text = insert(self.text, (), path[0], {key: value})
+    def _set_member(self, container: str, key: str, value: object) -> None:
+        if self._container((container,), "object") is None:
+            self.text = insert(self.text, (), container, {key: value})
         else:
-            self.text = insert(self.text, path, key, value)
+            self.text = insert(self.text, (container,), key, value)
 
     def _container(self, path: tuple[str, ...], kind: str) -> Node | None:
         """The container at ``path``. Raises SettingsFileError when it is of another kind."""
@@ -231,14 +243,9 @@ class SettingsFile:
             raise self._refusal(node, f"'{'.'.join(path)}' is not an {kind}", _BY_HAND)
         return node
 
-    def _is_empty(self, path: KeyPath) -> bool:
-        """Whether a container holds nothing, not even a comment."""
-        node = self.root().find(path)
-        return node is not None and not self.text[node.start + 1 : node.end - 1].strip()
-
     def _refusal(self, node: Node, message: str, hint: str) -> SettingsFileError:
         line = self.text.count("\n", 0, node.start) + 1
-        return SettingsFileError([Problem(f"{self.where}:{line}", message, hint)])
+        return SettingsFileError(f"{self.where}:{line}", message, hint)
 
 
 def _our_hooks(root: Node) -> Iterator[FoundHook]:
@@ -265,3 +272,112 @@ def _command_of(entry: object) -> str:
     handler = entry[HOOKS][0] if isinstance(entry, dict) and HOOKS in entry else entry
     assert isinstance(handler, dict)
     return str(next(handler[key] for key in _COMMAND_KEYS if key in handler))
+
+
+def codex_server(text: str, where: str) -> dict[str, Any] | None:
+    """The entry called `kds` in a configuration of Codex, or None. Raises SettingsFileError."""
+    try:
+        servers = tomllib.loads(text).get(_TOML_SERVERS, {})
+    except tomllib.TOMLDecodeError as error:
+        line = _TOML_LINE.search(str(error))
+        place = f"{where}:{line[1]}" if line else where
+        raise SettingsFileError(place, f"invalid TOML: {error}", "correct it by hand") from error
+    if not isinstance(servers, dict):
+        raise SettingsFileError(where, f"'{_TOML_SERVERS}' is not a table", "correct it by hand")
+    entry = servers.get(SERVER)
+    return entry if isinstance(entry, dict) else None
+
+
+def with_codex_server(text: str, program: str, where: str) -> str:
+    """The text with our server as a table at its end. Raises SettingsFileError.
+
+    The text is parsed before and after; all other lines stay as they are.
+
+    >>> print(with_codex_server('model = "o3"', "kds", "config.toml"), end="")
+    model = "o3"
+    <BLANKLINE>
+    [mcp_servers.kds]
+    command = "kds"
+    args = ["mcp"]
+    """
+    entry, ours = codex_server(text, where), {"command": program, "args": ["mcp"]}
+    if entry is not None and not calls_server(entry):
+        raise SettingsFileError(where, _TAKEN, _RENAME)
+    if entry is not None and ours.items() <= entry.items():
+        return text
+    # a basic string is the same in JSON and in TOML
+    wanted = {key: f"{key} = {json.dumps(ours[key], ensure_ascii=False)}" for key in ours}
+    end = _newline(text)
+    lines = text.splitlines(keepends=True)
+    if entry is None:
+        gap = [] if not text else [end] if text.endswith(("\n", "\r")) else [end * 2]
+        new = (f"[{_TOML_SERVERS}.{SERVER}]", *wanted.values())
+        lines += [*gap, *(line + end for line in new)]
+    else:  # where each of our two keys has a line of its own
+        for at in range(*_table(lines)):
+            key = lines[at].partition("=")[0].strip()
+            if key in wanted:
+                lines[at] = wanted[key] + lines[at][len(lines[at].rstrip("\r\n")) :]
+    changed = "".join(lines)
+    try:
+        if ours.items() <= tomllib.loads(changed)[_TOML_SERVERS][SERVER].items():
+            return changed
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):
+        pass
+    message = f"has '{_TOML_SERVERS}' in a form that only a person can add to"
+    hint = f"write it as [{_TOML_SERVERS}.NAME] tables, or leave out --mcp"
+    raise SettingsFileError(where, message, hint)
+
+
+def without_codex_server(text: str, where: str) -> str:
+    """The text without our server and the blank line before it. Raises SettingsFileError."""
+    if not calls_server(codex_server(text, where)):
+        return text
+    lines = text.splitlines(keepends=True)
+    start, end = _table(lines)
+    if start > 0 and not lines[start - 1].strip():
+        start -= 1
+    return "".join(lines[:start] + lines[end:])
+
+
+def _table(lines: list[str]) -> tuple[int, int]:
+    """The lines of our table and its subtables, without the comments before the next table."""
+    start = next((at for at, line in enumerate(lines) if _HEADER.match(line)), len(lines))
+    after = (at for at in range(start + 1, len(lines)) if _OTHER_HEADER.match(lines[at]))
+    end = next(after, len(lines))
+    while end > start + 1 and lines[end - 1].lstrip()[:1] in ("", "#"):
+        end -= 1
+    return start, end
+
+
+def without_section(text: str) -> str:
+    """The page without our section and the blank line before it."""
+    return _SECTION.sub("", text, count=1)
+
+
+def with_lines(text: str, lines: Sequence[str], *, covered: Iterable[str] = ()) -> str:
+    """The text with the lines that it lacks, below our heading, at its end.
+
+    Nothing is added if one of the lines in ``covered`` already does the same.
+
+    >>> with_lines("node_modules", ["kds-brain/*"]).splitlines()[-1]
+    'kds-brain/*'
+    """
+    present = {line.strip() for line in text.splitlines()}
+    missing = [line for line in lines if line not in present]
+    if not missing or present & set(covered):
+        return text
+    end = _newline(text)
+    gap = "" if not text or text.endswith(("\n", "\r")) else end
+    heading = [] if _HEADING in present else [_HEADING]
+    return text + gap + "".join(line + end for line in [*heading, *missing])
+
+
+def without_lines(text: str, lines: Iterable[str]) -> str:
+    """The text without our heading and ``lines``; all other lines stay as they are."""
+    ours = {_HEADING, *lines}
+    return "".join(line for line in text.splitlines(keepends=True) if line.strip() not in ours)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -58,9 +58,10 @@ def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]
     for line in content.decode("utf-8", "replace").splitlines():
         stamp, _, text = line.partition(" ")
         try:
-            written = datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ").year >= 2000
+            at = datetime.fromisoformat(stamp)
         except ValueError:
-            written = False
+            at = datetime.min
+        written = at.tzinfo is not None and at.year >= 2000
         found.append((stamp, text) if written else (None, line))
     return found
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.clients.programs import (
+from kds.clients.table import (
     Programs,
     calls_hook,
     calls_server,

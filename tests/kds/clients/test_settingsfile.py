@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.clients.json_edit import insert, parse_json_text, remove
-from kds.clients.programs import hook_command
 from kds.clients.settings_file import SettingsFile, SettingsFileError, hook_settings, mcp_server
+from kds.clients.table import hook_command
 
 EVENTS = ("UserPromptSubmit", "SessionStart", "Stop", "SessionEnd", "PreCompact")
 SERVER = mcp_server("kds", style="claude")

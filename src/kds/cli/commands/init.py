@@ -21,11 +21,10 @@ from kds.cli.output import say
 from kds.cli.progress import slow
 from kds.cli.terminal import for_people
 from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
-from kds.clients.exports import Kind, export, generate
+from kds.clients.generated import Kind, export, generate
 from kds.clients.plan import Plan, Wish, plan_install, watches_tools
-from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
-from kds.clients.table import CLIENTS, HOOK_CLIENTS, Client
+from kds.clients.table import CLIENTS, HOOK_CLIENTS, Client, find_programs
 from kds.router.prompts.library import PromptLibrary
 from kds.transcripts.catalogue import AssistantMemory
 
