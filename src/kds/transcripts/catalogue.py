@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kds.brain.discovery import common_git_folder, own_folder
+from kds.brain.environment import common_git_folder, own_folder
 from kds.brain.files import locked, make_private_folder, remove_private
 from kds.brain.memory.memory_store import MEMORY, SqliteStore
 from kds.brain.memory.records import SESSION_COLUMNS, Session, session_of
@@ -275,7 +275,9 @@ class AssistantMemory:
     def projects(self) -> tuple[Project, ...]:
         """Every repository that is known."""
         found = self.rows("SELECT num, name, folder, wanted FROM project ORDER BY num")
-        return tuple(Project(num, *of, bool(wanted)) for num, *of, wanted in found)
+        return tuple(
+            Project(num, name, folder, bool(wanted)) for num, name, folder, wanted in found
+        )
 
     def project_of(self, folder: str, *, make: bool = False) -> Project | None:
         """Return the project of a folder: the worktrees of a repository are one.
