@@ -1,5 +1,8 @@
 """`kds help`, `status`, `config`, `logs`: what KDS is, here and now; files to begin with."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -35,6 +38,17 @@ def test_every_page_of_the_documentation_can_be_read_offline(kds_call: Run) -> N
     assert "kds help topics" in kds_call("help").out
     assert kds_call("help", "docs/models.md").out == kds_call("help", "models").out
     assert "More: kds help docs/memory.md" in kds_call("help", "memory").out
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="threads are counted in /proc")
+def test_matrices_are_multiplied_in_one_thread() -> None:
+    script = "import kds.cli, numpy; numpy.ones((600, 600)) @ numpy.ones((600, 600)); "
+    script += "print(open('/proc/self/status').read())"
+    environ = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True
+    )
+    assert "Threads:\t1\n" in done.stdout
 
 
 def test_config_says_where_each_value_comes_from(
