@@ -243,11 +243,6 @@ class LockedText(ABC):
         return True
 
     @property
-    def has_place(self) -> bool:
-        """Whether what it needs to stand in is there."""
-        return True
-
-    @property
     def read_only(self) -> bool:
         """Whether it is there and is not to be written."""
         return False
@@ -299,11 +294,6 @@ class LockedFile(LockedText):
     def exists(self) -> bool:
         """Whether the file is there."""
         return self.path.exists()
-
-    @property
-    def has_place(self) -> bool:
-        """Whether the folder is there."""
-        return self.path.parent.exists()
 
     @property
     def read_only(self) -> bool:

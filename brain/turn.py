@@ -123,7 +123,7 @@ class ContextEntry:
     session_id: str | None = None
     context_ref: str | None = None
     origin: str | None = None
-    """Where it was typed (`kds.brain.context.origin`); None where that is not known."""
+    """Where it was typed (`kds.brain.context.names`); None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

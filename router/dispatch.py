@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from kds.brain.context.session import NAMELESS, session_id
+from kds.brain.context.names import NAMELESS, session_id
 from kds.brain.errors import DispatchError
 from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import UNKNOWN, Turn

@@ -8,25 +8,25 @@ knows, and every such answer says so; what could not be stored is stored with th
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import uuid4
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.conversations import Marks
 from kds.brain.context.journal import (
     FUTURE_TOLERANCE,
     LIMIT,
     MAX_AGE,
     Journal,
     LoadedContext,
+    Marks,
     decode_lines,
     encode,
     refuse_ahead,
     stored_entry,
 )
-from kds.brain.context.origin import within_reach
+from kds.brain.context.names import within_reach
 from kds.brain.errors import OutageError, StoreError
 from kds.brain.learning.examples import FILE_NAME
 from kds.brain.passages.store import insert
@@ -40,15 +40,13 @@ REMEMBERED: Final = 1000
 """Conversations whose entries the process keeps for an outage, the latest used."""
 
 _MARKS: Final = "SELECT name, mark FROM kept_text WHERE name = ANY(?)"
-_LEARNED: Final = [FILE_NAME]
 _ROWS: Final = (
     "SELECT id, line FROM context_entry WHERE conversation = ? AND at >= ? "
     "ORDER BY num DESC LIMIT ?"
 )
 
 Row = tuple[str, str]
-"""An entry's id, and its line as `entry_line` writes it."""
-
+"""An entry's id, and its line as in a file."""
 
 Named = tuple[str, ContextEntry]
 """An entry with its id: the server knows again what it has, so nothing is stored twice."""
@@ -62,9 +60,9 @@ class Known:
     waiting: dict[str, ContextEntry] = field(default_factory=dict)
     """By id: not stored yet. They end with the process."""
 
-    def drop(self, ids: Iterable[str]) -> None:
+    def drop(self, named: Iterable[Named]) -> None:
         """Forget those that were stored, or that nobody wants any more."""
-        for one in ids:
+        for one, _ in named:
             self.waiting.pop(one, None)
 
 
@@ -76,7 +74,7 @@ class PostgresContexts:
         tenancy: Callable[[], Tenancy],
         *,
         clock: Clock = utc_now,
-        close: Callable[[], None] = lambda: None,
+        close: Callable[[], object] = bool,
     ) -> None:
         """``tenancy`` finds the tenant; it raises StoreError as long as the server is away."""
         self._close = close
@@ -101,7 +99,7 @@ class PostgresContexts:
 
     def close(self) -> None:
         """Let go of the server. Closing twice is fine."""
-        close, self._close = self._close, lambda: None
+        close, self._close = self._close, bool
         close()
 
     def journal(self, conversation: str, *, origin: str | None = None) -> Journal:
@@ -128,12 +126,11 @@ class PostgresContexts:
         """What the last turn saw of what was learned; with ``look`` it is asked for now."""
         if look:
             with suppress(OutageError), self.reading() as connection:
-                self.note_marks(connection)
+                self._note_marks(connection)
         return self._marks
 
-    def note_marks(self, connection: Connection) -> None:
-        """See whether anybody has learned something."""
-        self._marks = frozenset(connection.execute(_MARKS, [_LEARNED]).fetchall())
+    def _note_marks(self, connection: Connection) -> None:
+        self._marks = frozenset(connection.execute(_MARKS, [[FILE_NAME]]).fetchall())
 
     def reading(self) -> AbstractContextManager[Connection]:
         """Lend a connection to read with. Raises OutageError without asking for a while."""
@@ -146,7 +143,7 @@ class PostgresContexts:
         It also reads what others have learned.
         """
         with self._asked().write(lock=conversation) as connection:
-            self.note_marks(connection)
+            self._note_marks(connection)
             yield connection
 
     def _asked(self) -> Tenancy:
@@ -159,12 +156,18 @@ class PostgresJournal(Journal):
     """The context of one conversation, as far as it is in reach of an ``origin``, if any."""
 
     def __init__(
-        self, contexts: "PostgresContexts", conversation: str, *, origin: str | None = None
+        self, contexts: PostgresContexts, conversation: str, *, origin: str | None = None
     ) -> None:
         self._contexts = contexts
         self._origin = origin
         self._conversation = conversation
-        self._held = threading.local()
+        self._turn = threading.local()
+
+    @property
+    def _held(self) -> Connection | None:
+        """The connection of the turn that this thread is in, if it is in one."""
+        held: Connection | None = getattr(self._turn, "connection", None)
+        return held
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -172,39 +175,40 @@ class PostgresJournal(Journal):
 
         While the server is away nobody can be kept out. Within it, it may be begun again.
         """
-        if self._held_connection() is not None:
-            yield
-            return
-        try:
-            writing = self._contexts.writing(self._conversation)
-            connection = writing.__enter__()
-        except OutageError:
+        transaction = ExitStack()
+        connection = None
+        if self._held is None:
+            with suppress(OutageError):
+                connection = transaction.enter_context(self._writing())
+        if connection is None:
             yield
             return
         known = self._contexts.known(self._conversation)
         logged: list[Named] = []
-        self._held.connection, self._held.logged = connection, logged
+        self._turn.connection, self._turn.logged = connection, logged
+        whole = False
         try:
-            yield
-        except BaseException as error:
-            if not writing.__exit__(type(error), error, error.__traceback__):
+            with transaction:
+                try:
+                    yield
+                finally:
+                    self._turn.connection = None
+                whole = True
+        except OutageError:
+            if not whole:
                 raise
+            # perhaps it was stored: its id tells, with the next message
+            known.waiting = {**dict(logged), **known.waiting}
+            self._contexts.late.add(self._conversation)
         else:
-            try:
-                writing.__exit__(None, None, None)
-            except OutageError:  # perhaps it was stored: its id tells, with the next message
-                known.waiting = dict([*logged, *known.waiting.items()])
-                self._contexts.late.add(self._conversation)
-            else:
-                known.drop(_ids(logged))
-        finally:
-            self._held.connection = None
+            known.drop(logged)
 
     def load(self) -> LoadedContext:
         """Return what holds now, oldest first; while the server is away, what the process knows."""
         known = self._contexts.known(self._conversation)
+        held = self._held
         try:
-            with self._reading() as connection:
+            with self._contexts.reading() if held is None else nullcontext(held) as connection:
                 rows = self._rows(connection)
         except OutageError as error:
             return self._without(known, error)
@@ -227,8 +231,10 @@ class PostgresJournal(Journal):
         waiting = self._due(known)
         try:
             with self._writing() as connection:
-                kept = self._out_of_reach(waiting, stored.origin) if fresh else waiting
-                loaded = self._store(connection, [*kept, new], fresh=fresh)
+                kept = _out_of_reach(waiting, stored.origin) if fresh else waiting
+                if fresh:
+                    self._forget_in_reach(connection, stored.origin)
+                loaded = self._store(connection, [*kept, new])
         except OutageError as error:
             earlier = [] if fresh else known.waiting.items()
             known.waiting = dict([*earlier, new][-LIMIT:])
@@ -236,10 +242,10 @@ class PostgresJournal(Journal):
             near = within_reach(known.entries, stored.origin) if fresh else ()
             known.entries = (*(one for one in known.entries if one not in near), stored)
             return self._without(known, error)
-        if self._held_connection() is None:
-            known.drop(_ids(waiting))
+        if self._held is None:
+            known.drop(waiting)
         else:
-            self._held.logged += [*waiting, new]
+            self._turn.logged += [*waiting, new]
         known.entries = loaded.entries
         return self._in_reach(loaded)
 
@@ -248,35 +254,24 @@ class PostgresJournal(Journal):
         known = self._contexts.known(self._conversation)
         if waiting := self._due(known):
             with self._contexts.writing(self._conversation) as connection:
-                self._store(connection, waiting, fresh=False)
-            known.drop(_ids(waiting))
+                self._store(connection, waiting)
+            known.drop(waiting)
 
     def clear(self) -> int:
         """Forget the conversation; returns the number of entries that were dropped."""
         count = len(self.load().entries)
         with self._writing() as connection:
-            self._forget(connection)
+            self._delete(connection, "TRUE")
         known = self._contexts.known(self._conversation)
         known.entries = ()
         known.waiting.clear()
         return count
 
-    def _held_connection(self) -> Connection | None:
-        """The one of the turn that this thread is in, if it is in one."""
-        held: Connection | None = getattr(self._held, "connection", None)
-        return held
-
-    def _reading(self) -> AbstractContextManager[Connection]:
-        held = self._held_connection()
-        return self._contexts.reading() if held is None else nullcontext(held)
-
     def _writing(self) -> AbstractContextManager[Connection]:
-        held = self._held_connection()
+        held = self._held
         return self._contexts.writing(self._conversation) if held is None else nullcontext(held)
 
-    def _store(self, connection: Connection, new: list[Named], *, fresh: bool) -> LoadedContext:
-        if fresh:
-            self._forget_in_reach(connection, new[-1][1].origin)
+    def _store(self, connection: Connection, new: list[Named]) -> LoadedContext:
         rows = [
             (self._conversation, one, to_micros(entry.timestamp), encode(entry).decode())
             for one, entry in new
@@ -285,33 +280,21 @@ class PostgresJournal(Journal):
         insert(connection, "context_entry", columns, rows, "ON CONFLICT DO NOTHING")
         # What is too old, or too much, leaves the disk.
         kept = self._rows(connection)
-        gone = connection.execute(
-            "DELETE FROM context_entry WHERE conversation = ? AND NOT (id = ANY(?)) RETURNING at",
-            (self._conversation, [one for one, _ in kept]),
-        ).fetchall()
-        oldest = self._oldest()
-        expired = sum(at < oldest for (at,) in gone)
+        gone = self._delete(connection, "NOT (id = ANY(?))", [one for one, _ in kept])
+        expired = sum(at < self._oldest() for at in gone)
         return replace(_entries(kept), expired=expired, rotated=len(gone) - expired)
-
-    def _forget(self, connection: Connection) -> None:
-        connection.execute(
-            "DELETE FROM context_entry WHERE conversation = ?", (self._conversation,)
-        )
 
     def _forget_in_reach(self, connection: Connection, origin: str | None) -> None:
         """Drop what a message from ``origin`` may refer to: it changes the topic."""
         rows = self._rows(connection)
         named = [(one, entry) for one, line in rows for entry in _entries([(one, line)]).entries]
-        far = {one for one, _ in self._out_of_reach(named, origin)}
-        gone = [one for one, _ in rows if one not in far]
-        connection.execute(
-            "DELETE FROM context_entry WHERE conversation = ? AND id = ANY(?)",
-            (self._conversation, gone),
-        )
+        far = {one for one, _ in _out_of_reach(named, origin)}
+        self._delete(connection, "id = ANY(?)", [one for one, _ in rows if one not in far])
 
-    def _out_of_reach(self, named: list[Named], origin: str | None) -> list[Named]:
-        near = within_reach([entry for _, entry in named], origin)
-        return [one for one in named if one[1] not in near]
+    def _delete(self, connection: Connection, which: str, *ids: list[str]) -> list[int]:
+        """Delete rows of the conversation; returns when they were said."""
+        query = f"DELETE FROM context_entry WHERE conversation = ? AND {which} RETURNING at"
+        return [at for (at,) in connection.execute(query, (self._conversation, *ids)).fetchall()]
 
     def _in_reach(self, loaded: LoadedContext) -> LoadedContext:
         return replace(loaded, entries=within_reach(loaded.entries, self._origin))
@@ -324,7 +307,7 @@ class PostgresJournal(Journal):
         """Those that wait and hold now: what is too old goes, what is dated ahead waits on."""
         now = self._contexts.clock()
         every = list(known.waiting.items())
-        known.drop(one for one, entry in every if now - entry.timestamp > MAX_AGE)
+        known.drop(one for one in every if now - one[1].timestamp > MAX_AGE)
         return [one for one in every if -FUTURE_TOLERANCE <= now - one[1].timestamp <= MAX_AGE]
 
     def _oldest(self) -> int:
@@ -340,8 +323,9 @@ class PostgresJournal(Journal):
         return self._in_reach(LoadedContext(known.entries, (note,)))
 
 
-def _ids(named: list[Named]) -> set[str]:
-    return {one for one, _ in named}
+def _out_of_reach(named: list[Named], origin: str | None) -> list[Named]:
+    near = within_reach([entry for _, entry in named], origin)
+    return [one for one in named if one[1] not in near]
 
 
 def _entries(rows: list[Row]) -> LoadedContext:

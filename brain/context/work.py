@@ -8,13 +8,13 @@ context: a yes of tomorrow confirms nothing. Secrets are replaced by marks; repl
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Protocol
+from typing import Final
 
 from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
@@ -67,7 +67,7 @@ class Work:
     session: str | None = None
     """Under which id the conversation is remembered."""
     origin: str | None = None
-    """In which terminal it goes on (`kds.brain.context.origin`)."""
+    """In which terminal it goes on (`kds.brain.context.names`)."""
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -81,6 +81,12 @@ class Work:
 
 NOTHING: Final = Work()
 
+FOLDER: Final = "work"
+"""Where the files are in `kds-brain`, one for each conversation."""
+
+VERSION: Final = 1
+"""Of the file. One of another version is set aside: what is pending is asked for again."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedWork:
@@ -93,23 +99,23 @@ class LoadedWork:
 Edit = Callable[[Work], Work]
 
 
-class WorkStore(Protocol):
+class WorkStore(ABC):
     """Where the work in progress of one conversation is kept."""
 
+    @abstractmethod
     def load(self) -> LoadedWork:
         """Return the work as it is."""
-        ...
 
+    @abstractmethod
     def change(self, edit: Edit) -> LoadedWork:
         """Replace the work by what ``edit`` makes of it, at once; returns it as it was before."""
-        ...
 
     def clear(self) -> None:
         """Forget all of it."""
-        ...
+        self.change(lambda _: NOTHING)
 
 
-class WorkInMemory:
+class WorkInMemory(WorkStore):
     """Work that no other process sees, and that ends with this one."""
 
     def __init__(self, work: Work = NOTHING) -> None:
@@ -127,21 +133,8 @@ class WorkInMemory:
             self._work = edit(before)
         return LoadedWork(before)
 
-    def clear(self) -> None:
-        """Forget all of it."""
-        self.change(lambda _: NOTHING)
 
-
-FOLDER: Final = "work"
-"""Where the files are in `kds-brain`, one for each conversation."""
-
-VERSION: Final = 1
-"""Of the file. One of another version is set aside: what is pending is asked for again."""
-
-_OURS: Final = re.compile(r"[a-z0-9-]+\.json(?:\.bad)?")
-
-
-class WorkFile:
+class WorkFile(WorkStore):
     """Keeps the work in a text; any number of processes may do so at once.
 
     Every method raises StoreError when it cannot be used, `change` also what making its folder
@@ -161,8 +154,8 @@ class WorkFile:
         if content is None:
             return LoadedWork(NOTHING)
         try:
-            found = self._read(content)
-        except _UnreadableError:
+            found = self._decoded(content)
+        except _UNREADABLE:
             return self.change(lambda work: work)
         if found == NOTHING:
             with suppress(StoreError):  # it says nothing any more, whether it goes or stays
@@ -174,16 +167,24 @@ class WorkFile:
 
         No other process comes between: of two that take the same thing out, one gets it.
         """
-        if not self.text.has_place and edit(NOTHING) == NOTHING:
+        if not self.text.exists and edit(NOTHING) == NOTHING:
             return LoadedWork(NOTHING)  # there is nothing to keep: looking makes no folder
         self.text.prepare()
         with self.text.locked(timeout_s=self._lock_timeout_s) as text:
-            before = self._before(text)
+            content, before = text.read(), LoadedWork(NOTHING)
+            try:
+                before = LoadedWork(NOTHING if content is None else self._decoded(content))
+            except _UNREADABLE as error:
+                text.aside.replace(content or b"")
+                reason = error.message if isinstance(error, StoreError) else str(error)
+                reason = f"unreadable ({type(error).__name__}: {reason})"
+                warning = f"{text}: {reason}; set aside in {text.aside.name}, nothing is pending"
+                before = LoadedWork(NOTHING, (warning,))
             after = edit(before.work)
             if after == NOTHING:
                 text.remove()
             else:
-                text.replace(encode(after, at=self._clock()))
+                text.replace(self._encoded(after))
         return before
 
     def clear(self) -> None:
@@ -193,21 +194,33 @@ class WorkFile:
                 text.remove()
                 text.aside.remove()
 
-    def _before(self, text: LockedText) -> LoadedWork:
-        content = text.read()
-        if content is None:
-            return LoadedWork(NOTHING)
-        try:
-            return LoadedWork(self._read(content))
-        except _UnreadableError as error:
-            text.aside.replace(content)
-            warning = f"{text}: {error}; set aside in {text.aside.name}, nothing is pending"
-            return LoadedWork(NOTHING, (warning,))
-
-    def _read(self, content: bytes) -> Work:
-        work, at = decode(content)
-        age = self._clock() - at
+    def _decoded(self, content: bytes) -> Work:
+        data = json.loads(content)
+        if data["version"] != VERSION:
+            raise ValueError(f"version {data['version']!r} instead of {VERSION}")
+        work: Work = read(Work, {**data, "turn": None})
+        if data["turn"] is not None:
+            work = replace(work, turn=from_wire(data["turn"]))
+        age = self._clock() - read_moment(data["at"], name="at")
         return work if -FUTURE_TOLERANCE <= age <= MAX_AGE else NOTHING
+
+    def _encoded(self, work: Work) -> bytes:
+        """A turn's prompt is made anew, and nobody asks for its reasons later. Secrets are marked:
+        no part of it may have words that only stand in those of the turn."""
+        turn, hidden = work.turn, frozenset[str]()
+        if turn is not None:
+            hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
+        data = {
+            "version": VERSION,
+            "at": self._clock().isoformat(),
+            **asdict(replace(work, turn=None)),
+            "turn": None if turn is None else to_wire(replace(turn, prompt="", records=())),
+        }
+        return json.dumps(kept_data(data, hidden), ensure_ascii=False).encode()
+
+
+_UNREADABLE: Final = (ValueError, TypeError, KeyError, RecursionError, StoreError)
+_OURS: Final = re.compile(r"[a-z0-9-]+\.json(?:\.bad)?")
 
 
 def tidy_work(folder: Path, *, now: Callable[[], float]) -> int:
@@ -226,49 +239,3 @@ def tidy_work(folder: Path, *, now: Callable[[], float]) -> int:
                 path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
                 count += 1
     return count
-
-
-class _UnreadableError(Exception):
-    """The content of a file cannot be read as work."""
-
-
-def encode(work: Work, *, at: datetime) -> bytes:
-    """Return the content of a file; secrets in it are replaced by marks."""
-    data = {
-        "version": VERSION,
-        "at": at.isoformat(),
-        **asdict(replace(work, turn=None)),
-        "turn": None if work.turn is None else _turn_data(work.turn),
-    }
-    return json.dumps(kept_data(data, _withheld(work)), ensure_ascii=False).encode()
-
-
-def decode(content: bytes) -> tuple[Work, datetime]:
-    """Read what `encode` wrote: the work, and when it was written."""
-    try:
-        data = json.loads(content)
-        if data["version"] != VERSION:
-            raise ValueError(f"version {data['version']!r} instead of {VERSION}")
-        return _work(data), read_moment(data["at"], name="at")
-    except (ValueError, TypeError, KeyError, RecursionError, StoreError) as error:
-        reason = error.message if isinstance(error, StoreError) else str(error)
-        raise _UnreadableError(f"unreadable ({type(error).__name__}: {reason})") from error
-
-
-def _work(data: Mapping[str, Any]) -> Work:
-    work: Work = read(Work, {**data, "turn": None})
-    return work if data["turn"] is None else replace(work, turn=from_wire(data["turn"]))
-
-
-def _turn_data(turn: Turn) -> dict[str, object]:
-    """A turn as it is kept: its prompt is made anew, and nobody asks for its reasons later."""
-    return to_wire(replace(turn, prompt="", records=()))
-
-
-def _withheld(work: Work) -> frozenset[str]:
-    """The words of the turn that only stand in its secrets: no other part of it may have them."""
-    turn = work.turn
-    if turn is None:
-        return frozenset()
-    said = (one.text for one in turn.history)
-    return withheld(turn.message, turn.expanded, *said)

@@ -9,8 +9,7 @@ from kds.api.records import Records
 from kds.api.routing import Router, precision_of, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.conversations import Contexts
-from kds.brain.context.journal import Journal
+from kds.brain.context.journal import Contexts, Journal
 from kds.brain.settings import LiveConfig
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
@@ -98,7 +97,7 @@ class Conversations(Records):
         the one before; without ``inherit`` it begins empty. ``history`` and ``rewrite`` are those
         of `Router.route`. ``known`` is what the conversation has referred to, where the caller
         remembers that. ``origin``: where a message of the workspace's own conversation was typed;
-        it does not refer to what another terminal says (`kds.brain.context.origin`).
+        it does not refer to what another terminal says (`kds.brain.context.names`).
 
         Raises what `Router.route` raises, and WorkspaceError when the folder cannot be used.
         """

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
-from kds.brain.context.conversations import Marks
+from kds.brain.context.journal import Marks
 from kds.brain.errors import KdsError
 from kds.brain.settings import Config, LiveConfig, Settings
 from kds.brain.workspace import Workspace

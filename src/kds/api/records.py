@@ -16,8 +16,7 @@ from typing import Final
 
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.conversations import Contexts
-from kds.brain.context.journal import MAX_AGE, Journal, LoadedContext
+from kds.brain.context.journal import MAX_AGE, Contexts, Journal, LoadedContext
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.corrections import IntentNames, LearningLog, sign_in
@@ -27,7 +26,7 @@ from kds.router.pipeline import Pipeline
 from kds.router.prompts.library import PromptLibrary
 
 _OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.waiting)?(?:\.lock|\.bad)?")
-"""Names that `kds.brain.context.conversations` makes, what a journal keeps beside them, and what
+"""Names that `kds.brain.context.names` makes, what a journal keeps beside them, and what
 earlier versions left for a server."""
 
 
@@ -80,7 +79,7 @@ class Records:
 
         One that is to ``join`` reports to the workspace's; if it may ``inherit``, that stands in
         for it as long as it is empty. ``origin`` says where messages of the workspace's own come
-        from, and so which of them count (`kds.brain.context.origin`).
+        from, and so which of them count (`kds.brain.context.names`).
         """
         if conversation is None:
             return self.contexts.journal(origin=origin)

@@ -9,8 +9,7 @@ import kds.agents
 from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver
 from kds.api.rehearsal import RehearsalJournal, RuleOutcome, run_rule_tests
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.conversations import Contexts
-from kds.brain.context.journal import Journal
+from kds.brain.context.journal import Contexts, Journal
 from kds.brain.errors import ConfigError, DispatchError
 from kds.brain.message import clean_message, utterances
 from kds.brain.settings import LiveConfig

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kds.brain.clock import moment
-from kds.brain.context.origin import is_same_terminal, terminal_origin
+from kds.brain.context.names import is_same_terminal, terminal_origin
 from kds.brain.turn import ContextEntry, Turn
 from kds.cli.command import asked_json
 from kds.cli.terminal import STYLES, Tone, coloured, shown, toned

@@ -12,7 +12,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from kds.brain.clock import moment
-from kds.brain.context.conversations import NAME_LIMIT
+from kds.brain.context.names import NAME_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.turn import Action, IntentScore, Reference, Turn, entry_to_wire
 

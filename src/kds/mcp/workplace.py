@@ -11,8 +11,8 @@ from kds.api.embeddings import load_embedder, model_name
 from kds.api.session_names import find_session
 from kds.api.turn_log import TurnLog
 from kds.brain.clock import moment, utc_now
-from kds.brain.context.conversations import Contexts, conversation_path
-from kds.brain.context.journal import Journal
+from kds.brain.context.journal import Contexts, Journal
+from kds.brain.context.names import conversation_path
 from kds.brain.errors import KdsError, MessageError
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import log_recall

@@ -15,8 +15,7 @@ from typing import Final
 
 from kds.api.embeddings import embed_waiting
 from kds.api.records import tidy_conversations
-from kds.brain.context.conversations import Contexts
-from kds.brain.context.journal import MAX_AGE
+from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.workspace import Workspace

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import Query
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from kds.brain.context.conversations import NAME_LIMIT
-from kds.brain.context.origin import ORIGIN
+from kds.brain.context.names import NAME_LIMIT, ORIGIN
 from kds.brain.message import MESSAGE_LIMIT as MESSAGE_LIMIT
 from kds.brain.message import well_formed
 from kds.brain.turn import Utterance

@@ -7,10 +7,18 @@ from typing import Final, Protocol, Self, Unpack
 from kds.api.records import Records
 from kds.api.session_names import LAST
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.conversations import Contexts, conversation_path
-from kds.brain.context.journal import MAX_AGE, Journal
-from kds.brain.context.origin import is_other_terminal, terminal_origin
-from kds.brain.context.work import FOLDER, NOTHING, Edit, LoadedWork, Work, WorkFile, tidy_work
+from kds.brain.context.journal import MAX_AGE, Contexts, Journal
+from kds.brain.context.names import conversation_path, is_other_terminal, terminal_origin
+from kds.brain.context.work import (
+    FOLDER,
+    NOTHING,
+    Edit,
+    LoadedWork,
+    Work,
+    WorkFile,
+    WorkStore,
+    tidy_work,
+)
 from kds.brain.errors import ExposedError, OutageError, StoreError
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, locked_text, shared_database
@@ -47,7 +55,7 @@ def _kept_at(workspace: Workspace, stem: str, clock: Clock) -> "WorkThroughOutag
     return WorkThroughOutages(WorkFile(text, clock=clock))
 
 
-class WorkThroughOutages:
+class WorkThroughOutages(WorkStore):
     """Work that goes on while it cannot be kept, with what this process has begun since then.
 
     Its server is away, or git would commit its file.
@@ -161,7 +169,7 @@ class NearestConversations(Records):
         )
         self._client = client
         self.origin = origin
-        """Where its messages come from (`kds.brain.context.origin`)."""
+        """Where its messages come from (`kds.brain.context.names`)."""
         self._notes = [] if notes is None else notes
 
     @classmethod

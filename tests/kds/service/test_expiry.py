@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from kds.brain.clock import utc_now
-from kds.brain.context.conversations import Contexts
-from kds.brain.context.journal import MAX_AGE
+from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace

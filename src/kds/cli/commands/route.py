@@ -8,9 +8,8 @@ import click
 
 import kds
 from kds.brain.clock import utc_now
-from kds.brain.context.conversations import Contexts, conversation_path
-from kds.brain.context.journal import LoadedContext
-from kds.brain.context.origin import Kind, terminal_origin
+from kds.brain.context.journal import Contexts, LoadedContext
+from kds.brain.context.names import Kind, conversation_path, terminal_origin
 from kds.brain.errors import MessageError
 from kds.brain.message import clean_message, utterances, well_formed
 from kds.brain.turn import WARNING, ContextEntry, Utterance, entry_to_wire

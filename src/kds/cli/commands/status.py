@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from kds.brain.clock import minute
-from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import Contexts
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.metrics import KEPT

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kds.brain.context.session import SLUG_LIMIT, session_id, slug
+from kds.brain.context.names import SLUG_LIMIT, session_id, slug
 from kds.brain.secrets.redaction import storable
 
 
