@@ -21,11 +21,12 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from safetensors.numpy import load_file
 
-from kds.brain.encoder import DIMENSIONS, FOLDER, MODEL, TOKENIZER, WORD_PIECES
+from kds.brain.encoder import DIMENSIONS, FOLDER, MODEL, VOCABULARY, WEIGHTS, WORD_PIECES
 
 LAYERS: Final = 6
 HEADS: Final = 12
 OPSET: Final = 20
+LARGE: Final = 65_536
 
 Weights = Mapping[str, NDArray[np.float32]]
 
@@ -144,19 +145,32 @@ def make(source: Path, folder: Path) -> None:
         onnx.save(build(load_file(source / "model.safetensors")), float_model)
         quantize_dynamic(
             float_model,
-            folder / MODEL,
+            folder / WEIGHTS,
             per_channel=True,
             # signed weights saturate on processors without VNNI, and give other vectors there
             weight_type=QuantType.QUInt8,
             op_types_to_quantize=["MatMul", "Gather"],
         )
+    point_to_weights(folder)
     tokenizer = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
-    tokenizer |= {
-        "padding": None,
-        "truncation": tokenizer["truncation"] | {"max_length": WORD_PIECES},
-    }
-    text = json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":"))
-    (folder / TOKENIZER).write_text(text, encoding="utf-8")
+    vocabulary = tokenizer["model"]["vocab"]
+    text = "".join(f"{piece}\n" for piece in sorted(vocabulary, key=vocabulary.__getitem__))
+    (folder / VOCABULARY).write_text(text, encoding="utf-8")
+
+
+def point_to_weights(folder: Path) -> None:
+    """Write the model again, with the places of its large weights in place of them."""
+    content = (folder / WEIGHTS).read_bytes()
+    model = onnx.load_from_string(content)
+    for tensor in model.graph.initializer:
+        weights = tensor.raw_data
+        if tensor.data_type == TensorProto.UINT8 and len(weights) > LARGE:
+            tensor.ClearField("raw_data")
+            tensor.data_location = TensorProto.EXTERNAL
+            place = {"location": WEIGHTS, "offset": content.index(weights), "length": len(weights)}
+            for key, value in place.items():
+                tensor.external_data.add(key=key, value=str(value))
+    (folder / MODEL).write_bytes(model.SerializeToString())
 
 
 if __name__ == "__main__":

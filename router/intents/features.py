@@ -134,7 +134,7 @@ def hashed(
     code = np.array(codes, dtype=np.int64)
     signed = np.where(code >> 31, values, np.negative(values))
     sums: Floats = np.bincount(code % places, signed, places).astype(np.float64, copy=False)
-    at = np.unique(code % places)
+    at = np.array(sorted(set((code % places).tolist())), dtype=np.int64)
     return at, sums[at]
 
 

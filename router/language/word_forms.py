@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
-from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -58,25 +57,25 @@ def inflections(lemma: str, category: str) -> tuple[str, ...]:
     return ()
 
 
-_MOST: Final = 5
-"""Lines of one word at most: one for each category (adj, adv, aux, noun, verb)."""
-
-
 def _entries(table: str, lower: str) -> Iterator[list[str]]:
     """What the lines of a word have behind it."""
-    lines, word = _lines(table), lower.encode()
-    first = bisect_left(lines, word, key=_word)
-    for line in takewhile(lambda line: _word(line) == word, lines[first : first + _MOST]):
-        yield line.decode().lower().split(",")[1:]
+    text, word = _text(table), lower.encode()
 
+    def word_at(place: int) -> bytes:
+        """The word of the line that a place is in."""
+        start = text.rfind(b"\n", 0, place) + 1
+        return text[start : text.index(b",", start)]
 
-def _word(line: bytes) -> bytes:
-    return line[: line.index(b",")]
+    place = bisect_left(range(len(text)), word, key=word_at)
+    while text.startswith(word + b",", place):
+        end = text.index(b"\n", place)
+        yield text[place:end].decode().lower().split(",")[1:]
+        place = end + 1
 
 
 @lru_cache(maxsize=2)
-def _lines(table: str) -> list[bytes]:
-    return gzip.decompress(_resource(table).read_bytes()).splitlines()
+def _text(table: str) -> bytes:
+    return gzip.decompress(_resource(table).read_bytes())
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kds.brain.encoder import DIMENSIONS, Encoder, EncoderError, shared_encoder
+from kds.brain.encoder import (
+    DIMENSIONS,
+    FOLDER,
+    VOCABULARY,
+    WORD_PIECES,
+    Encoder,
+    EncoderError,
+    WordPieces,
+    shared_encoder,
+)
 
 
 def test_vectors_have_unit_length_and_texts_of_one_meaning_are_near() -> None:
@@ -32,13 +41,10 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
     assert np.array_equal(alone, beside[1])
 
 
-@pytest.mark.parametrize("module", ["onnxruntime", "tokenizers"])
-def test_without_its_libraries_the_encoder_is_unavailable(
-    module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
+def test_without_its_library_the_encoder_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
     assert not Encoder().available
-    with pytest.raises(EncoderError, match="pip install onnxruntime tokenizers"):
+    with pytest.raises(EncoderError, match="pip install onnxruntime"):
         Encoder().encode(["a"])
 
 
@@ -57,3 +63,22 @@ def test_pieces_of_one_word_are_near_in_texts_of_one_meaning() -> None:
     near = pieces.rows[0] @ others.T / np.linalg.norm(others, axis=1)
     assert near.argmax() == 0
     assert len(shared_encoder().pieces("").ids) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("Café, NAÏVE!", "cafe , naive !"),
+        ("foo_bar(x) != 3.14", "foo _ bar ( x ) ! = 3 . 14"),
+        ("re-deployments\tto\r\nk8s", "re - deployment ##s to k ##8 ##s"),
+        ("中文 ok\x00\u200b", "中 文 ok"),
+        ("ΣΑΣ 🎉", "σ ##α ##σ [UNK]"),
+        ("x" * 101, "[UNK]"),
+        ("", ""),
+    ],
+)
+def test_texts_are_cut_as_the_model_was_trained(text: str, pieces: str) -> None:
+    """The pieces of the published tokenizer."""
+    cut = WordPieces((FOLDER / VOCABULARY).read_text("utf-8").splitlines())
+    assert cut(text) == pieces.split()
+    assert len(cut("many words " * 1000)) == WORD_PIECES - 2

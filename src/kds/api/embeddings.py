@@ -54,8 +54,8 @@ class Shipped(ShippedEmbedder):
     def __init__(self) -> None:
         if not shared_encoder().available:
             raise EncoderError(
-                "the shipped embedding model needs onnxruntime and tokenizers",
-                hint="pip install onnxruntime tokenizers, or set recall.embeddings to off",
+                "the shipped embedding model needs onnxruntime",
+                hint="pip install onnxruntime, or set recall.embeddings to off",
             )
 
 
