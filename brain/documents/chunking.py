@@ -5,18 +5,31 @@ Secrets are replaced by marks first; what a passage defines is found on the way.
 """
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from kds.brain.documents.content import Block, Content, Heading, Part, Source
 from kds.brain.documents.definitions import LISTED, Defined, definitions, leading
-from kds.brain.documents.patterns import pattern_list, patterns, words
-from kds.brain.documents.values import PassageKind
+from kds.brain.documents.values import (
+    Block,
+    Content,
+    Heading,
+    Part,
+    PassageKind,
+    Source,
+    clause_keys,
+    pattern_list,
+    patterns,
+    referred_in,
+    words,
+)
 from kds.brain.passages.chunking import packed
+from kds.brain.passages.store import Row
 from kds.brain.store.columns import kept_text
 from kds.brain.words.identifiers import ident_words
+from kds.brain.words.stems import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
 READER: Final = 1
@@ -45,6 +58,12 @@ LONGEST_HEADING: Final = 6
 """Words. Longer headings say something; they name nothing."""
 
 ID_LENGTH: Final = 12
+
+LONGEST_KEY: Final = 500
+"""Characters of the key of a term or a number, the most that a server's index takes."""
+
+CLAUSE: Final = "#"
+"""Before the number of a clause among the keys of terms: no word of a term begins so."""
 
 _BORDERS: Final = pattern_list("borders")
 _FORMS: Final = patterns("cutting")
@@ -89,54 +108,57 @@ class DraftSection:
 
 
 @dataclass(frozen=True, slots=True)
-class DraftPassage:
-    """A passage that is ready to be stored: the index knows header, body, beside and idents."""
-
-    section: int
-    """Which section of the document it is of, from 0."""
-    piece: Piece
-    header: str
-    body: str
-    beside: str
-    idents: str
-    named: tuple[Defined, ...]
-    """What it defines, or its section where that begins with it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
     """A document that is ready to be stored."""
 
     id: str
     title: str
-    content: Content
-    source: Source
     sections: tuple[DraftSection, ...]
 
-    def passages(self) -> Iterator[DraftPassage]:
-        """Yield its passages in order."""
+    def passages(self) -> Iterator[tuple[int, Row, tuple[Row, ...]]]:
+        """Yield passages in order: their section (from 0), CHUNK_COLUMNS, rows of TERM_COLUMNS."""
         for index, section in enumerate(self.sections):
             header = " > ".join((self.title, *section.path))
+            text = section.cut.text
             for at, piece in enumerate(section.cut.pieces):
-                body = section.cut.text[piece.start : piece.start + piece.length]
-                idents = ident_words(body, code=piece.kind == "code")
-                terms = (one.term for one in piece.terms)
-                yield DraftPassage(
-                    section=index,
-                    piece=piece,
-                    header=header,
-                    body=body,
-                    beside=_beside(section.cut, piece),
-                    idents=" ".join((*terms, idents)).strip(),
-                    named=(*(() if at else section.terms), *piece.terms),
-                )
+                end = piece.start + piece.length
+                body, beside = text[piece.start : end], piece.columns
+                if piece.kind != "definition":  # which stands by itself
+                    before = text[max(piece.start - BEFORE_CHARACTERS, 0) : piece.start]
+                    beside = f"{before}\n{text[end : end + AFTER_CHARACTERS]}\n{beside}"
+                terms = [one.term for one in piece.terms]
+                idents = " ".join((*terms, ident_words(body, code=piece.kind == "code"))).strip()
+                row = (
+                    header, piece.kind, piece.start, piece.length, piece.columns,
+                    json.dumps(terms, ensure_ascii=False), idents, seen_stems(body, idents),
+                    stem_set(beside), piece.page, piece.first_line, piece.last_line, piece.tokens,
+                )  # fmt: skip
+                named = (*(() if at else section.terms), *piece.terms)
+                yield index, row, tuple(_term_rows(named, body, defines=bool(terms)))
+
+
+CHUNK_COLUMNS: Final = (
+    "header, kind, start, length, columns, terms, idents, stems, beside, page, first_line, "
+    "last_line, tokens"
+)
+TERM_COLUMNS: Final = "key, term, strength, label, refers"
+
+
+def _term_rows(named: Sequence[Defined], body: str, *, defines: bool) -> Iterator[Row]:
+    """Yield what a passage is said to define, and the clauses that begin in it."""
+    elsewhere = referred_in(body) if defines else ("", "")
+    for key, term in {term.key: term for term in named}.items():
+        if len(key) <= LONGEST_KEY:
+            yield key, term.term, term.strength, *elsewhere
+    for key in clause_keys(body):
+        if len(key) < LONGEST_KEY:
+            yield f"{CLAUSE}{key}", "", 1.0, "", ""
 
 
 def draft(content: Content, source: Source, *, count: TokenCounter) -> Draft:
     """Get a document ready."""
     title = spelled(" ".join(kept_text(content.title).split())) or "untitled"
-    sections = tuple(_sections(content.parts, title, count))
-    return Draft(document_id(source.path), title, content, source, sections)
+    return Draft(document_id(source.path), title, tuple(_sections(content.parts, title, count)))
 
 
 def document_id(path: str) -> str:
@@ -150,14 +172,11 @@ def spelled(title: str) -> str:
     >>> spelled("POOLING AND SERVICING AGREEMENT"), spelled("HTTP API")
     ('Pooling and Servicing Agreement', 'HTTP API')
     """
-    parts = title.split()
+    parts = title.lower().split()
     if title != title.upper() or sum(len(word) > 4 for word in parts) < 2:
         return title
-    lower = (at > 0 and word.lower() in _SMALL_WORDS for at, word in enumerate(parts))
-    return " ".join(
-        word.lower() if small else word.capitalize()
-        for word, small in zip(parts, lower, strict=True)
-    )
+    small = (at and word in _SMALL_WORDS for at, word in enumerate(parts))
+    return " ".join(one if low else one.capitalize() for one, low in zip(parts, small, strict=True))
 
 
 def _sections(parts: Sequence[Part], title: str, count: TokenCounter) -> Iterator[DraftSection]:
@@ -200,15 +219,6 @@ def _heading_terms(heading: Heading | None) -> tuple[Defined, ...]:
     return tuple(one for one in found if one.key and len(one.term.split()) <= LONGEST_HEADING)
 
 
-def _beside(section: CutSection, piece: Piece) -> str:
-    """Return what stands before and behind a passage; a definition stands by itself."""
-    if piece.kind == "definition":
-        return piece.columns
-    end = piece.start + piece.length
-    before = section.text[max(piece.start - BEFORE_CHARACTERS, 0) : piece.start]
-    return f"{before}\n{section.text[end : end + AFTER_CHARACTERS]}\n{piece.columns}"
-
-
 @dataclass(frozen=True, slots=True)
 class _Placed:
     """A block, or a part of a long one, and where it stands in the section's text."""
@@ -240,7 +250,7 @@ def cut(
             text += "\n" if block.kind in ("item", "row") and before.kind == block.kind else "\n\n"
         placed += _placed(body, block, len(text), count, limit)
         text, before = text + body, block
-    groups = _grouped(_surer(placed), limit)
+    groups = _grouped(list(_surer(placed)), limit)
     return CutSection(text, tuple(_piece(group, text, count) for group in groups))
 
 
@@ -262,22 +272,16 @@ def _placed(body: str, block: Block, at: int, count: TokenCounter, limit: int) -
             yield _Placed(block, at + first, at + first + len(part), count(part), kept, here)
 
 
-def _surer(placed: list[_Placed]) -> list[_Placed]:
+def _surer(placed: list[_Placed]) -> Iterator[_Placed]:
     """Take paragraphs that begin "Name: ..." for definitions where several of them do."""
-    named = [one.leads is not None and one.block.kind == "paragraph" for one in placed]
-    if sum(named) < LIST_LENGTH:
-        return placed
-    return [_with_surer_lead(one) if is_named else one
-            for one, is_named in zip(placed, named, strict=True)]  # fmt: skip
-
-
-def _with_surer_lead(one: _Placed) -> _Placed:
-    leads = one.leads
-    if leads is None or leads.strength >= LISTED:
-        return one
-    surer = Defined(leads.term, LISTED)
-    others = tuple(term for term in one.terms if term.key != surer.key)
-    return replace(one, leads=surer, terms=(surer, *others))
+    named = sum(one.leads is not None and one.block.kind == "paragraph" for one in placed)
+    for one in placed:
+        leads = one.leads if one.block.kind == "paragraph" else None
+        if leads and leads.strength < LISTED and named >= LIST_LENGTH:
+            surer = Defined(leads.term, LISTED)
+            others = tuple(term for term in one.terms if term.key != surer.key)
+            one = replace(one, leads=surer, terms=(surer, *others))
+        yield one
 
 
 def _grouped(placed: Sequence[_Placed], limit: int) -> list[list[_Placed]]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from kds.brain.documents.content import Block
-from kds.brain.documents.patterns import patterns, words
+from kds.brain.documents.values import Block, patterns, words
 from kds.brain.words.stems import phrase_key
 
 STATED: Final = 1.0

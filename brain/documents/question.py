@@ -11,9 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from kds.brain.documents.content import label_of, number_key
 from kds.brain.documents.definitions import LONGEST_TERM
-from kds.brain.documents.patterns import pattern_list, patterns, words
+from kds.brain.documents.values import label_of, number_key, pattern_list, patterns, words
 from kds.brain.passages.question import Question, Term, read_question
 from kds.brain.words.identifiers import joined_forms, names_in
 from kds.brain.words.stems import ABOUT_MEANING, EMPTY, WORD, phrase_key, stem, stems

@@ -14,25 +14,17 @@ of questions that stand alone was 100 %.
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kds.brain.documents.question import Asked, Concept, read_asked, side_of, without_references
+from kds.brain.documents.question import Asked, read_asked, side_of, without_references
 from kds.brain.documents.values import Candidate, DocumentHit, DocumentRecall
 from kds.brain.passages.question import LONG_QUERY, Term
 from kds.brain.passages.recall import DenseHits, Log, embed_question, search_vectors, words_told
 from kds.brain.passages.rerank import Weights, fuse, rarity
 from kds.brain.passages.store import Embedder
-from kds.brain.words.stems import (
-    ABOUT_MEANING,
-    EMPTY,
-    WORD,
-    has_phrase,
-    said,
-    stem,
-    stem_line,
-)
+from kds.brain.words.stems import ABOUT_MEANING, EMPTY, WORD, has_phrase, said, stem, stem_line
 
 if TYPE_CHECKING:
     from kds.brain.documents.store import Documents
@@ -108,12 +100,12 @@ OTHER_PARAGRAPH: Final = 0.7
 COVERAGE: Final = 0.35
 """How much of the score depends on how much of the question is there at all."""
 
+
 _EMPTY: Final = ABOUT_MEANING | EMPTY
 """Words that name nothing: they only ask what something is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A passage in the order; ``meaning`` is None where there is no vector."""
 
     chunk_id: int
@@ -158,13 +150,13 @@ def recall(
         }
         words = _searched(asked, counts, total)
         found = store.search_words(words, within, limit=CANDIDATES, weights=COLUMN_WEIGHTS)
-        definers = [one for concept in asked.concepts for one in concept.definers]
     with log.stage("meaning"):
         vector = embed_question(store, embedder, query, log)
         dense = search_vectors(store, vector, within, log, limit=NEAREST)
     with log.stage("judging"):
-        near = [hit.chunk_id for hit in dense.hits]
-        ids = dict.fromkeys((*(hit.chunk_id for hit in found), *definers, *referred, *near))
+        definers = [one for concept in asked.concepts for one in concept.definers]
+        hits = (hit.chunk_id for hit in (*found, *dense.hits))
+        ids = dict.fromkeys((*hits, *definers, *referred))
         places = {one.chunk_id: one for one in store.candidates(tuple(ids))}
         judge = Judge(asked, rarities, referred, max(mean, 1.0))
         judged = judge.judge(places.values())
@@ -172,10 +164,10 @@ def recall(
         lifted = preferred or _named(query, titles)
         biases = {one.chunk_id: bias for one in places.values() if one.document in lifted}
         ranked = _diversified(judge, _ranked(biases, places, judged, dense), places)[:limit]
-        hits = _explained(store, ranked, judged, dense)
+        explained = tuple(_explained(store, ranked, judged, dense))
     return DocumentRecall(
         query=query,
-        hits=hits,
+        hits=explained,
         concepts=tuple(one.text for one in asked.concepts),
         notes=tuple(log.notes),
         timings_ms=log.timings_ms,
@@ -207,44 +199,56 @@ class Judged:
     """The section it is of, as the question names it; "" for none."""
 
 
-@dataclass(frozen=True, slots=True)
 class Judge:
     """All that is known when the passages of one question are judged."""
 
-    asked: Asked
-    rarities: Mapping[str, float]
-    """Of each term's word."""
-    referred: Mapping[int, tuple[float, str]]
-    """Passages of sections that the question names."""
-    mean_tokens: float
+    def __init__(
+        self,
+        asked: Asked,
+        rarities: Mapping[str, float],
+        referred: Mapping[int, tuple[float, str]],
+        mean_tokens: float,
+    ) -> None:
+        """``rarities``: of each term's word. ``referred``: passages of sections that are named."""
+        self.asked, self._rarities = asked, rarities
+        self._referred, self._mean = referred, mean_tokens
+        rare = {term: rarities.get(term.word, 0.0) for term in asked.terms}
+        self._seekers = [_Seeker.of(term, asked, rare[term]) for term in asked.terms]
+        self._total = sum(rare.values())
+        self._named = [
+            (one, sum(rare[term] for term in rare if term.stems.intersection(one.words)))
+            for one in asked.concepts
+        ]
+        names = {word for one in asked.concepts for word in one.words}
+        own = sum(rare[term] for term in rare if term.stems & names)
+        rest = sum(rare[term] for term in rare if not term.stems & (names | _EMPTY))
+        asks = asked.asks_meaning and own
+        self._share = max((own / (own + rest)) ** 2 if asks else 0.0, MENTIONED)
+        """How much of the question is the names in it, the rest only asking what they are."""
+        inner = [one for reference in asked.references for one in reference.inner]
+        self._inner = inner[0].casefold() if inner else ""
+
+    def of_side(self, number: int) -> "Judge":
+        """Return the judge of what a comparison asks about one of its sides."""
+        return Judge(side_of(self.asked, number), self._rarities, {}, self._mean)
 
     def judge(self, candidates: Iterable[Candidate]) -> dict[int, Judged]:
         """Score passages; those that have nothing of the question are left out."""
-        asked = self.asked
-        seekers = [_Seeker.of(term, asked, self._rarity(term)) for term in asked.terms]
-        named = [(one, self._worth(one)) for one in asked.concepts]
-        share = max(self._asked_share() ** 2 if asked.asks_meaning else 0.0, MENTIONED)
-        judged = ((one.chunk_id, self._judge(one, seekers, named, share)) for one in candidates)
+        judged = ((one.chunk_id, self._judge(one)) for one in candidates)
         return {chunk_id: found for chunk_id, found in judged if found.score > 0.0}
 
-    def _judge(
-        self,
-        one: Candidate,
-        seekers: Sequence["_Seeker"],
-        named: Sequence[tuple[Concept, float]],
-        share: float,
-    ) -> Judged:
+    def _judge(self, one: Candidate) -> Judged:
         heading, above = heading_lines(one.title, one.path)
         whole = {
             concept.key: worth
-            for concept, worth in named
+            for concept, worth in self._named
             if has_phrase(one.stems, concept.key) or has_phrase(heading, concept.key)
         }
-        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self.mean_tokens)
+        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self._mean)
         words = covered = 0.0
         has: list[str] = []
         near: list[str] = []
-        for seeker in seekers:
+        for seeker in self._seekers:
             own = seeker.own(one.stems, heading, above)
             count = own or NEARBY * seeker.is_in(one.beside)
             if not count:
@@ -254,16 +258,17 @@ class Judge:
             words += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
             covered += seeker.rarity * min(own, 1.0)
             (has if own >= SYNONYM else near).append(seeker.word)
-        total = sum(seeker.rarity for seeker in seekers)
-        words *= 1.0 - COVERAGE + COVERAGE * (covered / total if total else 0.0)
+        words *= 1.0 - COVERAGE + COVERAGE * (covered / self._total if self._total else 0.0)
         words += PHRASE * sum(whole.values())
-        defined = [(concept, worth) for concept, worth in named if one.chunk_id in concept.definers]
+        defined = [(it, worth) for it, worth in self._named if one.chunk_id in it.definers]
         definition = sum(
-            DEFINITION * share * worth * concept.definers[one.chunk_id]
+            DEFINITION * self._share * worth * concept.definers[one.chunk_id]
             for concept, worth in defined
         )
-        fit, name = self.referred.get(one.chunk_id, (0.0, ""))
-        reference = REFERENCE * fit * self._inner_fit(one.stems) if fit else 0.0
+        fit, name = self._referred.get(one.chunk_id, (0.0, ""))
+        if self._inner and not said(one.stems, self._inner):  # "(b)" behind the number
+            fit *= OTHER_PARAGRAPH
+        reference = REFERENCE * fit
         return Judged(
             score=words + definition + reference,
             parts={"words": words, "definition": definition, "reference": reference},
@@ -273,33 +278,8 @@ class Judge:
             refers=name,
         )
 
-    def _rarity(self, term: Term) -> float:
-        return self.rarities.get(term.word, 0.0)
 
-    def _worth(self, concept: Concept) -> float:
-        words = concept.words
-        return sum(self._rarity(one) for one in self.asked.terms if one.stems.intersection(words))
-
-    def _asked_share(self) -> float:
-        """Say how much of the question is the names in it, the rest only asking what they are."""
-        named = {word for concept in self.asked.concepts for word in concept.words}
-        total = own = 0.0
-        for term in self.asked.terms:
-            if term.stems & named:
-                own += self._rarity(term)
-                total += self._rarity(term)
-            elif not term.stems & _EMPTY:
-                total += self._rarity(term)
-        return own / total if total else 0.0
-
-    def _inner_fit(self, line: str) -> float:
-        """Say how well a passage fits "(b)" behind the number of a section."""
-        inner = [one for reference in self.asked.references for one in reference.inner]
-        return 1.0 if not inner or said(line, inner[0].casefold()) else OTHER_PARAGRAPH
-
-
-@dataclass(frozen=True, slots=True)
-class _Seeker:
+class _Seeker(NamedTuple):
     """A term on the search for itself in lines of stems."""
 
     word: str
@@ -352,10 +332,10 @@ def _ranked(
         dense_floor=dense.floor,
         least=dense.least,
     )
-    found = [
-        Ranked(one, score.score * biases.get(one, 1.0), biases.get(one, 1.0), score.dense)
+    found = (
+        Ranked(one, score.score * (bias := biases.get(one, 1.0)), bias, score.dense)
         for one, score in fused.items()
-    ]
+    )
     return sorted(found, key=lambda one: (-one.score, one.chunk_id))
 
 
@@ -381,8 +361,7 @@ def _diversified(
     known = {one.chunk_id: one for one in ranked}
     kept: list[Ranked] = []
     for number in range(len(judge.asked.sides)):
-        side = replace(judge, asked=side_of(judge.asked, number), referred={})
-        found = side.judge(places.values())
+        found = judge.of_side(number).judge(places.values())
         best = max(found, key=lambda one: (found[one].score * known[one].bias, -one), default=None)
         if best is not None and known[best] not in kept:
             kept.append(known[best])
@@ -393,7 +372,7 @@ def _diversified(
     first = [one for one in first if one not in dropped]
     for one in missing:
         score = first[-1].score if first else one.score
-        first.append(replace(one, score=max(score, one.score)))
+        first.append(one._replace(score=max(score, one.score)))
     ids = {one.chunk_id for one in first}
     return [*first, *(one for one in ranked if one.chunk_id not in ids)]
 
@@ -403,34 +382,24 @@ def _explained(
     ranked: Sequence[Ranked],
     judged: Mapping[int, Judged],
     dense: DenseHits,
-) -> tuple[DocumentHit, ...]:
-    """Return passages as hits, with their parts and the reasons."""
+) -> Iterator[DocumentHit]:
+    """Yield passages as hits, with their parts and the reasons."""
     passages = {one.chunk_id: one for one in store.passages([one.chunk_id for one in ranked])}
     cosines = {hit.chunk_id: hit.score for hit in dense.hits}
     best = max((found.score for found in judged.values()), default=0.0) or 1.0
-    nothing = {"words": 0.0, "definition": 0.0, "reference": 0.0}
-    hits = []
+    nothing = Judged(0.0, {"words": 0.0, "definition": 0.0, "reference": 0.0}, (), (), (), "")
     for one in ranked:
         if one.chunk_id not in passages:  # removed meanwhile
             continue
-        found = judged.get(one.chunk_id)
-        own = found.parts if found else nothing
-        parts = {name: value / best for name, value in own.items()}
+        found = judged.get(one.chunk_id, nothing)
+        parts = {name: value / best for name, value in found.parts.items()}
+        why = [f"defines '{term}'" for term in found.defines]
+        why += [f"is in {found.refers}"] if found.refers else []
+        why += words_told(found.has, found.near)
         if one.meaning is not None:
             parts["meaning"] = one.meaning
-        why = tuple(_why(found, cosines.get(one.chunk_id), one.bias))
-        hits.append(DocumentHit(passages[one.chunk_id], one.score, parts, one.bias, why))
-    return tuple(hits)
-
-
-def _why(found: Judged | None, cosine: float | None, bias: float) -> Iterator[str]:
-    if found is not None:
-        for term in found.defines:
-            yield f"defines '{term}'"
-        if found.refers:
-            yield f"is in {found.refers}"
-        yield from words_told(found.has, found.near)
-    if cosine is not None:
-        yield f"meaning: cosine {cosine:.2f}"
-    if bias != 1.0:
-        yield f"x{bias:g}: of the document asked about"
+        if one.chunk_id in cosines:
+            why.append(f"meaning: cosine {cosines[one.chunk_id]:.2f}")
+        if one.bias != 1.0:
+            why.append(f"x{one.bias:g}: of the document asked about")
+        yield DocumentHit(passages[one.chunk_id], one.score, parts, one.bias, tuple(why))

@@ -22,22 +22,28 @@ from typing import Any, Final, TypeVar
 from kds.brain.documents.chunking import (
     AFTER_CHARACTERS,
     BEFORE_CHARACTERS,
+    CHUNK_COLUMNS,
+    CLAUSE,
+    LONGEST_KEY,
     READER,
+    TERM_COLUMNS,
     Draft,
-    DraftPassage,
     draft,
 )
-from kds.brain.documents.content import Content, Source, clause_keys, number_key, referred_in
 from kds.brain.documents.question import Reference
 from kds.brain.documents.recall import DOCUMENT_BIAS, LIMIT, recall
 from kds.brain.documents.values import (
     ALL,
     Candidate,
+    Content,
     Document,
     DocumentRecall,
+    Heading,
     Holdings,
     Passage,
     Section,
+    Source,
+    number_key,
 )
 from kds.brain.errors import UnknownNameError
 from kds.brain.git import DOCUMENT_FILES
@@ -63,17 +69,10 @@ from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.health import healing
 from kds.brain.store.migrations import FileKind, read_script
 from kds.brain.store.sqlite import Database
-from kds.brain.words.stems import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 
 APPLICATION_ID: Final = 0x4B445344
 """'KDSD': says whose file it is."""
-
-CLAUSE: Final = "#"
-"""Before the number of a clause among the keys of terms: no word of a term begins so."""
-
-LONGEST_KEY: Final = 500
-"""Characters of the key of a term or a number, the most that a server's index takes."""
 
 MANY_DEFINERS: Final = 30
 """Passages that define one term, the surest first: a term of many documents stays cheap."""
@@ -180,12 +179,11 @@ class Documents(PassageStore):
         """
         # What takes the most time comes before the lock.
         ready = draft(content, source, count=self.count_tokens)
-        passages = [
-            (one.section, _chunk_row(one), tuple(_term_rows(one))) for one in ready.passages()
-        ]
+        passages = list(ready.passages())
         with self.database.write() as connection:
+            added = to_micros(self.database.clock())
             self._delete(connection, [ready.id])
-            number = _insert_document(connection, ready, to_micros(self.database.clock()))
+            number = _insert_document(connection, ready, content, source, added)
             queue(connection, _insert_passages(connection, number, passages))
             self.index_range(connection, number, range_of(number))
             query = f"SELECT {_DOCUMENT_COLUMNS} FROM document WHERE num = ?"
@@ -478,31 +476,29 @@ def _labels_agree(asked: str, label: str) -> bool:
     return asked == label or any(asked in group and label in group for group in (_ALIKE, _CHAPTERS))
 
 
-def _insert_document(connection: Connection, ready: Draft, added: int) -> int:
+def _insert_document(
+    connection: Connection, ready: Draft, content: Content, source: Source, added: int
+) -> int:
     """Insert a document with its sections; returns its number."""
-    source, content = ready.source, ready.content
     pieces = [piece for section in ready.sections for piece in section.cut.pieces]
-    row = (
-        ready.id, source.path, ready.title, content.kind, added, to_micros(source.modified),
-        source.size, source.digest, READER, content.pages, len(ready.sections), len(pieces),
-        sum(piece.tokens for piece in pieces),
-    )  # fmt: skip
-    columns = (
-        "id, path, title, kind, added_at, modified, size, digest, reader, pages, section_count, "
-        "chunk_count, token_count"
-    )
-    query = f"INSERT INTO document({columns}) VALUES ({marks(row)}) RETURNING num"
-    number = int(connection.execute(query, row).fetchone()[0])
+    row = {
+        "id": ready.id, "path": source.path, "title": ready.title, "kind": content.kind,
+        "added_at": added, "modified": to_micros(source.modified), "size": source.size,
+        "digest": source.digest, "reader": READER, "pages": content.pages,
+        "section_count": len(ready.sections), "chunk_count": len(pieces),
+        "token_count": sum(piece.tokens for piece in pieces),
+    }  # fmt: skip
+    query = f"INSERT INTO document({', '.join(row)}) VALUES ({marks(tuple(row))}) RETURNING num"
+    number = int(connection.execute(query, tuple(row.values())).fetchone()[0])
     sections = []
     for index, one in enumerate(ready.sections):
-        heading = one.heading
-        numbered = heading is not None and heading.number
-        key = number_key(heading.number) if heading and numbered else ""
+        heading = one.heading or Heading("", 0)
+        key = number_key(heading.number) if heading.number else ""
         sections.append((
-            number, index, heading.label if heading and numbered else "",
-            heading.number if heading else "", key if len(key) <= LONGEST_KEY else "",
-            heading.title if heading else "", json.dumps(one.path, ensure_ascii=False), one.page,
-            one.first_line, one.last_line, len(one.cut.pieces), one.cut.text,
+            number, index, heading.label if heading.number else "", heading.number,
+            key if len(key) <= LONGEST_KEY else "", heading.title,
+            json.dumps(one.path, ensure_ascii=False), one.page, one.first_line, one.last_line,
+            len(one.cut.pieces), one.cut.text,
         ))  # fmt: skip
     columns = (
         "document_num, idx, label, number, number_key, title, path, page, first_line, last_line, "
@@ -513,46 +509,17 @@ def _insert_document(connection: Connection, ready: Draft, added: int) -> int:
 
 
 def _insert_passages(
-    connection: Connection,
-    number: int,
-    passages: Sequence[tuple[int, Row, Sequence[Row]]],
+    connection: Connection, number: int, passages: Sequence[tuple[int, Row, tuple[Row, ...]]]
 ) -> list[int]:
-    """Insert passages in order, each with its section (from 0) and terms; returns their ids."""
+    """Insert passages in order, as `Draft.passages` yields them; returns their ids."""
     query = "SELECT idx, num FROM section WHERE document_num = ?"
     sections = dict(connection.execute(query, (number,)))
     placed = list(enumerate(passages, range_of(number)[0]))
-    insert(
-        connection,
-        "chunk",
-        "id, section_num, header, kind, start, length, columns, terms, idents, stems, beside, "
-        "page, first_line, last_line, tokens",
-        [(chunk_id, sections[section], *row) for chunk_id, (section, row, _) in placed],
-    )
+    rows = [(chunk_id, sections[section], *row) for chunk_id, (section, row, _) in placed]
+    insert(connection, "chunk", f"id, section_num, {CHUNK_COLUMNS}", rows)
     terms = [(chunk_id, *term) for chunk_id, (_, _, terms) in placed for term in terms]
-    columns = "chunk_id, key, term, strength, label, refers"
-    insert(connection, "term", columns, terms, "ON CONFLICT DO NOTHING")
+    insert(connection, "term", f"chunk_id, {TERM_COLUMNS}", terms, "ON CONFLICT DO NOTHING")
     return [chunk_id for chunk_id, _ in placed]
-
-
-def _chunk_row(one: DraftPassage) -> Row:
-    piece = one.piece
-    terms = json.dumps([one.term for one in piece.terms], ensure_ascii=False)
-    return (
-        one.header, piece.kind, piece.start, piece.length, piece.columns, terms, one.idents,
-        seen_stems(one.body, one.idents), stem_set(one.beside), piece.page, piece.first_line,
-        piece.last_line, piece.tokens,
-    )  # fmt: skip
-
-
-def _term_rows(one: DraftPassage) -> Iterator[Row]:
-    """Yield what a passage is said to define, and the clauses that begin in it."""
-    elsewhere = referred_in(one.body) if one.piece.terms else ("", "")
-    for key, term in {term.key: term for term in one.named}.items():
-        if len(key) <= LONGEST_KEY:
-            yield key, term.term, term.strength, *elsewhere
-    for key in clause_keys(one.body):
-        if len(key) < LONGEST_KEY:
-            yield f"{CLAUSE}{key}", "", 1.0, "", ""
 
 
 def _document_of(row: Row) -> Document:

@@ -10,8 +10,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.retrievers import DocumentRetriever
-from kds.brain.documents.content import Block, Content, Part, Source, read_heading
 from kds.brain.documents.store import DocumentStore
+from kds.brain.documents.values import Block, Content, Part, Source, read_heading
 from kds.brain.errors import StoreError
 
 FEES = ("Fees", '"Fee" means 1 % of the sum.', '"Late Fee" means 2 % of what is late.')

@@ -14,8 +14,8 @@ import pytest
 from document_texts import LEASE, WRITTEN, Put, content_of, putting, source_of, stock
 
 from kds.brain.documents import store as stores
-from kds.brain.documents.content import Source
 from kds.brain.documents.store import Documents
+from kds.brain.documents.values import Source
 from kds.brain.errors import StoreError
 
 OpenDocuments = Callable[[], Documents]

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from kds.brain.documents.content import Block, Content, Heading, Part, Source, read_heading
 from kds.brain.documents.store import Documents
-from kds.brain.documents.values import Document
+from kds.brain.documents.values import Block, Content, Document, Heading, Part, Source, read_heading
 from kds.readers.markdown import read_markdown
 from kds.readers.text import read_text
 

@@ -11,8 +11,8 @@ import pytest
 from conformance import HandClock
 
 from kds.brain.documents.chunking import document_id
-from kds.brain.documents.content import Block, Content, Part, Source, read_heading
 from kds.brain.documents.store import Documents
+from kds.brain.documents.values import Block, Content, Part, Source, read_heading
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.passage_file import words_of

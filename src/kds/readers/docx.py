@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.documents.content import Block, BlockKind, Content, Heading, read_heading
+from kds.brain.documents.values import Block, BlockKind, Content, Heading, read_heading
 from kds.brain.installation import load_extra
 from kds.readers.text import (
     JOINED,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.documents.content import Block, Content, Heading, read_heading
+from kds.brain.documents.values import Block, Content, Heading, read_heading
 from kds.brain.installation import load_extra
 from kds.readers.text import (
     JOINED,

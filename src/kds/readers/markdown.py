@@ -11,7 +11,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from kds.brain.documents.content import Block, BlockKind, Content, Heading, read_heading
+from kds.brain.documents.values import Block, BlockKind, Content, Heading, read_heading
 from kds.readers.text import Row, first_heading, marked_parts, row_blocks
 
 _FRONT_MATTER: Final = re.compile(

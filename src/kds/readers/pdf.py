@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.documents.content import Block, Content, Heading, read_heading
+from kds.brain.documents.values import Block, Content, Heading, read_heading
 from kds.brain.installation import load_extra
 from kds.brain.timeouts import Deadline
 from kds.readers.text import (

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from kds.brain.documents.content import Content, DocumentKind, Source
+from kds.brain.documents.values import Content, DocumentKind, Source
 from kds.readers.docx import read_docx
 from kds.readers.html import charset_of, read_html
 from kds.readers.markdown import read_markdown

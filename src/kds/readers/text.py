@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kds.brain.documents.content import Block, BlockKind, Content, Heading, Part, read_heading
 from kds.brain.documents.definitions import LISTED, leading
+from kds.brain.documents.values import Block, BlockKind, Content, Heading, Part, read_heading
 from kds.brain.errors import KdsError
 
 LONGEST: Final = 110

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.documents.chunking import CHUNK_TOKENS, cut
-from kds.brain.documents.content import Block, number_key, read_heading, referred_in
 from kds.brain.documents.definitions import definitions, leading
 from kds.brain.documents.question import compared_sides, read_asked, side_of
+from kds.brain.documents.values import Block, number_key, read_heading, referred_in
 from kds.brain.words.stems import phrase_key
 
 

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Sequence
 
-from kds.brain.documents.content import Part
+from kds.brain.documents.values import Part
 
 LEFT, TOP, STEP = 72, 720, 14
 
