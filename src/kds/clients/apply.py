@@ -10,9 +10,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -26,6 +25,7 @@ from kds.brain.files import (
     remove_private,
     replace_trusted,
 )
+from kds.clients import table
 from kds.clients.generated import digest_in, digest_of, is_one_skill
 from kds.clients.project import (
     Project,
@@ -40,35 +40,26 @@ from kds.clients.settings_file import (
     without_lines,
     without_section,
 )
-from kds.clients.table import (
-    AGENTS_PAGE,
-    CLAUDE_LOCAL,
-    CODEX_CONFIG,
-    CURSOR_RULE,
-    IGNORE_FILE,
-    MCP_FILES,
-    OPENCODE_PLUGIN,
-    SKILL_FOLDERS,
-    Client,
-)
+from kds.clients.table import Client
 
 LOCK_TIMEOUT_S: Final = 10.0
 
 FileKind = Literal["settings", "ignore", "generated", "toml", "section"]
 """A section of AGENTS.md is only ever taken back: earlier versions wrote one."""
 
-_SINGLE_FILES: Final[Mapping[str, FileKind]] = {
-    IGNORE_FILE: "ignore",
-    CODEX_CONFIG: "toml",
-    AGENTS_PAGE: "section",
-    CURSOR_RULE: "generated",
-    OPENCODE_PLUGIN: "generated",
-    **dict.fromkeys(MCP_FILES, "settings"),
+_OUR_FILES: Final[Mapping[str, FileKind]] = {
+    table.IGNORE_FILE: "ignore",
+    table.CODEX_CONFIG: "toml",
+    table.AGENTS_PAGE: "section",
+    table.CURSOR_RULE: "generated",
+    table.OPENCODE_PLUGIN: "generated",
+    **dict.fromkeys(table.MCP_FILES, "settings"),
+    **dict.fromkeys((f"{one}/kds/SKILL.md" for one in table.SKILL_FOLDERS), "generated"),
 }
+"""Beside those of hooks."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFile:
+class PlannedFile(NamedTuple):
     """One file of the project before and after; None if there is none."""
 
     name: str
@@ -120,24 +111,24 @@ class RecordStore:
         try:
             found = json.loads(content)
             if isinstance(found, dict) and found.get("version") == 1:
-                found = self._without_copies(found)
+                files = {name: {**file, "before": self._copy(file["before"])}
+                         for name, file in found.get("files", {}).items()}  # fmt: skip
+                found |= {"version": 2, "files": files}
             return InitRecord.model_validate(found)
         except (ValidationError, ValueError, TypeError, AttributeError) as error:
             hint = "move it away: `kds init --undo` then goes by the content of the files"
             where = str(self._path)
             raise StoreError("not a record of kds init", where=where, hint=hint) from error
 
-    def _without_copies(self, found: dict[str, Any]) -> dict[str, Any]:
-        """A record of version 1, whose texts are files beside it, named by their digests."""
-        files = {}
-        for name, file in found.get("files", {}).items():
-            copy = file["before"]
-            text = None if copy is None else read_private(self.folder / Path(copy).name)
-            if copy is not None and (text is None or _copy_name(text) != copy):
-                hint = "restore the file from version control"
-                raise StoreError("the copy is gone or was changed", where=str(copy), hint=hint)
-            files[name] = {**file, "before": None if text is None else text.decode()}
-        return {**found, "version": 2, "files": files}
+    def _copy(self, name: str | None) -> str | None:
+        """A text of a record of version 1: a file beside it, named by its digest."""
+        if name is None:
+            return None
+        text = read_private(self.folder / Path(name).name)
+        if text is None or f"{hashlib.sha256(text).hexdigest()[:16]}.before" != name:
+            hint = "restore the file from version control"
+            raise StoreError("the copy is gone or was changed", where=name, hint=hint)
+        return text.decode()
 
     def is_foreign(self) -> bool:
         """Whether there is a record that was not written here."""
@@ -180,16 +171,14 @@ def carry_out(
 ) -> None:
     """Write the files of a plan. Hold the store.
 
-    The record comes first: a crash in between leaves files that `--undo` tells by their
-    content. Raises ProjectFileError for a file that cannot be written, StoreError for the
-    record.
+    The record comes first: a crash in between leaves files that `--undo` tells by their content.
+    Raises ProjectFileError for a file that cannot be written, StoreError for the record.
     """
     changed = [file for file in files if file.changes]
     if changed and not record.files:  # an earlier setup without a record of ours
         for file in _plan_by_content(project):
             if file.changes:
-                was = PlannedFile(file.name, file.kind, file.before, file.before)
-                _note(project, was, record)
+                _note(project, file._replace(after=file.before), record)
     for file in changed:
         _note(project, file, record)
     for name in record.folders:
@@ -213,7 +202,14 @@ def plan_undo(project: Project, record: InitRecord) -> list[PlannedFile]:
         project.path(name)
     if not record.files:
         return _plan_by_content(project)
-    return [_back(project, name, known) for name, known in record.files.items()]
+    planned = []
+    for name, known in record.files.items():
+        current, after = project.read(name), known.before
+        if known.after != _digest(current):  # what the user removed stays away
+            existed = known.before is not None
+            after = _without_ours(project, name, known.kind, current, existed=existed)
+        planned.append(PlannedFile(name, known.kind, current, after))
+    return planned
 
 
 def undo(project: Project, files: Iterable[PlannedFile], store: RecordStore) -> None:
@@ -244,7 +240,8 @@ def ignored_lines(
               for slash in ("", "/")),
     )  # fmt: skip
     if local:
-        yield (CLAUDE_LOCAL,), (".claude", ".claude/", "/.claude", "/.claude/", f"/{CLAUDE_LOCAL}")
+        name = table.CLAUDE_LOCAL
+        yield (name,), (".claude", ".claude/", "/.claude", "/.claude/", f"/{name}")
 
 
 def _note(project: Project, file: PlannedFile, record: InitRecord) -> None:
@@ -266,28 +263,17 @@ def _note(project: Project, file: PlannedFile, record: InitRecord) -> None:
         record.folders.append(project.name(folder))
 
 
-def _back(project: Project, name: str, known: FileRecord) -> PlannedFile:
-    current = project.read(name)
-    if known.after == _digest(current):
-        return PlannedFile(name, known.kind, current, known.before)
-    # what the user removed stays away
-    existed = known.before is not None
-    after = _without_ours(project, name, known.kind, current, existed=existed)
-    return PlannedFile(name, known.kind, current, after)
-
-
 def _plan_by_content(project: Project) -> list[PlannedFile]:
     kinds: dict[str, FileKind] = dict.fromkeys(project.hook_files(), "settings")
-    skills = (f"{folder}/kds/SKILL.md" for folder in SKILL_FOLDERS)
-    kinds |= dict(_SINGLE_FILES) | dict.fromkeys(skills, "generated")
     planned = []
-    for name, kind in kinds.items():
+    for name, kind in (kinds | dict(_OUR_FILES)).items():
         path = project.path(name)
         current = read_project_text(path) if path.exists() else None  # its folder may be a file
         if current is None or (name.endswith("SKILL.md") and not is_one_skill(current)):
             continue
-        after = _without_ours(project, name, kind, current)
-        planned.append(PlannedFile(name, kind, current, after))
+        planned.append(
+            PlannedFile(name, kind, current, _without_ours(project, name, kind, current))
+        )
     return planned
 
 
@@ -300,26 +286,24 @@ def _without_ours(
     """
     if text is None:
         return None
-    if kind == "generated":
-        return None if digest_in(text) == digest_of(text) else text
-    if kind == "settings":
-        settings = SettingsFile(str(project.path(name)), text)
-        if text.strip():
-            settings.take_out_all()
-        left, bare = settings.text, settings.is_bare()
-    else:
-        left = _without_part(project, name, kind, text)
-        bare = not left.strip()
+    where = str(project.path(name))
+    match kind:
+        case "generated":
+            return None if digest_in(text) == digest_of(text) else text
+        case "settings":
+            settings = SettingsFile(where, text)
+            if text.strip():
+                settings.take_out_all()
+            left = settings.text
+        case "ignore":
+            groups = ignored_lines(project, local=True)
+            left = without_lines(text, [line for lines, _ in groups for line in lines])
+        case "section":
+            left = without_section(text)
+        case "toml":
+            left = without_codex_server(text, where)
+    bare = SettingsFile(where, left).is_bare() if kind == "settings" else not left.strip()
     return None if bare and left != text and not existed else left
-
-
-def _without_part(project: Project, name: str, kind: FileKind, text: str) -> str:
-    if kind == "ignore":
-        groups = ignored_lines(project, local=True)
-        return without_lines(text, [line for lines, _ in groups for line in lines])
-    if kind == "section":
-        return without_section(text)
-    return without_codex_server(text, str(project.path(name)))
 
 
 def _write(project: Project, file: PlannedFile) -> None:
@@ -332,16 +316,11 @@ def _write(project: Project, file: PlannedFile) -> None:
         remove_empty(path.parent)
 
 
-def _without_empty(project: Project, folders: Iterable[str]) -> list[str]:
+def _without_empty(project: Project, folders: list[str]) -> list[str]:
     """Remove the folders that are empty, and return those that are left."""
-    names = list(folders)
-    for name in sorted(names, key=len, reverse=True):
+    for name in sorted(folders, key=len, reverse=True):
         remove_empty(project.path(name))
-    return [name for name in names if (project.folder / name).is_dir()]
-
-
-def _copy_name(content: bytes) -> str:
-    return f"{hashlib.sha256(content).hexdigest()[:16]}.before"
+    return [name for name in folders if (project.folder / name).is_dir()]
 
 
 def _digest(text: str | None) -> str | None:

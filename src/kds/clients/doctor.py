@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from kds.brain.clock import utc_now
 from kds.brain.errors import ConfigError, KdsError
@@ -35,8 +35,6 @@ PROBE_PROMPT: Final = "I want to add a FAB button"
 RECENT: Final = timedelta(days=1)
 """Older troubles of the hook are history."""
 
-PRIVATE_FILE: Final = 0o600
-PRIVATE_FOLDER: Final = 0o700
 OTHERS: Final = 0o077
 """The rights of group and others."""
 
@@ -59,7 +57,7 @@ class Finding:
     fix: str | None = None
 
 
-Seen = Iterable[tuple[Mark, str, str | None]]
+Seen = tuple[Mark, str, str | None]
 """What a check sees: a mark, a sentence, and what to do about it."""
 
 
@@ -67,10 +65,10 @@ def findings_of(project: Project) -> Iterator[Finding]:
     """The findings of every check, in order; a check that fails is a finding."""
     told = set()
     for name, look in CHECKS.items():
-        for finding in _examined(name, look, project):
-            if finding.mark != "problem" or finding.found not in told:  # two checks, one file
-                told.add(finding.found)
-                yield finding
+        for seen in _seen(look, project):
+            if seen[0] != "problem" or seen[1] not in told:  # two checks, one file
+                told.add(seen[1])
+                yield Finding(name, *seen)
 
 
 def is_well(findings: Iterable[Finding]) -> bool:
@@ -78,38 +76,35 @@ def is_well(findings: Iterable[Finding]) -> bool:
     return all(finding.mark != "problem" for finding in findings)
 
 
-def _examined(check: str, look: Callable[[Project], Seen], project: Project) -> Iterator[Finding]:
+def _seen(look: Callable[[Project], Iterator[Seen]], project: Project) -> Iterator[Seen]:
     try:
-        for mark, found, fix in look(project):
-            yield Finding(check, mark, found, fix)
+        yield from look(project)
     except ConfigError as error:
         for problem in error.problems:
-            yield Finding(check, "problem", f"{problem.where}: {problem.message}", problem.hint)
+            yield "problem", f"{problem.where}: {problem.message}", problem.hint
     except KdsError as error:
         where = f"{error.where}: " if error.where else ""
-        yield Finding(check, "problem", f"{where}{error.message}", error.hint)
+        yield "problem", f"{where}{error.message}", error.hint
     except OSError as error:
         found = f"{error.filename or ''}: {error.strerror or error}".lstrip(": ")
-        yield Finding(check, "problem", found, "check the file and its rights")
+        yield "problem", found, "check the file and its rights"
 
 
-def _kds(project: Project) -> Seen:
+def _kds(project: Project) -> Iterator[Seen]:
     python = ".".join(str(part) for part in sys.version_info[:3])
     yield "ok", f"kds {kds_version()}, Python {python} at {sys.executable}", None
 
 
-def _programs(project: Project) -> Seen:
+def _programs(project: Project) -> Iterator[Seen]:
     """Whether assistants find our programs by name, and can run them."""
-    found = find_programs()
-    install = f"{install_line(tool='pipx install')}, then kds init"
-    if found.shared:
+    if find_programs().shared:
         yield "ok", "kds and kds-hook are on the PATH", None
     else:
         said = "kds and kds-hook are only on the PATH of an environment: files name their place"
-        yield "note", said, install
+        yield "note", said, f"{install_line(tool='pipx install')}, then kds init"
 
 
-def _place(project: Project) -> Seen:
+def _place(project: Project) -> Iterator[Seen]:
     workspace = project.workspace
     workspace.check()
     if workspace.brain.is_dir():
@@ -119,26 +114,23 @@ def _place(project: Project) -> Seen:
         yield "note", found, "kds init"
 
 
-def _privacy(project: Project) -> Seen:
+def _privacy(project: Project) -> Iterator[Seen]:
     """Whether anybody else may read what is stored."""
-    workspace = project.workspace
-    if sys.platform == "win32" or not workspace.brain.is_dir():
+    if sys.platform == "win32" or not project.workspace.brain.is_dir():
         return
-    paths = list(too_open(workspace))
-    if not paths:
+    if paths := list(too_open(project.workspace)):
+        shown = (f"{one.name} ({stat.S_IMODE(one.stat().st_mode):04o})" for one in paths)
+        yield "problem", f"others may read {', '.join(shown)}", "kds doctor --fix"
+    else:
         yield "ok", "nobody else may read what is stored", None
-        return
-    shown = (f"{one.name} ({stat.S_IMODE(one.stat().st_mode):04o})" for one in paths)
-    yield "problem", f"others may read {', '.join(shown)}", "kds doctor --fix"
 
 
-def _git(project: Project) -> Seen:
+def _git(project: Project) -> Iterator[Seen]:
     """Whether git would commit what is stored; if so, nothing is stored."""
     workspace = project.workspace
     if not workspace.brain.is_dir():
         return
-    found = exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES))
-    if found:
+    if found := exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES)):
         error = found.as_error(workspace.brain)
         yield "problem", f"{error.message}; nothing is kept there", error.hint
     elif found.unknown:
@@ -147,24 +139,24 @@ def _git(project: Project) -> Seen:
         yield "ok", "git leaves what is stored out of every commit", None
 
 
-def _settings(project: Project) -> Seen:
+def _settings(project: Project) -> Iterator[Seen]:
     service = load_settings(project.workspace).service
     switched = "on" if service.enabled else "off"
     yield "ok", f"service {switched}, idle after {service.idle_minutes:g} min", None
 
 
-def _rules(project: Project) -> Seen:
+def _rules(project: Project) -> Iterator[Seen]:
     load_rules(project.workspace.rules_dir)
     load_english(project.workspace.english_dir)
     yield "ok", "the rules load", None
 
 
-def _prompts(project: Project) -> Seen:
+def _prompts(project: Project) -> Iterator[Seen]:
     library = PromptLibrary.load(project.workspace.prompts_dir)
     yield "ok", f"{len(library.prompts())} prompts load", None
 
 
-def _service(project: Project) -> Seen:
+def _service(project: Project) -> Iterator[Seen]:
     """Whether a service runs, its version, and whether its last reload failed."""
     client = reach(project.workspace, timeout_s=SERVICE_TIMEOUT_S)
     if client is None:
@@ -173,8 +165,7 @@ def _service(project: Project) -> Seen:
         yield "note", f"{found}: the hook has nothing to say, commands take seconds", _START
         return
     health = client.health()
-    running, ours = str(health.get("version")), kds_version()
-    if running != ours:
+    if (running := str(health.get("version"))) != (ours := kds_version()):
         found = f"it is kds {running}, the commands are kds {ours}"
         yield "problem", found, "kds service stop, then kds service start"
     else:
@@ -187,7 +178,7 @@ def _service(project: Project) -> Seen:
         yield from (("note", str(warning), None) for warning in served.get("warnings", ()))
 
 
-def _files(project: Project) -> Seen:
+def _files(project: Project) -> Iterator[Seen]:
     """Whether the files of the clients are as `kds init` would write them."""
     record = RecordStore(project.workspace.brain).load()
     wish = recorded_wish(project, record)
@@ -196,14 +187,13 @@ def _files(project: Project) -> Seen:
     for name in wrong:
         found = f"{name} is not as kds init would write it now: see kds init --dry-run"
         yield "problem", found, "kds init"
-    for note in plan.notes:
-        yield "note", note, None
-    right = [file.name for file in plan.files if file.after and file.name not in wrong]
+    yield from (("note", note, None) for note in plan.notes)
+    right = sorted(file.name for file in plan.files if file.after and file.name not in wrong)
     if wish.clients and right:
-        yield "ok", f"as kds init writes them: {', '.join(sorted(right))}", None
+        yield "ok", f"as kds init writes them: {', '.join(right)}", None
 
 
-def _hook(project: Project) -> Seen:
+def _hook(project: Project) -> Iterator[Seen]:
     """Run each installed hook as its client would, with a prompt that is not remembered.
 
     They run without a shell. They do not run without a service, which answers them; nor if
@@ -218,7 +208,7 @@ def _hook(project: Project) -> Seen:
         yield from (_round_trip(hook, project.folder) for hook in installed)
 
 
-def _round_trip(hook: InstalledHook, folder: Path) -> tuple[Mark, str, str | None]:
+def _round_trip(hook: InstalledHook, folder: Path) -> Seen:
     here = f"the one in {hook.name}"
     program = hook_program(hook.command)
     if program is None:
@@ -240,35 +230,27 @@ def _round_trip(hook: InstalledHook, folder: Path) -> tuple[Mark, str, str | Non
     said = lines[-1][:200] if lines else "see the hook log"
     if done.returncode != 0:
         return "problem", f"{here} ended with {done.returncode}: {said}", "kds init"
-    if not _has_context(done.stdout):
+    try:  # in the spelling of Claude Code
+        text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"].strip()
+    except (ValueError, KeyError, TypeError, AttributeError):
+        text = ""
+    if not text:
         return "problem", f"{here} said nothing: {said}", "kds init, and kds service status"
     return "ok", f"a prompt comes through {here}", None
 
 
-def _has_context(output: bytes) -> bool:
-    """Whether the output of a hook has a text for the model, in the spelling of Claude Code."""
-    try:
-        answer: Any = json.loads(output)
-        text = answer["hookSpecificOutput"]["additionalContext"]
-    except (ValueError, KeyError, TypeError):
-        return False
-    return isinstance(text, str) and bool(text.strip())
-
-
-def _hook_log(project: Project) -> Seen:
-    since = utc_now() - RECENT
-    log = read_hook_log(project.workspace.brain)
-    troubles = [(at, why) for at, why in log if at and answer_in(why) is None]
-    recent = [(at, why) for at, why in troubles if datetime.fromisoformat(at) >= since]
-    if not recent:
+def _hook_log(project: Project) -> Iterator[Seen]:
+    since, log = utc_now() - RECENT, read_hook_log(project.workspace.brain)
+    recent = [f"at {at}: {why}" for at, why in log
+              if at and answer_in(why) is None and datetime.fromisoformat(at) >= since]  # fmt: skip
+    if recent:
+        found = f"answers that the hook did not get within a day: {len(recent)}; {recent[-1]}"
+        yield "note", found, "kds service status"
+    else:
         yield "ok", "no trouble within a day", None
-        return
-    at, reason = recent[-1]
-    found = f"answers that the hook did not get within a day: {len(recent)}; at {at}: {reason}"
-    yield "note", found, "kds service status"
 
 
-CHECKS: Final[Mapping[str, Callable[[Project], Seen]]] = {
+CHECKS: Final[Mapping[str, Callable[[Project], Iterator[Seen]]]] = {
     "kds": _kds,
     "programs": _programs,
     "workspace": _place,
@@ -289,10 +271,8 @@ def leave_out(workspace: Workspace) -> bool:
 
     What git tracks already stays tracked until the user removes it from git.
     """
-    if (
-        not workspace.brain.is_dir()
-        or not exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES)).let_through
-    ):
+    names = (*CONVERSATION, *DOCUMENT_FILES)
+    if not workspace.brain.is_dir() or not exposure(workspace, names).let_through:
         return False
     ignore_conversations(workspace)
     return True
@@ -300,14 +280,12 @@ def leave_out(workspace: Workspace) -> bool:
 
 def too_open(workspace: Workspace) -> Iterator[Path]:
     """Folders and files of the workspace that others have rights to, except behind a link."""
-    if workspace.brain.is_symlink():
+    brain = workspace.brain
+    if brain.is_symlink():
         return
-    if workspace.brain.stat().st_mode & OTHERS:
-        yield workspace.brain
-    for path in sorted(workspace.brain.rglob("*")):
-        if path.relative_to(workspace.brain).parts[0] in _USERS_OWN or path.is_symlink():
-            continue
-        if path.stat().st_mode & OTHERS:
+    for path in (brain, *sorted(brain.rglob("*"))):
+        theirs = path != brain and path.relative_to(brain).parts[0] in _USERS_OWN
+        if not theirs and not path.is_symlink() and path.stat().st_mode & OTHERS:
             yield path
 
 
@@ -317,5 +295,5 @@ def make_private(workspace: Workspace) -> int:
         return 0
     paths = [path for path in too_open(workspace) if path.stat().st_uid == os.geteuid()]
     for path in paths:
-        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
+        path.chmod(0o700 if path.is_dir() else 0o600)
     return len(paths)

@@ -2,11 +2,12 @@
 
 import shlex
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
 from kds.brain.settings import load_settings
+from kds.clients import table
 from kds.clients.apply import InitRecord, PlannedFile, ignored_lines
 from kds.clients.generated import (
     FRONT_DOOR,
@@ -29,29 +30,7 @@ from kds.clients.settings_file import (
     with_codex_server,
     with_lines,
 )
-from kds.clients.table import (
-    CLAUDE_LOCAL,
-    CLAUDE_SETTINGS,
-    CLAUDE_SKILLS,
-    CLIENT_TABLE,
-    CODEX_CONFIG,
-    COMMON_SKILLS,
-    COPILOT_HOOKS,
-    COPILOT_MCP,
-    CURSOR_RULE,
-    IGNORE_FILE,
-    OPENCODE_CONFIGS,
-    OPENCODE_PLUGIN,
-    OWN_HOOK_FILES,
-    SHARED_MCP,
-    SHARING,
-    SKILL_FOLDERS,
-    Client,
-    HookPlace,
-    Programs,
-    ServerPlace,
-    hook_command,
-)
+from kds.clients.table import CLIENT_TABLE, SHARED_MCP, SHARING, Client, HookPlace, Programs
 
 _NOT_SHARED: Final = (
     "kds is not on the PATH outside of an environment, so the files name it by its path on this "
@@ -59,8 +38,7 @@ _NOT_SHARED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """What `kds init` is asked for; ``hook`` and ``mcp`` name those of the clients that get one.
 
     ``tools``: the hook is asked about calls of tools that may read a file (`hook.secrets`).
@@ -73,8 +51,7 @@ class Wish:
     tools: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledHook:
+class InstalledHook(NamedTuple):
     """A prompt hook of ours: the file it is in, and its command line."""
 
     name: str
@@ -110,17 +87,16 @@ def installed_hooks(project: Project) -> list[InstalledHook]:
         for hook in SettingsFile(str(project.folder / name), text).hooks() if text else ():
             if hook.event in PROMPT_EVENTS:
                 found.append(InstalledHook(name, hook.command))
-    plugin = read_project_text(project.folder / OPENCODE_PLUGIN)
-    command = command_in(plugin) if plugin else None
-    return [*found, *([InstalledHook(OPENCODE_PLUGIN, command)] if command else [])]
+    plugin = read_project_text(project.folder / table.OPENCODE_PLUGIN)
+    if plugin and (command := command_in(plugin)):
+        found.append(InstalledHook(table.OPENCODE_PLUGIN, command))
+    return found
 
 
 def recorded_wish(project: Project, record: InitRecord) -> Wish:
     """What `kds init` was asked for here."""
-    return Wish(
-        tuple(record.clients), frozenset(record.hook), frozenset(record.mcp),
-        tools=watches_tools(project),
-    )  # fmt: skip
+    hook, mcp = frozenset(record.hook), frozenset(record.mcp)
+    return Wish(tuple(record.clients), hook, mcp, tools=watches_tools(project))
 
 
 def watches_tools(project: Project) -> bool:
@@ -141,11 +117,10 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     _planned: dict[str, SettingsFile] = field(default_factory=dict)
 
-    # -- hooks
-
     def plan_hooks(self) -> None:
         """Have one hook in each file that needs one. Raises ConfigError."""
-        self._plan_shared_hooks()
+        if SHARING & self.wish.hook:
+            self._plan_shared_hooks()
         for client in self.wish.clients:
             place = CLIENT_TABLE[client].hook
             if client in SHARING or place is None:
@@ -153,93 +128,78 @@ class Plan:
             if client in self.wish.hook or self._settings(place.file).hooks():
                 self._plan_hook(place)
         if "opencode" in self.wish.hook:
-            plugin = opencode_plugin(self._command(), tools=self.wish.tools)
-            self._put_generated(OPENCODE_PLUGIN, plugin)
+            command = table.hook_command(self.programs.hook)
+            plugin = opencode_plugin(command, tools=self.wish.tools)
+            self._put_generated(table.OPENCODE_PLUGIN, plugin)
 
     def _plan_shared_hooks(self) -> None:
-        """The clients that share a hook find it in as few files as possible, and no others."""
-        if not SHARING & self.wish.hook:
-            return
-        targets = self._shared_targets()
-        for name in self.project.hook_files():
-            if name in (*targets, *OWN_HOOK_FILES):
-                continue
-            settings = self._settings(name)
-            if settings.hooks():
-                settings.take_out_hooks()
-                self._put_settings(name, settings)
-        for name in targets:
-            self._plan_hook(HookPlace(name, "copilot" if name == COPILOT_HOOKS else "claude"))
-
-    def _shared_targets(self) -> tuple[str, ...]:
-        """The files for the hook of the clients that read that of Claude Code.
+        """The clients that read Claude Code's hook find it in as few files as possible.
 
         VS Code does so only if its user turned that on (`chat.useClaudeHooks`); it gets a second
         hook, and the service ignores the repeated prompt of a client that reads both.
         """
-        readers = SHARING & self.wish.hook
-        files = (CLAUDE_SETTINGS, CLAUDE_LOCAL)
-        held = any(self._settings(name).hooks() for name in files)
-        if "claude" not in readers and not held:
-            return (COPILOT_HOOKS,)
-        first = CLAUDE_SETTINGS if self.programs.shared else CLAUDE_LOCAL
-        for_vscode = "vscode" in {*self.wish.clients, *self.record.clients}
-        return (first, COPILOT_HOOKS) if for_vscode else (first,)
+        clients = {*self.wish.clients, *self.record.clients}
+        of_claude = (table.CLAUDE_SETTINGS, table.CLAUDE_LOCAL)
+        held = any(self._settings(name).hooks() for name in of_claude)
+        targets = [of_claude[not self.programs.shared]]
+        if "claude" not in self.wish.hook and not held:
+            targets = []
+        if not targets or "vscode" in clients:
+            targets.append(table.COPILOT_HOOKS)
+        for name in self.project.hook_files():
+            settings = self._settings(name)
+            if name not in (*targets, *table.OWN_HOOK_FILES) and settings.hooks():
+                settings.take_out_hooks()
+                self._put_settings(name, settings)
+        for name in targets:
+            self._plan_hook(HookPlace(name, "claude" if name in of_claude else "copilot"))
 
     def _plan_hook(self, place: HookPlace) -> None:
         settings = self._settings(place.file)
         if place.style in ("copilot", "cursor"):
             settings.set_default("version", 1)
-        command, tools = self._command(), self.wish.tools
-        settings.set_hooks(hook_entries(command, style=place.style, tools=tools))
+        command = table.hook_command(self.programs.hook)
+        settings.set_hooks(hook_entries(command, style=place.style, tools=self.wish.tools))
         self._put_settings(place.file, settings)
-
-    def _command(self) -> str:
-        return hook_command(self.programs.hook)
-
-    # -- servers
 
     def plan_servers(self) -> None:
         """Have the MCP server in the file of each client that is to get it. Raises ConfigError."""
-        for client in self.wish.clients:
-            place = CLIENT_TABLE[client].server
-            if place is not None and client in self.wish.mcp:
-                self._plan_server(place, self._server_file(client, place))
+        kds = self.programs.kds
+        for client in (one for one in self.wish.clients if one in self.wish.mcp):
+            if (place := CLIENT_TABLE[client].server) is None:
+                continue
+            name = self._server_file(client, place.file)
+            if name == table.CODEX_CONFIG:
+                before = self.project.read(name)
+                after = with_codex_server(before or "", kds, str(self.project.path(name)))
+                self._put(PlannedFile(name, "toml", before, after))
+                continue
+            settings = self._settings(name)
+            settings.set_server(place.container, mcp_server(kds, style=place.style))
+            self._put_settings(name, settings)
         shared = any(file.name == SHARED_MCP for file in self.files)
-        if shared and "copilot" in self.wish.clients and self._exists(COPILOT_MCP):
+        if shared and "copilot" in self.wish.clients and self._exists(table.COPILOT_MCP):
             self.notes.append(
-                f"the Copilot CLI does not read {COPILOT_MCP} if there is a {SHARED_MCP}: "
+                f"the Copilot CLI does not read {table.COPILOT_MCP} if there is a {SHARED_MCP}: "
                 "move your servers there"
             )
 
-    def _server_file(self, client: Client, place: ServerPlace) -> str:
+    def _server_file(self, client: Client, usual: str) -> str:
         """The file for the server: the one in which the user keeps theirs."""
         if client == "opencode":
-            return next(filter(self._exists, OPENCODE_CONFIGS), place.file)
+            return next(filter(self._exists, table.OPENCODE_CONFIGS), usual)
         alone = client == "copilot" and "claude" not in self.wish.clients
-        if alone and not self._exists(SHARED_MCP) and self._exists(COPILOT_MCP):
-            return COPILOT_MCP
-        return place.file
-
-    def _plan_server(self, place: ServerPlace, name: str) -> None:
-        if name == CODEX_CONFIG:
-            before, where = self.project.read(name), str(self.project.path(name))
-            after = with_codex_server(before or "", self.programs.kds, where)
-            self._put(PlannedFile(name, "toml", before, after))
-            return
-        settings = self._settings(name)
-        settings.set_server(place.container, mcp_server(self.programs.kds, style=place.style))
-        self._put_settings(name, settings)
-
-    # -- skill and rule
+        if alone and not self._exists(SHARED_MCP) and self._exists(table.COPILOT_MCP):
+            return table.COPILOT_MCP
+        return usual
 
     def plan_skill(self) -> None:
         """Have the one skill where it is asked for, and keep up to date what is there."""
         clients = {*self.wish.clients, *self.record.clients}
-        wanted = {CLAUDE_SKILLS} if "claude" in clients else {COMMON_SKILLS}
+        wanted = {table.CLAUDE_SKILLS if "claude" in clients else table.COMMON_SKILLS}
         if clients & {"codex", "gemini"}:
-            wanted.add(COMMON_SKILLS)
-        for folder in SKILL_FOLDERS:
+            wanted.add(table.COMMON_SKILLS)
+        for folder in table.SKILL_FOLDERS:
             name = f"{folder}/{FRONT_DOOR}/SKILL.md"
             text = self.project.read(name)
             there = text is not None and is_one_skill(text)
@@ -247,7 +207,7 @@ class Plan:
                 if self.wish.skills and folder in wanted:
                     self.notes.append(f"{name} stays as it is: not written by kds init")
             elif folder in wanted if self.wish.skills else there:
-                for_claude = folder == CLAUDE_SKILLS
+                for_claude = folder == table.CLAUDE_SKILLS
                 self._put_generated(name, one_skill(self._kds(), for_claude=for_claude).text)
             elif text is not None and digest_in(text) == digest_of(text):
                 self._put(PlannedFile(name, "generated", text, None))
@@ -255,7 +215,7 @@ class Plan:
     def plan_rule(self) -> None:
         """A rule for Cursor, which always reads its description."""
         if "cursor" in self.wish.clients:
-            self._put_generated(CURSOR_RULE, cursor_rule(self._kds()))
+            self._put_generated(table.CURSOR_RULE, cursor_rule(self._kds()))
 
     def _kds(self) -> str:
         """The program as a shell calls it."""
@@ -263,28 +223,25 @@ class Plan:
 
     def plan_ignored(self) -> None:
         """Have git ignore the conversations, and settings that are for this machine alone."""
-        before = self.project.read(IGNORE_FILE)
+        before = self.project.read(table.IGNORE_FILE)
         after = before or ""
-        local = any(file.name == CLAUDE_LOCAL and file.after for file in self.files)
+        local = any(file.name == table.CLAUDE_LOCAL and file.after for file in self.files)
         for lines, covered in ignored_lines(self.project, local=local):
             after = with_lines(after, lines, covered=covered)
-        self._put(PlannedFile(IGNORE_FILE, "ignore", before, after or None))
+        self._put(PlannedFile(table.IGNORE_FILE, "ignore", before, after or None))
 
     def note_paths(self) -> None:
         """Say that files name a program by its path, if others will read them."""
         names = (self.programs.kds, self.programs.hook)
-        texts = [file.after or "" for file in self.files if file.name != CLAUDE_LOCAL]
+        texts = [file.after or "" for file in self.files if file.name != table.CLAUDE_LOCAL]
         if not self.programs.shared and any(name in text for text in texts for name in names):
             self.notes.append(_NOT_SHARED)
 
-    # -- files
-
     def _settings(self, name: str) -> SettingsFile:
         """A settings file as an earlier step leaves it, as it is, or an empty one."""
-        planned = self._planned.get(name)
-        return planned or SettingsFile(
-            str(self.project.path(name)), self.project.read(name) or EMPTY
-        )
+        if name in self._planned:
+            return self._planned[name]
+        return SettingsFile(str(self.project.path(name)), self.project.read(name) or EMPTY)
 
     def _put_settings(self, name: str, settings: SettingsFile) -> None:
         """Plan a settings file; one that KDS made goes if nothing is left in it."""
@@ -296,18 +253,15 @@ class Plan:
 
     def _put(self, file: PlannedFile) -> None:
         """Plan a file; it replaces an earlier plan for it."""
-        self.files[:] = [one for one in self.files if one.name != file.name]
-        self.files.append(file)
+        self.files[:] = [*(one for one in self.files if one.name != file.name), file]
 
     def _put_generated(self, name: str, text: str) -> None:
         """Plan a file of KDS's own, unless a foreign or edited one is there."""
         before = self.project.read(name)
-        state = state_of(before, text)
-        kept = state in ("edited", "foreign")
-        if kept:
-            why = "changed by hand" if state == "edited" else "not written by KDS"
+        stays = {"edited": "changed by hand", "foreign": "not written by KDS"}
+        if why := stays.get(state_of(before, text)):
             self.notes.append(f"{name} stays as it is: {why}")
-        self._put(PlannedFile(name, "generated", before, before if kept else text))
+        self._put(PlannedFile(name, "generated", before, before if why else text))
 
     def _exists(self, name: str) -> bool:
         return self.project.path(name).exists()

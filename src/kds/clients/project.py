@@ -3,11 +3,10 @@
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import which
-from typing import Final
+from typing import Final, NamedTuple
 
 from kds.brain.environment import is_owned
 from kds.brain.errors import ConfigError, Problem
@@ -25,15 +24,13 @@ from kds.clients.table import (
 _NESTED: Final = "KDS"
 _REPOSITORIES: Final = (".git", ".hg", ".jj")
 """`.git` is a file in a submodule and in a worktree: both are projects of their own."""
-_LINK_HINT: Final = "put an ordinary file or folder in its place, or edit the target by hand"
 
 
 class ProjectFileError(ConfigError):
     """A file of the project cannot be read or written as it stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """A project folder and its workspace."""
 
     folder: Path
@@ -53,11 +50,14 @@ class Project:
         """
         path = self.folder / name
         inside, real = Path(os.path.realpath(self.folder)), Path(os.path.realpath(path))
+        message = None
         if not real.is_relative_to(inside):
-            raise _refusal(path, "is reached by a link that leaves the project", _LINK_HINT)
-        if set(real.relative_to(inside).as_posix().casefold().split("/")) & set(_REPOSITORIES):
+            message = "is reached by a link that leaves the project"
+        elif {*map(str.casefold, real.relative_to(inside).parts)} & {*_REPOSITORIES}:
             message = "is reached by a link into the files of version control"
-            raise _refusal(path, message, _LINK_HINT)
+        if message:
+            hint = "put an ordinary file or folder in its place, or edit the target by hand"
+            raise _refusal(path, message, hint)
         return path
 
     def read(self, name: str) -> str | None:
@@ -103,22 +103,19 @@ def read_project_text(path: Path) -> str | None:
 
     Raises ProjectFileError, also for text that is not UTF-8.
     """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
+    with _refusing("read", path):
+        if not path.exists() and not path.is_symlink():
+            return None
+        if not path.exists():
+            raise _refusal(path, "is a link that leads nowhere", "remove the link")
+        if not path.is_file():
             raise _refusal(path, "is not an ordinary file", "rename or remove it")
         content = path.read_bytes()
-    except FileNotFoundError:
-        if path.is_symlink():
-            raise _refusal(path, "is a link that leads nowhere", "remove the link") from None
-        return None
-    except OSError as error:
-        raise _refused("read", path, error) from error
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        problem = Problem(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
-        raise ProjectFileError([problem]) from error
+        raise _refusal(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8") from error
 
 
 def write_project_text(path: Path, text: str) -> None:
@@ -128,30 +125,27 @@ def write_project_text(path: Path, text: str) -> None:
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        if mode is not None and not mode & 0o222:
-            raise PermissionError(0, "the file is read-only")
-        with beside.open("xb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            beside.chmod(mode)
-        beside.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
-        raise _refused("write", path, error) from error
+    with _refusing("write", path):
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+            if mode is not None and not mode & 0o222:
+                raise PermissionError(0, "the file is read-only")
+            with beside.open("xb") as file:
+                file.write(text.encode("utf-8"))
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                beside.chmod(mode)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def remove_project_file(path: Path) -> None:
     """Remove ``path`` if it is there. Raises ProjectFileError."""
-    try:
+    with _refusing("remove", path):
         path.unlink(missing_ok=True)
-    except OSError as error:
-        raise _refused("remove", path, error) from error
 
 
 def remove_empty(folder: Path) -> None:
@@ -160,10 +154,14 @@ def remove_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _refused(action: str, path: Path, error: OSError) -> ProjectFileError:
-    reason = error.strerror or type(error).__name__
-    return _refusal(path, f"cannot {action} it: {reason}", "check the file and its rights")
+@contextmanager
+def _refusing(action: str, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot {action} it: {error.strerror or type(error).__name__}"
+        raise _refusal(path, message, "check the file and its rights") from error
 
 
-def _refusal(path: Path, message: str, hint: str) -> ProjectFileError:
-    return ProjectFileError([Problem(str(path), message, hint)])
+def _refusal(where: Path | str, message: str, hint: str) -> ProjectFileError:
+    return ProjectFileError([Problem(str(where), message, hint)])
