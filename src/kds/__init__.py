@@ -53,14 +53,14 @@ if TYPE_CHECKING:
     from kds.session.session import Session as Session
     from kds.testing.dialogues import Dialogue as Dialogue
     from kds.testing.dialogues import ExpectedTurn as ExpectedTurn
+    from kds.testing.dialogues import PlayedDialogue as PlayedDialogue
+    from kds.testing.dialogues import Score as Score
+    from kds.testing.dialogues import describe as describe
     from kds.testing.dialogues import find_dialogue_files as find_dialogue_files
     from kds.testing.dialogues import is_dialogue_file as is_dialogue_file
+    from kds.testing.dialogues import play as play
     from kds.testing.dialogues import read_dialogues as read_dialogues
-    from kds.testing.playing import PlayedDialogue as PlayedDialogue
-    from kds.testing.playing import Score as Score
-    from kds.testing.playing import describe as describe
-    from kds.testing.playing import play as play
-    from kds.testing.playing import score as score
+    from kds.testing.dialogues import score as score
 
 _HOMES = {
     "kds.session.exchange": "Answer",
@@ -75,10 +75,10 @@ _HOMES = {
     "kds.api.conversations": "Conversations",
     "kds.service.service_client": "RouterClient",
     "kds.testing.dialogues": (
-        "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
+        "Dialogue ExpectedTurn PlayedDialogue Score describe find_dialogue_files is_dialogue_file "
+        "play read_dialogues score"
     ),
     "kds.learning.corrections": "LearningLog",
-    "kds.testing.playing": "PlayedDialogue Score describe play score",
     "kds.router.prompts.library": "PromptLibrary",
     "kds.api.routing": "Router",
     "kds.service.lifecycle": "spawn_service",

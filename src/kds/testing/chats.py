@@ -6,7 +6,6 @@ docs/evaluation.md has the form of the file and the measures.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -58,12 +57,10 @@ class ChatReference(Loose):
 
     def start_in(self, message: str) -> int:
         """Where it begins in ``message``, in characters; -1 where it does not stand."""
-        at = -1
-        for _ in range(self.nth if self.text else 0):
-            at = message.find(self.text, at + 1)
-            if at < 0:
-                break
-        return at
+        starts = [-1]
+        while self.text and (at := message.find(self.text, starts[-1] + 1)) >= 0:
+            starts.append(at)
+        return starts[self.nth] if 0 < self.nth < len(starts) else -1
 
 
 class ChatTurn(Loose):
@@ -127,10 +124,6 @@ class PlayedChatTurn:
             return None
         return self.turn.intent in self.expected.intents
 
-    def met(self, reference: ChatReference) -> bool:
-        """Whether an edit said what ``reference`` points to."""
-        return any(e.outcome == "right" and e.reference is reference for e in self.edits)
-
 
 def play_with(
     chat: Chat, open_router: Callable[[MinuteClock], Router], *, history: bool = True
@@ -159,18 +152,20 @@ def judge_edits(turn: Turn, expected: ChatTurn) -> tuple[JudgedEdit, ...]:
     """Judge every edit of a turn; a message rewritten as a whole counts as one edit."""
     if turn.expanded == turn.message:
         return ()
-    edits = turn.edits or (Edit(-1, -1, turn.expanded),)
-    judged = (_judged(turn, edit, expected.references) for edit in edits)
-    return tuple(one for one in judged if one is not None)
-
-
-def _judged(turn: Turn, edit: Edit, references: Sequence[ChatReference]) -> JudgedEdit | None:
-    near = [ref for ref in references if _touches(edit, ref, turn.message)]
-    if not near and not edit.text.strip(" ,.?!"):
-        return None  # punctuation only
-    said = [ref for ref in near if _says(edit, ref)] or _completed(turn.expanded, references)
-    outcome: Outcome = "right" if said else "wrong" if near else "false"
-    return JudgedEdit(edit.text, _rule(turn, edit), outcome, next(iter([*said, *near]), None))
+    judged = []
+    for edit in turn.edits or (Edit(-1, -1, turn.expanded),):
+        near = [ref for ref in expected.references if _touches(edit, ref, turn.message)]
+        if not near and not edit.text.strip(" ,.?!"):
+            continue  # punctuation only
+        right = [ref for ref in near if _says(edit, ref)] or [
+            ref for ref in expected.references if _completes(turn.expanded, ref)
+        ]
+        behind = (one.rule for one in turn.references
+                  if one.start <= edit.end and edit.start <= one.end)  # fmt: skip
+        rule = next(behind, turn.references[0].rule if turn.references else "")
+        outcome: Outcome = "right" if right else "wrong" if near else "false"
+        judged.append(JudgedEdit(edit.text, rule, outcome, next(iter([*right, *near]), None)))
+    return tuple(judged)
 
 
 def _touches(edit: Edit, ref: ChatReference, message: str) -> bool:
@@ -184,21 +179,10 @@ def _says(edit: Edit, ref: ChatReference) -> bool:
     return any(names(form, one) for one in ref.antecedents for form in forms)
 
 
-def _completed(expanded: str, references: Sequence[ChatReference]) -> list[ChatReference]:
-    """Every ellipsis whose missing words are in the expansion."""
+def _completes(expanded: str, ref: ChatReference) -> bool:
+    """Whether it is an ellipsis whose missing words are in the expansion."""
     said = set(content_words(expanded))
-    return [
-        ref
-        for ref in references
-        if ref.kind == "ellipsis" and any(set(content_words(a)) <= said for a in ref.antecedents)
-    ]
-
-
-def _rule(turn: Turn, edit: Edit) -> str:
-    for reference in turn.references:
-        if reference.start <= edit.end and edit.start <= reference.end:
-            return reference.rule
-    return turn.references[0].rule if turn.references else ""
+    return ref.kind == "ellipsis" and any(set(content_words(a)) <= said for a in ref.antecedents)
 
 
 def names(said: str, accepted: str) -> bool:
@@ -228,9 +212,16 @@ def score_chats(played: Sequence[PlayedChatTurn]) -> dict[str, object]:
     turns = [one for one in played if one.expected.labelled]
     judged = [one for one in turns if one.expected.intents]
     edits = [edit for one in turns for edit in one.edits]
-    counts = count_edits(edits)
-    must_user, recall_user = _needed(turns, "user")
-    must_assistant, recall_assistant = _needed(turns, "assistant")
+    counts = _counts(edits)
+    needed = {
+        source: [
+            any(edit.outcome == "right" and edit.reference is ref for edit in one.edits)
+            for one in turns
+            for ref in one.expected.references
+            if ref.must and ref.source == source
+        ]
+        for source in ("user", "assistant")
+    }
     times = [one.cpu_ms for one in played]
     sure = [(one.turn.confidence, one.intent_right) for one in judged]
     return rounded({
@@ -240,28 +231,36 @@ def score_chats(played: Sequence[PlayedChatTurn]) -> dict[str, object]:
         **{f"edits_{outcome}": counts[outcome] for outcome in ("right", "wrong", "false")},
         "precision": counts["precision"],
         "harmed": share(one.harmed for one in turns),
-        "must_user": must_user,
-        "must_recall_user": recall_user,
-        "must_assistant": must_assistant,
-        "must_recall_assistant": recall_assistant,
+        "must_user": len(needed["user"]),
+        "must_recall_user": share(needed["user"]),
+        "must_assistant": len(needed["assistant"]),
+        "must_recall_assistant": share(needed["assistant"]),
         "intents": len(judged),
         "acted": share(one.turn.action == "route" for one in judged),
         "intent_right_when_acted": share(one.intent_right for one in judged),
         "ece": calibration_error([(p, right) for p, right in sure if right is not None]),
         "ms_p50": percentile(times, 50),
         "ms_p99": percentile(times, 99),
-        "by_rule": _grouped(edits, lambda edit: edit.rule),
-        "by_kind": _grouped(edits, lambda edit: edit.reference.kind if edit.reference else ""),
+        "by_rule": _grouped((edit.rule, edit) for edit in edits),
+        "by_kind": _grouped(
+            (edit.reference.kind if edit.reference else "", edit) for edit in edits
+        ),
     })  # fmt: skip
 
 
-def count_edits(edits: Iterable[JudgedEdit]) -> dict[str, float | None]:
-    """Count edits by outcome; ``precision`` is the share of right ones, None without edits."""
-    found = Counter(edit.outcome for edit in edits)
-    precision = found["right"] / found.total() if found else None
-    return {outcome: found[outcome] for outcome in ("right", "wrong", "false")} | {
-        "precision": precision
-    }
+def _counts(edits: Sequence[JudgedEdit]) -> dict[str, float | None]:
+    """Edits by outcome, and the share of right ones; None without edits."""
+    outcomes = ("right", "wrong", "false")
+    counts = {outcome: sum(one.outcome == outcome for one in edits) for outcome in outcomes}
+    return counts | {"precision": share(one.outcome == "right" for one in edits)}
+
+
+def _grouped(edits: Iterable[tuple[str, JudgedEdit]]) -> dict[str, object]:
+    """The counts of each group, the largest first."""
+    pairs = sorted(edits, key=lambda pair: pair[0])
+    groups = {name: [one for group, one in pairs if group == name] for name, _ in pairs}
+    largest = sorted(groups.items(), key=lambda group: -len(group[1]))
+    return {name: _counts(group) for name, group in largest}
 
 
 def chat_error(one: PlayedChatTurn) -> Row | None:
@@ -284,23 +283,4 @@ def chat_error(one: PlayedChatTurn) -> Row | None:
         "confidence": round(one.turn.confidence, 4),
         "intents": list(one.expected.intents or ()),
         "why": list(one.turn.why),
-    }
-
-
-def _needed(turns: Iterable[PlayedChatTurn], source: str) -> tuple[int, float | None]:
-    """Count the references needed from ``source``, and the share that was written out."""
-    met = [
-        one.met(ref)
-        for one in turns
-        for ref in one.expected.references
-        if ref.must and ref.source == source
-    ]
-    return len(met), share(met)
-
-
-def _grouped(edits: Sequence[JudgedEdit], key: Callable[[JudgedEdit], str]) -> dict[str, object]:
-    found = Counter(map(key, edits))
-    return {
-        name: count_edits(edit for edit in edits if key(edit) == name)
-        for name, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))
     }

@@ -1,26 +1,22 @@
 """Reads files of examples: YAML, JSON, or JSON lines; every problem of a file at once."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
 from kds.brain.errors import ConfigError, ExampleFileError, MessageError, Problem
 from kds.brain.message import clean_message, well_formed
-from kds.brain.yaml_files import Document, validate
+from kds.brain.yaml_files import Document, parse_yaml, validate
 
 SHOWN_PROBLEMS: Final = 50
 """Problems that an error names: a table given by mistake would fill the screen."""
+
+Row = Mapping[str, object]
+"""A line of JSON."""
 
 
 class Placed(BaseModel):
@@ -50,9 +46,6 @@ class Loose(Placed):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-
-Row = Mapping[str, object]
-"""A line of JSON."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 RowT = TypeVar("RowT", bound=Loose)
@@ -106,60 +99,59 @@ def text_of(path: Path, error: type[ConfigError] = ExampleFileError) -> str:
     raise error([problem])
 
 
-def fitted(document: Document, model: type[ModelT]) -> ModelT:
-    """Return a document as ``model`` reads it. Raises ExampleFileError with every problem."""
+def parse_json(text: str, path: Path, form: str, error: type[ConfigError], line: int = 0) -> object:
+    """Parse JSON, of a file or of one ``line``; hints show ``form``. Raises ``error``."""
+    what = "the line is" if line else "is"
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as wrong:
+        where = f"{path}:{line or wrong.lineno}"
+        message = f"{what} not JSON: {wrong.msg}, column {wrong.colno}"
+    except RecursionError:
+        where, message = f"{path}:{line}" if line else str(path), f"{what} nested too deeply"
+    raise error([Problem(where, message, f"write {form}")])
+
+
+def read_yaml(path: Path, model: type[ModelT]) -> tuple[ModelT, Document]:
+    """Read a YAML file as ``model``; also its places. Raises ExampleFileError."""
+    document = parse_yaml(text_of(path), path=str(path))
     found = document.problems or validate(document, model)
     if isinstance(found, tuple):
         raise ExampleFileError(found)
+    return found, document
+
+
+def fitted(data: object, path: Path, model: type[ModelT], form: str, line: int = 1) -> ModelT:
+    """Return parsed JSON as ``model`` reads it. Raises ExampleFileError with every problem."""
+    found = validate(Document(str(path), data, {(): line}), model)
+    if isinstance(found, tuple):  # its hints are for YAML, but for those that suggest a key
+        hinted = (one if one.hint.endswith("?") else replace(one, hint=f"write {form}")
+                  for one in found)  # fmt: skip
+        raise ExampleFileError([*hinted][:SHOWN_PROBLEMS])
     return found
 
 
-def parse_json(text: str, path: Path, *, form: str) -> object | Problem:
-    """Parse a JSON text; ``form`` is an example of a valid one, for the hint of a problem."""
-    try:
-        data: object = json.loads(text)
-    except json.JSONDecodeError as error:
-        message = f"is not JSON: {error.msg}, column {error.colno}"
-        return Problem(f"{path}:{error.lineno}", message, f"write {form}")
-    except RecursionError:
-        return Problem(str(path), "is nested too deeply", f"write {form}")
-    return data
-
-
-def in_json(problems: Iterable[Problem], form: str) -> tuple[Problem, ...]:
-    """Replace hints written for YAML by ``form``, except those that suggest a key."""
-    return tuple(
-        one if one.hint.endswith("?") else replace(one, hint=f"write {form}") for one in problems
-    )
-
-
 def read_rows(path: Path, model: type[RowT], *, form: str) -> tuple[RowT, ...]:
-    """Read the rows of a JSON-lines file.
+    """Read the rows of a JSON-lines file; blank lines are skipped.
 
-    Blank lines are skipped. ``form`` is an example of a row, for hints. Raises ExampleFileError.
+    ``form`` is an example of a row, for hints. Raises ExampleFileError.
     """
     problems: list[Problem] = []
     rows: list[RowT] = []
     for number, line in enumerate(text_of(path).split("\n"), start=1):
-        if line.strip():
-            found = _row(line, f"{path}:{number}", model, form)
-            if isinstance(found, tuple):
-                problems += found
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            data = parse_json(line, path, form, ExampleFileError, number)
+            if isinstance(data, dict):
+                rows.append(fitted(data, path, model, form, number).placed(where))
             else:
-                rows.append(found)
+                problems.append(Problem(where, "the line must be an object", f"write {form}"))
+        except ExampleFileError as error:
+            problems += error.problems
     if not rows and not problems:
         problems.append(Problem(str(path), "holds no examples", f"write one a line: {form}"))
     if problems:
         raise ExampleFileError(problems[:SHOWN_PROBLEMS])
     return tuple(rows)
-
-
-def _row(line: str, where: str, model: type[RowT], form: str) -> RowT | tuple[Problem, ...]:
-    data = parse_json(line, Path(), form=form)
-    if isinstance(data, Problem):
-        return (Problem(where, f"the line {data.message}", data.hint),)
-    if not isinstance(data, dict):
-        return (Problem(where, "the line must be an object", f"write {form}"),)
-    path, _, number = where.rpartition(":")
-    found = validate(Document(path, data, {(): int(number)}), model)
-    return in_json(found, form) if isinstance(found, tuple) else found.placed(where)

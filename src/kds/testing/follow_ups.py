@@ -16,11 +16,10 @@ from pydantic import BeforeValidator, Field, RootModel, model_validator
 
 from kds.api.measures import mean, percentile, rounded, share, timed
 from kds.api.rehearsal import matches
-from kds.brain.yaml_files import parse_yaml
 from kds.query.service import QueryService
 from kds.query.session import FROM_TURN
 from kds.query.values import Chunk, Query, QueryReply
-from kds.testing.example_files import Row, Strict, Text, Texts, fitted, listed, text_of
+from kds.testing.example_files import Row, Strict, Text, Texts, listed, read_yaml
 
 DEPTH: Final = 10
 """Passages that are asked for."""
@@ -102,8 +101,8 @@ def plain(text: str) -> str:
 
 def read_follow_ups(path: Path) -> tuple[Talk, ...]:
     """Read a follow-up file, YAML. Raises ExampleFileError with all its problems."""
-    document = parse_yaml(text_of(path), path=str(path))
-    return tuple(talk.placed(str(path)) for talk in fitted(document, RootModel[list[Talk]]).root)
+    found, _ = read_yaml(path, RootModel[list[Talk]])
+    return tuple(talk.placed(str(path)) for talk in found.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +132,17 @@ class Asked:
     def recall(self, depth: int, *, typed: bool = False) -> float:
         """Share of what answers the question among the first ``depth`` passages."""
         chunks = (self.typed if typed else self.reply.chunks)[:depth]
-        if self.question.find:
-            return float(any(_found(place, chunks) for place in self.question.find))
-        return mean(float(_found(place, chunks)) for place in self.question.find_all) or 0.0
+        found = [_is_in(chunks, place) for place in self.question.places]
+        return float(any(found)) if self.question.find else share(found) or 0.0
 
 
 def ask_all(service: QueryService, talk: Talk) -> Iterator[Asked]:
     """Put the questions of ``talk`` to ``service``, in a session of its own."""
     for turn, question in enumerate(talk.turns, start=1):
         query = Query(
-            question.user,
-            session=talk.id,
-            source=str(talk.path.resolve()),
-            scope="documents",
-            limit=DEPTH,
-            answer=False,
-        )
+            question.user, session=talk.id, source=str(talk.path.resolve()), scope="documents",
+            limit=DEPTH, answer=False,
+        )  # fmt: skip
         reply, cpu_ms = timed(partial(service.ask, query))
         bare = replace(query, session=None, context=())
         typed = service.search(service.understand(bare, remembers=False)).findings.chunks
@@ -210,12 +204,9 @@ def _recalls(asked: Iterable[Asked]) -> dict[str, object]:
     }
 
 
-def _found(place: Place, chunks: Iterable[Chunk]) -> bool:
-    words = plain(place.contains)
+def _is_in(chunks: Iterable[Chunk], place: Place) -> bool:
+    words, heading = plain(place.contains), f"{plain(place.section)} "
     return any(
-        _heads(place, chunk.section or "") and words in plain(chunk.text) for chunk in chunks
+        f"{plain(chunk.section or '')} ".startswith(heading) and words in plain(chunk.text)
+        for chunk in chunks
     )
-
-
-def _heads(place: Place, heading: str) -> bool:
-    return f"{plain(heading)} ".startswith(f"{plain(place.section)} ")

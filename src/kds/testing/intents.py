@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import fmean, pstdev
+from statistics import pstdev
 from typing import Annotated, Final
 
 import numpy as np
@@ -84,37 +84,65 @@ def read_multi(path: Path) -> tuple[Requests, ...]:
     return read_rows(path, Requests, form=MULTI_FORM)
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A message with its expected intents, and those the router gave it."""
-
-    example: Requests
-    intents: tuple[str, ...]
-
-    @property
-    def exact(self) -> bool:
-        """Whether the same intents came out in the same order."""
-        return self.intents == self.example.intents
+Split = tuple[Requests, tuple[str, ...]]
+"""A message with its expected intents, and those the router gave it."""
 
 
 def split_error(one: Split) -> Row | None:
     """The row of a wrong answer for `--errors`."""
-    expected, actual = " ".join(one.example.intents), " ".join(one.intents)
-    if one.exact:
+    example, actual = one
+    if actual == example.intents:
         return None
-    return {"where": one.example.where, "text": one.example.text, "intents": expected,
-            "actual": actual}  # fmt: skip
+    return {"where": example.where, "text": example.text, "intents": " ".join(example.intents),
+            "actual": " ".join(actual)}  # fmt: skip
 
 
 def score_splits(splits: Sequence[Split]) -> dict[str, object]:
     """Add up what `kds eval multi` reports; docs/evaluation.md explains the keys."""
-    found = [intent in one.intents for one in splits for intent in one.example.intents]
-    single = [one for one in splits if len(one.example.intents) == 1]
     return rounded({
-        "exact": share(one.exact for one in splits),
-        "recall": share(found),
-        "false_splits": share(len(one.intents) > 1 for one in single),
+        "exact": share(actual == one.intents for one, actual in splits),
+        "recall": share(intent in actual for one, actual in splits for intent in one.intents),
+        "false_splits": share(len(actual) > 1 for one, actual in splits if len(one.intents) == 1),
     })  # fmt: skip
+
+
+def fit_models(
+    train: Sequence[LabelledMessage], shots: int | None, seeds: int, tell: Progress
+) -> Iterator[tuple[IntentModel, float]]:
+    """Fit the product's classifier on ``train``, and say how many seconds that took.
+
+    With ``shots``, that many examples are drawn of each label (out of scope is one of them), or
+    all where there are fewer, once for each seed.
+    """
+    by_label: dict[str, list[LabelledMessage]] = {}
+    for message in sorted(train, key=lambda one: one.intents[0]):
+        by_label.setdefault(message.intents[0], []).append(message)
+    rounds = 1 if shots is None else seeds
+    for seed in range(rounds):
+        tell("fitting", seed, rounds)
+        lessons, chance = train, random.Random(seed)
+        if shots is not None:
+            drawn = (chance.sample(some, min(shots, len(some))) for some in by_label.values())
+            lessons = [message for some in drawn for message in some]
+        pairs = [(one.text, one.intents[0]) for one in lessons]
+        model, cpu_ms = timed(partial(IntentModel.fit_examples, pairs))
+        yield model, cpu_ms / 1000.0
+
+
+def score_intents(
+    test: Sequence[LabelledMessage], models: Iterable[tuple[IntentModel, float]], tell: Progress
+) -> dict[str, object]:
+    """Score models, each with the seconds that it took to fit; the figures are their means.
+
+    docs/evaluation.md explains the keys. None where ``test`` says nothing, ``std`` where there are
+    several. Raises ConfigError when ``test`` has intents that a model does not know.
+    """
+    runs = [_figures(test, model, tell) | {"train_s": train_s} for model, train_s in models]
+    columns = {key: [v for run in runs if (v := run[key]) is not None] for key in runs[0]}
+    means = rounded({key: mean(values) for key, values in columns.items()})
+    if len(runs) == 1:
+        return means
+    return means | {"std": rounded({key: pstdev(v or [0.0]) for key, v in columns.items()})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +156,10 @@ class _Scored:
         return self.verdict.intent in self.message.intents
 
     @property
-    def best(self) -> str | None:
-        """The best real intent."""
+    def best_is_right(self) -> bool:
+        """Whether the best real intent is right, of which the confidence tells."""
         names = [self.verdict.intent, *(score.intent for score in self.verdict.alternatives)]
-        return next((name for name in names if name != UNKNOWN), None)
+        return next((name for name in names if name != UNKNOWN), None) in self.message.intents
 
     @property
     def acted(self) -> bool:
@@ -142,112 +170,49 @@ class _Scored:
         return decision.action == "route"
 
 
-def score_intents(
-    test: Sequence[LabelledMessage], models: Iterable[tuple[IntentModel, float]], tell: Progress
-) -> dict[str, object]:
-    """Score models, each with the seconds that it took to fit; the figures are their means.
-
-    docs/evaluation.md explains the keys. None where ``test`` says nothing, ``std`` where there are
-    several. Raises ConfigError when ``test`` has intents that a model does not know.
-    """
-    runs = []
-    for model, train_s in models:
-        _check_labels(test, model)
-        runs.append(_figures(_score_all(test, model, tell), train_s))
-    columns = {key: [v for run in runs if (v := run[key]) is not None] for key in runs[0]}
-    means = rounded({key: mean(values) for key, values in columns.items()})
-    if len(runs) == 1:
-        return means
-    return means | {"std": rounded({key: pstdev(v or [0.0]) for key, v in columns.items()})}
-
-
-def fit_models(
-    train: Sequence[LabelledMessage], shots: int | None, seeds: int, tell: Progress
-) -> Iterator[tuple[IntentModel, float]]:
-    """Fit the product's classifier on ``train``, and say how many seconds that took.
-
-    With ``shots``, that many examples are drawn of each label (out of scope is one of them), once
-    for each seed.
-    """
-    rounds = 1 if shots is None else seeds
-    for seed in range(rounds):
-        tell("fitting", seed, rounds)
-        lessons = train if shots is None else draw(train, shots, seed)
-        pairs = [(one.text, one.intents[0]) for one in lessons]
-        model, cpu_ms = timed(partial(IntentModel.fit_examples, pairs))
-        yield model, cpu_ms / 1000.0
-
-
-def draw(train: Sequence[LabelledMessage], shots: int, seed: int) -> list[LabelledMessage]:
-    """Draw so many examples of each label, or all where there are fewer; the same for a seed."""
-    by_label: dict[str, list[LabelledMessage]] = {}
-    for message in train:
-        by_label.setdefault(message.intents[0], []).append(message)
-    chance = random.Random(seed)
-    return [
-        message
-        for label in sorted(by_label)
-        for message in chance.sample(by_label[label], min(shots, len(by_label[label])))
-    ]
-
-
-def _check_labels(test: Sequence[LabelledMessage], model: IntentModel) -> None:
+def _scored(
+    test: Sequence[LabelledMessage], model: IntentModel, tell: Progress
+) -> Iterator[_Scored]:
     known = {*model.learned.labels, UNKNOWN}
     hint = f"the model knows {', '.join(sorted(known)[:20])}"
-    problems = [
+    if problems := [
         Problem(message.where or message.text[:40], f"unknown intent '{name}'", hint)
         for message in test
         for name in message.intents
         if name not in known
-    ]
-    if problems:
+    ]:
         raise ConfigError(problems)
-
-
-def _score_all(
-    test: Sequence[LabelledMessage], model: IntentModel, tell: Progress
-) -> list[_Scored]:
     for message in test[:30]:  # patterns are joined after the first messages
         model.score(message.text)
-    scored = []
     for number, message in enumerate(test):
         if number % 200 == 0:
             tell("scoring", number, len(test))
         verdict, cpu_ms = timed(partial(model.score, message.text, None, IN_CONVERSATION))
-        scored.append(_Scored(message, verdict, cpu_ms))
-    return scored
+        yield _Scored(message, verdict, cpu_ms)
 
 
-def _figures(scored: Sequence[_Scored], train_s: float) -> dict[str, float | None]:
+def _figures(
+    test: Sequence[LabelledMessage], model: IntentModel, tell: Progress
+) -> dict[str, float | None]:
+    scored = list(_scored(test, model, tell))
     inside = [one for one in scored if not one.message.out_of_scope]
     outside = [one for one in scored if one.message.out_of_scope]
     times = [one.cpu_ms for one in scored]
+    rejected = ece = None
+    if inside:
+        ece = expected_calibration_error(
+            [one.verdict.confidence for one in inside], [one.best_is_right for one in inside]
+        )
+        accepted = np.quantile([one.verdict.in_scope for one in inside], 1.0 - ACCEPTED)
+        rejected = share(bool(one.verdict.in_scope < accepted) for one in outside)
     return {
         "accuracy": share(one.right for one in inside),
-        "oos_recall_at_95": _rejected(inside, outside),
-        # the confidence is that of the best real intent, also when the verdict is UNKNOWN
-        "ece": expected_calibration_error(
-            [one.verdict.confidence for one in inside],
-            [one.best in one.message.intents for one in inside],
-        )
-        if inside
-        else None,
+        "oos_recall_at_95": rejected,
+        "ece": ece,
         "acted_precision": share(one.right for one in scored if one.acted),
         "coverage": share(one.acted for one in inside),
         "oos_acted": share(one.acted for one in outside),
-        "train_s": train_s,
+        "train_s": 0.0,
         "ms_p50": percentile(times, 50),
         "ms_p99": percentile(times, 99),
     }
-
-
-def _scopes(scored: Sequence[_Scored]) -> list[float]:
-    return [one.verdict.in_scope for one in scored]
-
-
-def _rejected(inside: Sequence[_Scored], outside: Sequence[_Scored]) -> float | None:
-    """Share out of scope below the threshold that keeps ACCEPTED of those in scope."""
-    if not inside or not outside:
-        return None
-    threshold = np.quantile(_scopes(inside), 1.0 - ACCEPTED)
-    return fmean(scope < threshold for scope in _scopes(outside))

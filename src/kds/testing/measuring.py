@@ -25,9 +25,15 @@ from kds.documents.indexing import add_documents
 from kds.query.service import QueryService
 from kds.router.prompts.library import PromptLibrary
 from kds.testing import chats, follow_ups, intents, retrieval, rewrites, skills
-from kds.testing.dialogues import Dialogue, read_dialogues
+from kds.testing.dialogues import (
+    Dialogue,
+    PlayedDialogue,
+    dialogue_error,
+    play,
+    read_dialogues,
+    score,
+)
 from kds.testing.example_files import Row
-from kds.testing.playing import PlayedDialogue, dialogue_error, play, score
 
 WARM_UP: Final = "I want to add a warm-up lap"
 """The first message of a process also loads the language model: that is not the cost of a turn."""
@@ -66,11 +72,14 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How one kind of example is read, measured and scored; ``error`` tells what was wrong."""
+    """How one kind of example is read, measured and scored; ``error`` tells what was wrong.
+
+    Without ``score``, ``run`` returns the figures.
+    """
 
     read: Callable[[Path], Any]
     run: Callable[..., Any]
-    score: Callable[[Any], Mapping[str, object]]
+    score: Callable[[Any], Mapping[str, object]] = dict
     error: Callable[[Any], Row | None] | None = None
 
     @property
@@ -126,17 +135,17 @@ def _split(examples: Sequence[intents.Requests], bench: Bench) -> list[intents.S
     router = bench.router()
     found = ((one, router.rehearse(MinuteClock()).route(one.text))
              for one in bench.each(examples, "routing"))  # fmt: skip
-    return [intents.Split(one, (turn.intent, *turn.secondary_intents)) for one, turn in found]
+    return [(one, (turn.intent, *turn.secondary_intents)) for one, turn in found]
 
 
 def _retrieve(
     data: retrieval.RetrievalSet, bench: Bench, *, tune: bool = False, write: bool = False
-) -> retrieval.Measured:
+) -> dict[str, object]:
     """Store conversations in a temporary folder, and ask each query in its own."""
     options = load_settings(bench.workspace).recall
     settings, name = recall_settings(options), model_name(options.embeddings)
     embedder = load_embedder(name) if name else None
-    pool = retrieval.POOL if tune else None
+    pool = retrieval.POOL if tune else retrieval.LIMIT
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kds-retrieval-")))
         store = stack.enter_context(SqliteStore(folder / SqliteStore.file_name))
@@ -148,14 +157,16 @@ def _retrieve(
             retrieval.retrieve(store, query, settings=settings, embedder=embedder, pool=pool)
             for query in bench.each(data.queries, "asking")
         ]
-    if not tune:
-        return retrieval.Measured(retrieved)
-    tuned = retrieval.tune(retrieved, present=settings.weights, dense=embedder is not None)
-    if write:
-        bench.workspace.ensure()
-        values = {f"rerank_{name}": value for name, value in asdict(tuned.weights).items()}
-        write_values(bench.workspace.settings_path, "recall", values)
-    return retrieval.Measured(retrieved, tuned)
+    figures = retrieval.score_retrieval(retrieved)
+    if tune:
+        dense = embedder is not None
+        weights, tuning = retrieval.tune(retrieved, present=settings.weights, dense=dense)
+        figures["tuning"] = tuning
+        if write:
+            bench.workspace.ensure()
+            values = {f"rerank_{name}": value for name, value in asdict(weights).items()}
+            write_values(bench.workspace.settings_path, "recall", values)
+    return figures
 
 
 def _ask(talks: Sequence[follow_ups.Talk], bench: Bench) -> list[follow_ups.Asked]:
@@ -189,9 +200,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "rewrites": Kind(
         rewrites.read_rewrites, _rewrite, rewrites.score_rewrites, rewrites.rewrite_error
     ),
-    "intents": Kind(intents.load_intents, _classify, dict),
+    "intents": Kind(intents.load_intents, _classify),
     "multi": Kind(intents.read_multi, _split, intents.score_splits, intents.split_error),
-    "retrieval": Kind(retrieval.read_retrieval, _retrieve, retrieval.Measured.as_dict),
+    "retrieval": Kind(retrieval.read_retrieval, _retrieve),
     "follow-ups": Kind(
         follow_ups.read_follow_ups, _ask, follow_ups.score_follow_ups, follow_ups.question_error
     ),

@@ -6,7 +6,7 @@ is None. docs/memory-cli.md says what each means.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
@@ -73,7 +73,13 @@ class MetricsReport:
         if turns:
             yield from _turn_tables(turns)
         if recalls:
-            yield from _recall_tables(recalls)
+            apart = ("latency_ms", "stages_ms", "candidates", "found")
+            yield _named("recalls", "Recalls", {k: v for k, v in recalls.items() if k not in apart})
+            for key, title in (("candidates", "Candidates by source"), ("found", "Found by place")):
+                if recalls[key]:
+                    yield _named(key, f"{title}, a recall", recalls[key], unit=key)
+            stages = {"all but embedding": recalls["latency_ms"], **recalls["stages_ms"]}
+            yield _times("recall-latency", "Time of a recall by step (ms)", stages)
         sent = {name: found[name] for name in ("windows", "embedding", "content")}
         if any(sent.values()):
             yield _named("memory", "Conversations sent to models", sent)
@@ -88,8 +94,8 @@ def read_report(
     until = utc_now()
     found = store.metrics.since(until - span) if store else ()
     report = report_metrics(found, since=until - span, until=until, corrections=corrections)
-    content = {"content": store.kinds()} if store else {}
-    return replace(report, figures=report.figures | content)
+    report.figures["content"] = store.kinds() if store else {}
+    return report
 
 
 def report_metrics(
@@ -99,18 +105,18 @@ def report_metrics(
 
     ``corrections`` are intents of messages that say the turn before was not what was wanted.
     """
-    named: dict[str, list[Metric]] = defaultdict(list)
-    for metric in metrics:
-        named[metric.name].append(metric)
-    rows = {name: [one.data for one in found] for name, found in named.items()}
+    turns, recalls = ([one for one in metrics if one.name == name] for name in (TURN, RECALL))
+    windows, summaries, embedded = (
+        [one.data for one in metrics if one.name == name] for name in (WINDOW, SUMMARY, EMBEDDING)
+    )
     figures = {
-        "turns": _turns(named[TURN], corrections) if TURN in rows else None,
-        "recalls": _recalls(rows[RECALL]) if RECALL in rows else None,
+        "turns": _turns(turns, corrections) if turns else None,
+        "recalls": _recalls([one.data for one in recalls]) if recalls else None,
         "session_memory": asdict(session_hits(metrics)),
-        "windows": _windows(rows.get(WINDOW, ()), rows.get(SUMMARY, ())),
-        "embedding": _embedding(rows.get(EMBEDDING, ())),
+        "windows": _windows(windows, summaries) if windows or summaries else None,
+        "embedding": _embedding(embedded),
         "content": {},
-        "buckets": list(_buckets(named[TURN], named[RECALL], since, until)),
+        "buckets": list(_buckets(turns, recalls, since, until)),
     }
     return MetricsReport(since, until, figures)
 
@@ -118,7 +124,7 @@ def report_metrics(
 def _recalls(rows: Sequence[Row]) -> Figures:
     """Figures of the recalls; ``latency_ms`` is without the embedding model."""
     stages = _stages(row.get("timings_ms") for row in rows)
-    flags = dict.fromkeys(name for row in rows for name in _mapping(row.get("flags")))
+    flags = [_mapping(row.get("flags")) for row in rows]
     used = [
         _number(row.get("used_tokens")) / budget
         for row in rows
@@ -128,14 +134,19 @@ def _recalls(rows: Sequence[Row]) -> Figures:
     return {
         "count": len(rows),
         "hit_rate": share(_number(row.get("hits")) > 0 for row in rows),
-        "widened": share(_flag(row, "widened") for row in rows if _flag(row, "in_conversation")),
+        "widened": share(
+            one.get("widened") is True for one in flags if one.get("in_conversation") is True
+        ),
         "top_score": mean(_number(row["top_scores"][0]) for row in rows if row.get("top_scores")),
         "latency_ms": stages.pop("total", spread(())),
         "stages_ms": stages,
         "candidates": _means(rows, "counts"),
         "budget": {"recalls": len(used), "used": mean(used), "over": over} if used else None,
         "surfaces": tally(row.get("surface") for row in rows),
-        "flags": {name: share(_flag(row, name) for row in rows) for name in flags},
+        "flags": {
+            name: share(one.get(name) is True for one in flags)
+            for name in dict.fromkeys(name for one in flags for name in one)
+        },
         "found": _means(rows, "found"),
     }
 
@@ -147,10 +158,8 @@ def _means(rows: Sequence[Row], key: str) -> Figures:
     return {name: mean(_number(one.get(name)) for one in given) for name in names}
 
 
-def _windows(windows: Sequence[Row], summaries: Sequence[Row]) -> Figures | None:
+def _windows(windows: Sequence[Row], summaries: Sequence[Row]) -> Figures:
     """What was sent to models of conversations, and the summaries made for that."""
-    if not (windows or summaries):
-        return None
     tokens = [_number(row.get("tokens")) for row in windows]
     return {
         "count": len(windows),
@@ -265,10 +274,6 @@ def _stages(rows: Iterable[object]) -> Figures:
     return {stage: spread(found) for stage, found in values.items()}
 
 
-def _flag(row: Row, name: str) -> bool:
-    return _mapping(row.get("flags")).get(name) is True
-
-
 def _mapping(value: object) -> Row:
     return value if isinstance(value, Mapping) else {}
 
@@ -293,12 +298,12 @@ def _named(key: str, title: str, figures: Figures, *, unit: str = "") -> Metrics
     return MetricsTable(key, title, ("", "figure"), [*_flat(figures)], bars, (unit,))
 
 
-def _flat(figures: Figures, above: str = "") -> Iterator[tuple[str, str]]:
+def _flat(figures: Row, above: str = "") -> Iterator[tuple[str, str]]:
     """The names and figures, those of a group with its name in front; None is left out."""
     for key, value in figures.items():
         name = above + key.replace("_", " ")
         if isinstance(value, Mapping):
-            yield from _flat(dict(value), f"{name}: ")
+            yield from _flat(value, f"{name}: ")
         elif value is not None:
             yield name, f"{value:.2f}" if isinstance(value, float) else str(value)
 
@@ -330,16 +335,6 @@ def _turn_tables(turns: Figures) -> Iterator[MetricsTable]:
     yield _times("latency", "CPU of a turn by step (ms)", stages)
     if turns["rewrites"]:
         yield _named("model", "Rewritten by a model", turns["rewrites"])
-
-
-def _recall_tables(recalls: Figures) -> Iterator[MetricsTable]:
-    apart = ("latency_ms", "stages_ms", "candidates", "found")
-    yield _named("recalls", "Recalls", {k: v for k, v in recalls.items() if k not in apart})
-    for key, title in (("candidates", "Candidates by source"), ("found", "Found by place")):
-        if recalls[key]:
-            yield _named(key, f"{title}, a recall", recalls[key], unit=key)
-    stages = {"all but embedding": recalls["latency_ms"], **recalls["stages_ms"]}
-    yield _times("recall-latency", "Time of a recall by step (ms)", stages)
 
 
 def _times(key: str, title: str, stages: Figures) -> MetricsTable:

@@ -75,7 +75,7 @@ class DialogueItem(pytest.Item):
 
     def runtest(self) -> None:
         """Play it; DialogueFailedError when a turn comes out wrong."""
-        from kds.testing.playing import describe, play
+        from kds.testing.dialogues import describe, play
 
         played = play(self.dialogue, _router(self.config).rehearse)
         if not played.passed:

@@ -19,15 +19,14 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from kds.api.measures import Figures, mean, percentile, rounded
+from kds.api.measures import mean, percentile, rounded
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.recall import Hit, RecallSettings, recall
 from kds.brain.passages.rerank import Weights, weigh
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Role, Scope
-from kds.brain.yaml_files import Document, validate
-from kds.testing.example_files import SHOWN_PROBLEMS, Loose, in_json, listed, parse_json, text_of
+from kds.testing.example_files import SHOWN_PROBLEMS, Loose, fitted, listed, parse_json, text_of
 
 RETRIEVAL_FORM: Final = (
     '{"conversations": [{"id": "c1", "messages": [{"id": "m1", "role": "user", '
@@ -41,10 +40,11 @@ EPOCH: Final = datetime(2020, 1, 1, tzinfo=UTC)
 LOCOMO_TIME: Final = "%I:%M %p on %d %B, %Y"
 """Accepted beside ISO 8601."""
 
-DEPTH: Final = 10
+LIMIT: Final = 40
+"""Chunks kept of each query: as many as ten messages may need."""
 
 POOL: Final = 60
-"""Chunks kept of each query where weights are searched: more than the first ten messages need."""
+"""Those where weights are searched."""
 
 ALPHAS: Final = tuple(step / 20 for step in range(15))
 """Weights of meaning to try: 0 to 0.7."""
@@ -128,20 +128,16 @@ class RetrievalSet(Loose):
 
 def read_retrieval(path: Path) -> RetrievalSet:
     """Read a file, JSON. Raises ExampleFileError with all its problems."""
-    data = parse_json(text_of(path), path, form=RETRIEVAL_FORM)
-    if isinstance(data, Problem):
-        raise ExampleFileError([data])
-    document = Document(str(path), data, {})
-    found = validate(document, RetrievalSet)
-    if isinstance(found, tuple):
-        raise ExampleFileError(in_json(found, RETRIEVAL_FORM)[:SHOWN_PROBLEMS])
+    data = parse_json(text_of(path), path, RETRIEVAL_FORM, ExampleFileError)
+    found = fitted(data, path, RetrievalSet, RETRIEVAL_FORM)
     hint = "name each once, and only what is there"
-    if problems := [Problem(document.where(), said, hint) for said in _misnamed(found)]:
-        raise ExampleFileError(problems[:SHOWN_PROBLEMS])
+    problems = [Problem(f"{path}:1", said, hint) for said in _misnamed(found)]
     answered = [query for query in found.queries if query.relevant]
-    if not answered:
+    if not answered and not problems:
         hint = "name the messages that answer, in 'relevant'"
-        raise ExampleFileError([Problem(str(path), "no query has an answer", hint)])
+        problems = [Problem(str(path), "no query has an answer", hint)]
+    if problems:
+        raise ExampleFileError(problems[:SHOWN_PROBLEMS])
     return found.model_copy(update={"queries": answered})
 
 
@@ -156,25 +152,20 @@ def _misnamed(file: RetrievalSet) -> Iterator[str]:
             yield f"conversation '{one.id}' has several messages '{name}'"
     for number, query in enumerate(file.queries, start=1):
         if query.conversation not in known:
-            yield f"item {number} (in queries): there is no conversation '{query.conversation}'"
+            yield f"queries, item {number}: there is no conversation '{query.conversation}'"
             continue
         for name in sorted(set(query.relevant) - known[query.conversation].keys()):
-            yield f"'relevant' (in queries, item {number}): there is no message '{name}'"
+            yield f"queries, item {number}: there is no message '{name}'"
 
 
 def store_conversation(store: MemoryStore, conversation: Conversation) -> None:
     """Put a conversation into the store, as if it had been held there."""
     store.create_session(session_id=conversation.id)
-    for said in conversation.messages:
-        if said.content.strip():
-            store.append(
-                conversation.id,
-                said.role,
-                said.content,
-                at=said.at,
-                speaker=said.speaker,
-                message_id=f"{conversation.id}{_BETWEEN}{said.id}",
-            )
+    for one in (one for one in conversation.messages if one.content.strip()):
+        store.append(
+            conversation.id, one.role, one.content, at=one.at, speaker=one.speaker,
+            message_id=f"{conversation.id}{_BETWEEN}{one.id}",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,53 +188,28 @@ class Retrieved:
 
 
 def retrieve(
-    store: MemoryStore,
-    query: RetrievalQuery,
-    *,
-    settings: RecallSettings,
-    embedder: Embedder | None = None,
-    pool: int | None = None,
-) -> Retrieved:
-    """Ask one query, and keep ``pool`` chunks, or as many as ten messages may need."""
+    store: MemoryStore, query: RetrievalQuery, *, settings: RecallSettings,
+    embedder: Embedder | None, pool: int,
+) -> Retrieved:  # fmt: skip
+    """Ask one query, and keep ``pool`` chunks."""
+    scope = Scope(session_id=query.conversation)
     found = recall(
-        store,
-        query.query,
-        scope=Scope(session_id=query.conversation),
-        limit=pool or 4 * DEPTH,
-        settings=settings,
-        embedder=embedder,
+        store, query.query, scope=scope, limit=pool, settings=settings, embedder=embedder
     )
     return Retrieved(query, found.hits, found.timings_ms["total"])
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Means over queries, in [0, 1]; None when there is no query."""
-
-    queries: int
-    recall_at_5: float | None
-    recall_at_10: float | None
-    ndcg_at_5: float | None
-
-
-def ranking(retrieved: Iterable[Retrieved], weights: Weights | None = None) -> Ranking:
-    """Return the means over queries."""
+def ranking(
+    retrieved: Iterable[Retrieved], weights: Weights | None = None
+) -> dict[str, float | None]:
+    """Return the means over queries, in [0, 1]; None when there is no query."""
     rows = [(one.found(weights), frozenset(one.query.relevant)) for one in retrieved]
-    return Ranking(
-        len(rows),
-        mean(recall_at(found, relevant, 5) for found, relevant in rows),
-        mean(recall_at(found, relevant, 10) for found, relevant in rows),
-        mean(ndcg_at(found, relevant, 5) for found, relevant in rows),
-    )
-
-
-def recall_at(found: Sequence[str], relevant: frozenset[str], depth: int) -> float:
-    """Return the share of the relevant messages that are among the first ones found.
-
-    >>> recall_at(["a", "b", "c"], frozenset({"b", "x"}), 2)
-    0.5
-    """
-    return len(relevant.intersection(found[:depth])) / len(relevant)
+    return {
+        "queries": len(rows),
+        "recall_at_5": mean(len(right.intersection(ids[:5])) / len(right) for ids, right in rows),
+        "recall_at_10": mean(len(right.intersection(ids[:10])) / len(right) for ids, right in rows),
+        "ndcg_at_5": mean(ndcg_at(ids, right, 5) for ids, right in rows),
+    }
 
 
 def ndcg_at(found: Sequence[str], relevant: frozenset[str], depth: int) -> float:
@@ -252,64 +218,51 @@ def ndcg_at(found: Sequence[str], relevant: frozenset[str], depth: int) -> float
     >>> round(ndcg_at(["x", "a"], frozenset({"a"}), 5), 3)
     0.631
     """
-    gains = (_discount(place) for place, one in enumerate(found[:depth]) if one in relevant)
-    return sum(gains) / sum(map(_discount, range(min(depth, len(relevant)))))
-
-
-def _discount(place: int) -> float:
-    return 1.0 / math.log2(place + 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning(Figures):
-    """The best weights on one half of the queries, and what they do on the other.
-
-    ``before``: the weights in use, on the other half.
-    """
-
-    weights: Weights
-    searched_on: Ranking
-    other_half: Ranking
-    before: Ranking
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Queries that were asked, and the weights that were found to be best for them."""
-
-    retrieved: Sequence[Retrieved]
-    tuning: Tuning | None = None
-
-    def as_dict(self) -> dict[str, object]:
-        """What `kds eval retrieval` reports; docs/evaluation.md explains the keys."""
-        tuning = {"tuning": self.tuning.as_dict()} if self.tuning else {}
-        return score_retrieval(self.retrieved) | tuning
+    gains = [1.0 / math.log2(place + 2) for place in range(depth)]
+    got = sum(gain for gain, one in zip(gains, found, strict=False) if one in relevant)
+    return got / sum(gains[: len(relevant)])
 
 
 def score_retrieval(retrieved: Sequence[Retrieved]) -> dict[str, object]:
-    """Add up the figures of queries."""
+    """Add up what `kds eval retrieval` reports; docs/evaluation.md explains the keys."""
     times = [one.ms for one in retrieved]
     names = sorted({one.query.category for one in retrieved if one.query.category is not None})
     by_category = {
-        name: asdict(ranking(one for one in retrieved if one.query.category == name))
-        for name in names
+        name: ranking(one for one in retrieved if one.query.category == name) for name in names
     }
     times_ms = {"ms_p50": percentile(times, 50), "ms_p95": percentile(times, 95)}
-    return rounded(asdict(ranking(retrieved)) | {"by_category": by_category} | times_ms)
+    return rounded({**ranking(retrieved), "by_category": by_category, **times_ms})
 
 
-def tune(retrieved: Sequence[Retrieved], *, present: Weights, dense: bool) -> Tuning:
-    """Search the weights that are best for NDCG@5; ``dense`` False keeps the weight of meaning.
+def tune(
+    retrieved: Sequence[Retrieved], *, present: Weights, dense: bool
+) -> tuple[Weights, dict[str, Any]]:
+    """Search the weights that are best for NDCG@5; also the figures of both halves.
 
-    Of weights that do as well, those in use stay.
+    ``dense`` False keeps the weight of meaning. Of weights that do as well, those in use stay.
     """
     first, second = halves(retrieved)
-    best, best_ndcg = present, (ranking(first, present).ndcg_at_5 or 0.0) + NOTICEABLE
-    for weights in _grid(present, dense=dense):
-        ndcg = ranking(first, weights).ndcg_at_5 or 0.0
-        if ndcg > best_ndcg:
-            best, best_ndcg = weights, ndcg
-    return Tuning(best, ranking(first, best), ranking(second, best), ranking(second, present))
+
+    def gain(weights: Weights) -> float:
+        return ranking(first, weights)["ndcg_at_5"] or 0.0
+
+    total = present.alpha + present.beta + present.gamma
+    alphas = ALPHAS if dense else (present.alpha / total,)
+    grid = [
+        Weights(round(alpha, 4), round(beta, 4), gamma)
+        for alpha in alphas
+        for gamma in GAMMAS
+        if (beta := 1.0 - alpha - gamma) > 0.0
+    ]
+    best_gain, best = max(((gain(one), one) for one in grid), key=lambda pair: pair[0])
+    if best_gain <= gain(present) + NOTICEABLE:
+        best = present
+    return best, rounded({
+        "weights": asdict(best),
+        "searched_on": ranking(first, best),
+        "other_half": ranking(second, best),
+        "before": ranking(second, present),
+    })  # fmt: skip
 
 
 def halves(retrieved: Sequence[Retrieved]) -> tuple[list[Retrieved], list[Retrieved]]:
@@ -324,11 +277,3 @@ def halves(retrieved: Sequence[Retrieved]) -> tuple[list[Retrieved], list[Retrie
     return [one for one in retrieved if one.query.conversation in first], [
         one for one in retrieved if one.query.conversation not in first
     ]
-
-
-def _grid(present: Weights, *, dense: bool) -> Iterator[Weights]:
-    total = present.alpha + present.beta + present.gamma
-    for alpha in ALPHAS if dense else (present.alpha / total,):
-        for gamma in GAMMAS:
-            if (beta := 1.0 - alpha - gamma) > 0.0:
-                yield Weights(round(alpha, 4), round(beta, 4), gamma)

@@ -13,18 +13,7 @@ from kds.activation.discovery import entries_from
 from kds.api.measures import calibration_error, rounded, share
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.turn import Utterance
-from kds.brain.yaml_files import parse_yaml
-from kds.testing.example_files import (
-    Loose,
-    Row,
-    Said,
-    Strict,
-    Text,
-    Texts,
-    fitted,
-    read_rows,
-    text_of,
-)
+from kds.testing.example_files import Loose, Row, Said, Strict, Text, Texts, read_rows, read_yaml
 
 
 class _Said(Strict):
@@ -83,9 +72,9 @@ def read_cases(path: Path, names: Iterable[str]) -> tuple[Case, ...]:
 
     Raises ExampleFileError with every problem, of names that are not among ``names`` as well.
     """
-    document = parse_yaml(text_of(path), path=str(path))
+    found, document = read_yaml(path, _Cases)
     known, cases, problems = set(names), [], []
-    for row, case in enumerate(fitted(document, _Cases).root):
+    for row, case in enumerate(found.root):
         for name in set(case.expect) - known:
             where, hint = document.where((row, "expect")), "kds skills list shows what there is"
             problems.append(Problem(where, f"no skill, agent or command '{name}'", hint))

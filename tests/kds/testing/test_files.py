@@ -146,7 +146,7 @@ def _memories(folder: Path, messages: Any, queries: Any) -> Path:
         ([], (QUERY,), "'messages' (in conversations, item 1) must have at least 1"),
         (MESSAGES, (), "'queries' must have at least 1"),
         ([MESSAGES[0], MESSAGES[0]], (QUERY,), "conversation 'c' has several messages 'm1'"),
-        (MESSAGES, (QUERY | {"relevant": ["x"]},), "item 1): there is no message 'x'"),
+        (MESSAGES, (QUERY | {"relevant": ["x"]},), "item 1: there is no message 'x'"),
         (MESSAGES, (QUERY | {"conversation": "d"},), "there is no conversation 'd'"),
         ([MESSAGES[0] | {"at": "soon"}], (QUERY,), "messages, item 1) must be a time"),
         ([MESSAGES[0] | {"role": "robot"}], (QUERY,), "messages, item 1) must be 'user'"),

@@ -17,10 +17,9 @@ from kds.brain.turn import Edit, Reference, Turn, Utterance
 from kds.router.intents.model import IntentModel
 from kds.router.references.resolver import apply_edits
 from kds.testing.chats import Chat, ChatTurn, PlayedChatTurn, play_with, read_chats, score_chats
-from kds.testing.dialogues import ExpectedTurn, parse_dialogues
+from kds.testing.dialogues import ExpectedTurn, Route, describe, judge, parse_dialogues, play, score
 from kds.testing.follow_ups import Question
-from kds.testing.intents import LabelledMessage, Requests, Split, score_intents, score_splits
-from kds.testing.playing import Route, describe, judge, play, score
+from kds.testing.intents import LabelledMessage, Requests, score_intents, score_splits
 from kds.testing.retrieval import RetrievalQuery, Retrieved, halves, ranking, tune
 from kds.testing.rewrites import RewriteExample, Rewritten, score_rewrites
 
@@ -271,7 +270,7 @@ def test_every_figure_of_a_set_that_is_told_apart_is_perfect() -> None:
 def test_messages_with_several_intents(
     expected: str, actual: str, exact: float, recall: float, false_splits: float | None
 ) -> None:
-    one = Split(Requests(text="text", intents=expected.split()), tuple(actual.split()))
+    one = Requests(text="text", intents=expected.split()), tuple(actual.split())
     assert score_splits([one]) == {
         "exact": exact, "recall": recall, "false_splits": false_splits,
     }  # fmt: skip
@@ -293,7 +292,7 @@ def test_recall_counts_the_first_messages_and_ndcg_their_order() -> None:
     def figures(relevant: str, found: str) -> tuple[float | None, float | None]:
         hits = (_hit(name, None, 1.0) for name in found)
         means = ranking([_retrieved(relevant, *hits)])
-        return means.recall_at_5, means.ndcg_at_5
+        return means["recall_at_5"], means["ndcg_at_5"]
 
     assert figures("af", "abcdef") == (0.5, pytest.approx(0.613, abs=1e-3))
     assert figures("ab", "abxyz") == (1.0, pytest.approx(1.0))
@@ -312,11 +311,10 @@ def test_conversations_are_not_divided_between_the_halves_and_one_alone_by_its_q
 def test_weights_are_tuned_where_others_do_better_on_the_other_half_too() -> None:
     hits = (_hit("a", 0.1, 1.0), _hit("b", 1.0, 0.9))
     queries = [_retrieved("b", *hits, conversation=name) for name in "vwxyz"]
-    tuned = tune(queries, present=Weights(0.0, 1.0, 0.0), dense=True)
-    assert tuned.other_half.ndcg_at_5 == 1.0
-    assert tuned.before.ndcg_at_5 == pytest.approx(0.631, abs=1e-3)
+    _, tuned = tune(queries, present=Weights(0.0, 1.0, 0.0), dense=True)
+    assert [tuned[half]["ndcg_at_5"] for half in ("other_half", "before")] == [1.0, 0.6309]
     best = [_retrieved("a", _hit("a", None, 1.0), conversation=name) for name in "vw"]
-    assert tune(best, present=DEFAULT, dense=False).weights == DEFAULT
+    assert tune(best, present=DEFAULT, dense=False)[0] == DEFAULT
 
 
 @pytest.mark.parametrize(

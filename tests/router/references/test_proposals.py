@@ -9,8 +9,7 @@ from kds.api.parts import Parts
 from kds.api.rehearsal import MinuteClock, RehearsalJournal
 from kds.api.routing import Router
 from kds.brain.workspace import Workspace
-from kds.testing.dialogues import Dialogue, read_dialogues
-from kds.testing.playing import play
+from kds.testing.dialogues import Dialogue, play, read_dialogues
 
 LEFT_AS_TYPED = read_dialogues(Path(__file__).with_name("left_as_typed.yaml"))
 

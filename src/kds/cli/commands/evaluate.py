@@ -17,9 +17,8 @@ from kds.cli.output import Table, fields, say
 from kds.cli.progress import reported
 from kds.cli.terminal import toned
 from kds.service.service_client import LOADING
-from kds.testing.dialogues import find_dialogue_files, read_dialogues
+from kds.testing.dialogues import describe, dialogue_error, find_dialogue_files, read_dialogues
 from kds.testing.measuring import KINDS, Bench, play_dialogues
-from kds.testing.playing import describe, dialogue_error
 
 NEEDS: Final = {"shots": "train", "seeds": "shots", "write": "tune"}
 """Options that need another one."""
