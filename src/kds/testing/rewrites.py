@@ -88,17 +88,12 @@ def rewrite(
     """Resolve the message of ``example`` in its history; ``rewriter`` may ask a model as well."""
     started = thread_time()
     discourse = resolver.replay(example.history)
-    resolution = resolver.resolve(example.query, discourse)
+    found = resolver.resolve(example.query, discourse)
     turn = Turn(
-        example.query,
-        utc_now(),
-        history=example.history,
-        edits=resolution.edits,
-        unresolved=resolution.unresolved,
-        expanded=apply_edits(example.query, resolution.edits),
-        context_switch=resolver.switch(example.query, discourse) is not None,
-        notes=resolution.notes,
-    )
+        example.query, utc_now(), history=example.history, edits=found.edits,
+        unresolved=found.unresolved, expanded=apply_edits(example.query, found.edits),
+        context_switch=resolver.switch(example.query, discourse) is not None, notes=found.notes,
+    )  # fmt: skip
     if rewriter is not None:
         turn = rewrite_turn(turn, discourse, rewriter)
     cpu_ms = (thread_time() - started) * 1000.0
@@ -112,8 +107,7 @@ def score_rewrites(rewritten: Sequence[Rewritten]) -> dict[str, object]:
     """
     needed = [one for one in rewritten if one.needed]
     times = [one.cpu_ms for one in rewritten]
-    asked = [rewriting_to_wire(one.rewriting) for one in rewritten if one.rewriting is not None]
-    by_model = rewrites_of(asked)
+    by_model = rewrites_of([rewriting_to_wire(one.rewriting) for one in rewritten if one.rewriting])
     return rounded({
         "turns": len(rewritten),
         "exact": share(one.exact for one in rewritten),
@@ -152,10 +146,7 @@ def load_bleu() -> ModuleType:
 
 
 def bleu(rewritten: Sequence[Rewritten]) -> float | None:
-    """Corpus BLEU of sacrebleu, lowercased, its default tokeniser; None for no texts at all.
-
-    KdsError when sacrebleu is not installed.
-    """
+    """Corpus BLEU of sacrebleu, lowercased, its default tokeniser; None for no texts at all."""
     if not rewritten:
         return None
     # one list a rank of reference, with None where a text has fewer

@@ -56,9 +56,7 @@ class Judged:
     @property
     def passed(self) -> bool:
         """Whether an expected entry was said, or nothing where nothing is expected."""
-        if not self.case.expected:
-            return self.told.choice is None
-        return self.told.choice in self.case.expected
+        return self.told.choice in (self.case.expected or (None,))
 
     @property
     def best(self) -> tuple[float, bool]:
@@ -131,12 +129,9 @@ def read_libraries(path: Path) -> tuple[tuple[Case, Activator], ...]:
 def score_skills(judged: Sequence[Judged]) -> Mapping[str, object]:
     """Return the figures of `kds eval skills`, of all prompts and of those really typed."""
     real = [one for one in judged if one.case.kind.startswith("real")]
-    return {
-        "prompts": len(judged),
-        **_figures(judged),
-        **({f"{key}_real": value for key, value in _figures(real).items()} if real else {}),
-        "ece": round(calibration_error([one.best for one in judged]), 4),
-    }
+    typed = {f"{key}_real": value for key, value in _figures(real).items()} if real else {}
+    ece = round(calibration_error([one.best for one in judged]), 4)
+    return {"prompts": len(judged), **_figures(judged), **typed, "ece": ece}
 
 
 def _figures(judged: Sequence[Judged]) -> Mapping[str, object]:

@@ -1,35 +1,38 @@
 """`kds prompts` and `kds rules`: prompt files and reference rules, and their checks."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from pathlib import Path
-from typing import Any
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, Final
 
 import click
 
 from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.rehearsal import RuleOutcome, describe_outcome
-from kds.brain.errors import Problem
+from kds.brain.clock import utc_now
+from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.brain.settings import LiveConfig
+from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag, group
 from kds.cli.guard import TESTS_FAILED, complain
 from kds.cli.options import command, open_router
-from kds.cli.output import Shown, Table, fields, say
+from kds.cli.output import Table, fields, say
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
+from kds.learning.teaching import known_in
+from kds.router.classify import make_classify
+from kds.router.intents.features import stems
+from kds.router.intents.model_cache import open_model
+from kds.router.intents.turn_model import turn_model_for
 from kds.router.prompts.library import PromptLibrary, stray_files
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import load_rules
-from kds.testing.prompt_examples import (
-    ExampleReach,
-    LintFinding,
-    checked_library,
-    example_reach,
-    in_order,
-    lint_examples,
-    sample_inputs,
-)
+
+SMALL_WORDS: Final = frozenset("a an my our please that the this".split())
+"""Words that do not make two examples different."""
 
 
 @group("kds prompts check")
@@ -40,7 +43,7 @@ def prompts() -> None:
 @command("kds prompts list", of=prompts, name="list")
 def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents with their intents, by priority, then the others."""
-    found = in_order(PromptLibrary.load(workspace.prompts_dir))
+    found = _in_order(PromptLibrary.load(workspace.prompts_dir))
     rows = [(prompt.intent, prompt.name, prompt.description) for prompt in found]
     say([_summary(one) for one in found], Table(("intent", "prompt", "what it does"), rows))
 
@@ -68,7 +71,7 @@ def show(*, name: str, render: bool, workspace: Workspace) -> None:
     library = PromptLibrary.load(workspace.prompts_dir)
     prompt = prompt_named(name, library)
     if render:
-        text = library.render(prompt, sample_inputs(library, prompt))
+        text = library.render(prompt, _sample_inputs(library, prompt))
         say({"prompt": prompt.name, "text": text}, text)
         return
     if prompt.more is not None and not asked_json():
@@ -85,41 +88,113 @@ def check(*, lint: bool, workspace: Workspace) -> None:
 
     Then route every example of every agent. Examples that reach another agent are warnings.
     """
-    library = checked_library(workspace)
+    library = PromptLibrary.load(workspace.prompts_dir)
+    _check_rendering(library)
     with slow("routing the examples"):
-        found = example_reach(library, workspace)
-    notes = {
-        "passed_over": library.passed_over,
-        "strays": stray_files(workspace),
+        strays = _stray_examples(library, workspace)
+    reached = {
+        agent.name: (len(agent.examples) - len(strays[agent.name]), len(agent.examples))
+        for agent in library.agents()
     }
+    examples = [
+        {"prompt": agent.name, "intent": agent.intent, "examples": reached[agent.name][1],
+         "reached": reached[agent.name][0], "astray": strays[agent.name]}
+        for agent in library.agents()
+    ]  # fmt: skip
+    notes = {"passed_over": library.passed_over, "strays": stray_files(workspace)}
     report: dict[str, Any] = {
         "prompts": len(library.prompts()), "agents": len(library.agents()), "problems": [],
-        **notes, "examples": found,
+        **notes, "examples": examples,
     }  # fmt: skip
-    linted: Sequence[LintFinding] = ()
     if lint:
-        linted = report["lint"] = lint_examples(library.prompts(), own=workspace.prompts_dir)
-    lines = _check_lines(found, chain(*notes.values()), workspace.prompts_dir)
-    ordered = f"{report['prompts']} prompts are in order, {report['agents']} of them agents"
-    also = [f"{one.where}: '{one.text}' is also of {' and '.join(one.others)}" for one in linted]
-    say(report, ordered, lines, also)
+        report["lint"] = list(_shared_examples(library.prompts(), workspace))
+    warnings = [
+        (f"{one.where}: {one.message}", one.hint) for some in notes.values() for one in some
+    ]
+    warnings += [
+        (f"{one['where']}: the example '{one['text']}' reaches {one['intent']}",
+         f"leave it to one of {agent.intent} and {one['intent']}; "
+         "`kds route --why --no-log` shows the scores")
+        for agent in library.agents()
+        for one in strays[agent.name]
+    ]  # fmt: skip
+    for message, hint in [] if asked_json() else warnings:
+        complain(message, hint)
+    good, count = map(sum, zip(*reached.values(), strict=True))
+    say(
+        report,
+        f"{report['prompts']} prompts are in order, {report['agents']} of them agents",
+        f"{good:,} of {count:,} examples reach their own agent when typed verbatim",
+        [
+            f"  {agent.name}: {{:,}} of {{:,}}".format(*reached[agent.name])
+            for agent in library.agents()
+            if strays[agent.name] or agent.path.is_relative_to(workspace.prompts_dir)
+        ],
+        [
+            f"{one['where']}: '{one['text']}' is also of {' and '.join(one['others'])}"
+            for one in report.get("lint", ())
+        ],
+    )
 
 
-def _check_lines(
-    found: Sequence[ExampleReach], notes: Iterable[Problem], own: Path
-) -> Iterator[Shown]:
-    for note in notes:
-        complain(f"{note.where}: {note.message}", note.hint)
-    for one in found:
-        for stray in one.strays:
-            agents = f"{one.prompt.intent} and {stray.intent}"
-            hint = f"leave it to one of {agents}; `kds route --why --no-log` shows the scores"
-            complain(f"{stray.where}: the example '{stray.text}' reaches {stray.intent}", hint)
-    examples, reached = sum(one.examples for one in found), sum(one.reached for one in found)
-    yield f"{reached:,} of {examples:,} examples reach their own agent when typed verbatim"
-    for one in found:
-        if one.strays or one.prompt.path.is_relative_to(own):
-            yield f"  {one.prompt.name}: {one.reached:,} of {one.examples:,}"
+def _check_rendering(library: PromptLibrary) -> None:
+    """Render every prompt. PromptFileError names all that do not."""
+    problems = []
+    for prompt in _in_order(library):
+        try:
+            library.render(prompt, _sample_inputs(library, prompt))
+        except DispatchError as error:
+            place = error.where or f"{prompt.path}:{prompt.body_line}"
+            problems.append(Problem(place, error.message, error.hint or "correct the template"))
+    if problems:
+        raise PromptFileError(problems)
+
+
+def _in_order(library: PromptLibrary) -> tuple[PromptFile, ...]:
+    """The agents by priority, then the other prompts."""
+    return (*library.agents(), *(one for one in library.prompts() if one.intent is None))
+
+
+def _sample_inputs(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
+    """The inputs of a small, complete turn, as the dispatcher supplies them."""
+    turn = json.loads(files("kds.testing").joinpath("sample_turn.json").read_text("utf-8"))
+    agents = [fields(agent, "name intent description") for agent in library.agents()]
+    return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}
+
+
+def _stray_examples(library: PromptLibrary, workspace: Workspace) -> dict[str, list[Any]]:
+    """By agent, the examples that reach another one, each typed as a first message.
+
+    The model is the one that the workspace routes with, learned examples included.
+    """
+    shipped = open_model(library.prompts(), workspace.cache_dir, may_write=False).model
+    model = shipped.with_own(known_in(LiveConfig(workspace).current(), library).pairs)
+    step = make_classify(model, turn_model_for(model.learned.labels))
+    return {
+        agent.name: [
+            {"where": agent.example_place(number), "text": text, "intent": intent}
+            for number, text in enumerate(agent.examples)
+            if (intent := step.run(Turn(text, utc_now(), expanded=text)).intent) != agent.intent
+        ]
+        for agent in library.agents()
+    }
+
+
+def _shared_examples(
+    prompts: Sequence[PromptFile], workspace: Workspace
+) -> Iterator[dict[str, Any]]:
+    """The examples that several agents have, but for endings and small words; one's own first."""
+    own = workspace.prompts_dir
+    by_words = defaultdict[tuple[str, ...], list[tuple[PromptFile, int]]](list)
+    for prompt in sorted(prompts, key=lambda one: not one.path.is_relative_to(own)):
+        for number, text in enumerate(prompt.examples if prompt.intent else ()):
+            words = tuple(stem for stem in stems(text) if stem not in SMALL_WORDS)
+            by_words[words].append((prompt, number))
+    for alike in by_words.values():
+        for prompt, number in alike:
+            if others := sorted({str(one.intent) for one, _ in alike} - {str(prompt.intent)}):
+                yield {"where": prompt.example_place(number), "intent": prompt.intent,
+                       "text": prompt.examples[number], "others": others}  # fmt: skip
 
 
 def _summary(prompt: PromptFile) -> Mapping[str, object]:
