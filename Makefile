@@ -70,9 +70,7 @@ turns:  ## the weights of real turns; DATA has chats/dev.jsonl (chats of public 
 
 activation:  ## the weights of activation; DATA has skills/dev.jsonl (skills of public repositories, prompts labelled for KDS)
 	$(call needs,skills/dev.jsonl,skills of public repositories with prompts labelled for KDS; not published)
-	$(BIN)/python tools/fit_activation.py $(DATA)/skills/dev.jsonl \
-	  tests/kds/activation/libraries.jsonl src/kds/activation
-	$(BIN)/python tools/fit_uses.py tests/kds/activation/uses.jsonl src/kds/activation/fitted.json
+	$(BIN)/python tools/fit_activation.py $(DATA)/skills/dev.jsonl tests/kds/activation src/kds/activation
 
 needs:  ## how likely a message needs earlier messages; DATA has chats/dev.jsonl and dialogues/dev.json as for `turns`
 	$(call needs,chats/dev.jsonl,$(CHATS))

@@ -8,9 +8,6 @@ dialogues in TESTS_FOLDER. A turn needs them where one of its labelled reference
 be known. Cross-validated: the chats by repository. Needs the extra `fit` (scikit-learn).
 """
 
-import argparse
-import json
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,14 +15,18 @@ from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from fitting import drawn_folds, paths, played_dialogues, tell, words_matrix
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 import kds
 from kds.api.measures import calibration_error
 from kds.api.rehearsal import MinuteClock
 from kds.brain.turn import Turn
 from kds.router.classify import place_of
-from kds.router.intents.features import TURN_PLACES, turn_vector
+from kds.router.intents.features import TURN_PLACES
 from kds.router.intents.turn_model import meaning_row
 from kds.router.rewriting.need import NeedModel, dump_need_model, may_need, need_signs
 from kds.testing.chats import play_with, read_chats
@@ -52,18 +53,10 @@ class Lesson(NamedTuple):
 
 def main() -> None:
     """Fit, tell the cross-validated figures, write the model and, beside it, the figures."""
-    usage = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for name in ("data", "tests", "out"):
-        usage.add_argument(name, type=Path)
-    asked = usage.parse_args()
-    lessons = [one for one in read_lessons(asked.data, asked.tests) if may_need(one.turn)]
-    model, figures = fit(lessons)
-    asked.out.write_bytes(dump_need_model(model))
-    told = json.dumps(figures, indent=2) + "\n"
-    asked.out.with_suffix(".json").write_text(told)
-    sys.stdout.write(told)
+    data, tests, out = paths(__doc__, "data", "tests", "out")
+    model, figures = fit([one for one in read_lessons(data, tests) if may_need(one.turn)])
+    out.write_bytes(dump_need_model(model))
+    tell(figures, out)
 
 
 def read_lessons(data: Path, tests: Path) -> Iterator[Lesson]:
@@ -75,83 +68,57 @@ def read_lessons(data: Path, tests: Path) -> Iterator[Lesson]:
             route = router.rehearse(clock).route
             return SimpleNamespace(route=lambda message, history: route(message))
 
-        opening = {CHATS[1]: without_replies}
-        for source, file in (
-            *((source, data / "chats" / "dev.jsonl") for source in CHATS),
-            *(("own", file) for file in sorted((tests / "chats").glob("*.jsonl"))),
-        ):
+        files = [(source, data / "chats" / "dev.jsonl") for source in CHATS]
+        files += [("own", file) for file in sorted((tests / "chats").glob("*.jsonl"))]
+        for source, file in files:
             for chat in read_chats(file):
                 group = chat.repo or chat.id.partition("#")[0]
-                played = play_with(chat, opening.get(source, router.rehearse))
+                played = play_with(chat, without_replies if source == CHATS[1] else router.rehearse)
                 for one in (one for one in played if one.expected.labelled):
                     needs = any(reference.must for reference in one.expected.references)
                     yield Lesson(source, group, one.turn, needs)
-        for source, place in (
-            ("dialogues", tests / "dialogues"),
-            ("dev dialogues", data / "dialogues" / "dev.json"),
-        ):
-            for file in kds.find_dialogue_files([place]):
-                for dialogue in kds.read_dialogues(file):
-                    clock = MinuteClock()
-                    played_by = router.rehearse(clock)
-                    for expected in dialogue.turns:
-                        turn = played_by.route(expected.user)
-                        needs = bool(expected.expanded) and expected.user not in expected.expanded
-                        yield Lesson(source, "", turn, needs)
-                        clock.tick()
+        files = [("dialogues", one) for one in kds.find_dialogue_files([tests / "dialogues"])]
+        files.append(("dev dialogues", data / "dialogues" / "dev.json"))
+        for source, file in files:
+            for _, expected, turn, _ in played_dialogues(file, router.rehearse):
+                needs = bool(expected.expanded) and expected.user not in expected.expanded
+                yield Lesson(source, "", turn, needs)
 
 
 def fit(lessons: Sequence[Lesson]) -> tuple[NeedModel, dict[str, dict[str, float]]]:
     """The model, and its figures on what each fit had not seen."""
     rows, wanted = _rows(lessons), np.array([one.needs for one in lessons])
     source = np.array([one.source for one in lessons])
-    learned = source != "dev dialogues"
-    groups = sorted({one.group for one in lessons if one.source in CHATS})
-    drawn = np.random.default_rng(SEED).permutation(len(groups)) % FOLDS
-    of = dict(zip(groups, drawn.tolist(), strict=True))
+    learned, chats = source != "dev dialogues", np.isin(source, CHATS)
+    groups = [one.group for one in lessons if one.source in CHATS]
+    of = drawn_folds(groups, FOLDS, np.random.default_rng(SEED))
     fold = np.array([of[one.group] if one.source in CHATS else -1 for one in lessons])
-    counts = np.where(np.isin(source, CHATS), 1.0, OWN_WEIGHT)
+    counts = np.where(chats, 1.0, OWN_WEIGHT)
+
+    def fitted(seen: NDArray[np.bool_]) -> Any:
+        model = LogisticRegression(C=COST, solver="liblinear")
+        return model.fit(rows[seen], wanted[seen], sample_weight=counts[seen])
+
     likely = np.zeros(len(lessons))
-    for held in range(FOLDS):
-        seen, rest = learned & (fold != held), fold == held
-        likely[rest] = _fitted(rows[seen], wanted[seen], counts[seen]).predict_proba(rows[rest])[
-            :, 1
-        ]
-    whole = _fitted(rows[learned], wanted[learned], counts[learned])
-    others = ~np.isin(source, CHATS)
-    likely[others] = whole.predict_proba(rows[others])[:, 1]
+    whole = fitted(learned)
+    parts = [(fitted(learned & (fold != held)), fold == held) for held in range(FOLDS)]
+    for model, rest in [*parts, (whole, ~chats)]:
+        likely[rest] = model.predict_proba(rows[rest])[:, 1]
     figures = {name: _told(likely[source == name], wanted[source == name])
                for name in (*CHATS, "dev dialogues")}  # fmt: skip
-    words, meaning, signs = np.split(
-        whole.coef_[0], [TURN_PLACES, -len(need_signs(lessons[0].turn))]
-    )
+    signs_from = -len(need_signs(lessons[0].turn))
+    words, meaning, signs = np.split(whole.coef_[0], [TURN_PLACES, signs_from])
     return NeedModel(words, meaning, signs, float(whole.intercept_[0])), figures
 
 
 def _rows(lessons: Sequence[Lesson]) -> Any:
-    from scipy.sparse import csr_matrix, hstack
-
-    places = [place_of(one.turn) for one in lessons]
-    pairs = list(zip(lessons, places, strict=True))
-    vectors = [turn_vector(one.turn.message, place) for one, place in pairs]
-    starts = np.cumsum([0, *(len(ids) for ids, _ in vectors)])
-    ids = np.concatenate([ids for ids, _ in vectors])
-    values = np.concatenate([values for _, values in vectors])
-    words = csr_matrix((values, ids, starts), shape=(len(vectors), TURN_PLACES))
-    meaning = np.stack([meaning_row(one.turn.message, place, ()) for one, place in pairs])
+    pairs = [(one.turn.message, place_of(one.turn)) for one in lessons]
+    meaning = np.stack([meaning_row(message, place, ()) for message, place in pairs])
     signs = np.stack([need_signs(one.turn) for one in lessons])
-    return hstack([words, csr_matrix(meaning), csr_matrix(signs)]).tocsr()
-
-
-def _fitted(rows: Any, wanted: NDArray[np.bool_], counts: NDArray[np.float64]) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=COST, solver="liblinear").fit(rows, wanted, sample_weight=counts)
+    return hstack([words_matrix(pairs), csr_matrix(meaning), csr_matrix(signs)]).tocsr()
 
 
 def _told(likely: NDArray[np.float64], wanted: NDArray[np.bool_]) -> dict[str, float]:
-    from sklearn.metrics import roc_auc_score
-
     pairs = list(zip(likely.tolist(), wanted.tolist(), strict=True))
     return {
         "messages": len(likely),

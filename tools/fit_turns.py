@@ -4,26 +4,44 @@
 
 Reads chats/dev.jsonl (labelled chats of public repositories, the form of docs/evaluation.md) and
 dialogues/dev.json (dialogue files) of DATA_FOLDER, which are not in this repository, its own chats
-in tests/chats and the examples of the packaged prompts. Cross-validated: the chats by repository,
-the rest by dialogue and example. Needs the extra `fit` (scikit-learn).
+in tests/chats and the examples of the packaged prompts, each read by a model that was not taught
+it. Cross-validated: the chats by repository, the rest by dialogue and example. Needs the extra
+`fit` (scikit-learn).
 """
 
-import argparse
-import json
-import sys
+import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
-from turn_lessons import OWN, SEED, TYPED, Lesson, read_lessons
+from fitting import (
+    Floats,
+    Ints,
+    drawn_folds,
+    paths,
+    played_dialogues,
+    scaled_logistic,
+    tell,
+    words_matrix,
+)
+from sklearn.linear_model import LogisticRegression
 
 from kds.api.measures import calibration_error, share
+from kds.api.parts import Parts
+from kds.api.routing import rehearsed
+from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
+from kds.router.classify import first_reading, place_of
 from kds.router.intents.evidence import IntentVerdict
-from kds.router.intents.features import TURN_PLACES, turn_vector
-from kds.router.intents.linear import Linear, Matrix, sigmoid
+from kds.router.intents.examples import examples_of
+from kds.router.intents.features import TURN_PLACES, WIDTH, Place
+from kds.router.intents.linear import Linear, sigmoid
+from kds.router.intents.model import IntentModel
+from kds.router.intents.model_cache import shipped_rows
 from kds.router.intents.policy import decide
 from kds.router.intents.turn_model import (
     TurnModel,
@@ -33,14 +51,17 @@ from kds.router.intents.turn_model import (
     meaning_row,
     revised,
 )
+from kds.testing.chats import play_with, read_chats
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Candidates = tuple[Floats, tuple[str, ...]] | None
+"""The rows of the join and their labels; None where a whole phrase decides."""
 
-Figures = dict[str, dict[str, float]]
-"""By source: how many messages, and how many of them came out right."""
-
-
+OWN: Final = "own chats"
+TYPED: Final = ("chats", OWN)
+"""Sources of real turns: what the head learns from. With the project's own chats it is as often
+right on the others, acts on one in a hundred more, and its confidence is off by a third less."""
+SEED: Final = 7
+EXAMPLE_FOLDS: Final = 5
 FOLDS: Final = 8
 LEAST_SEEN: Final = 2
 """Turns of a fold that a label needs to be fitted by itself."""
@@ -63,165 +84,155 @@ EXAMPLE_WEIGHT: Final = 0.3
 """What an example of a prompt counts in the join, beside a turn that somebody typed: there are
 2,500 of them beside 3,000 turns, and they stand for themselves. At .1 the chats are right in .004
 more, and "How accurate is your routing?", which nobody typed at work, is a question."""
-
-
 ADDED_WEIGHT: Final = 0.3
 """What a turn counts once more with an intent that the head does not know, as of an agent that a
 user adds: of examples whose intent is added, 90 % of those acted on are right in place of 70, and
 89 % in place of 47 are acted on; on the dev chats it makes no difference."""
-
-
 DIALOGUE_WEIGHT: Final = 3.0
 """What a turn of the tidy dialogues counts there: there are 100 of them."""
-
-
 WEIGHTS: Final = {"examples": EXAMPLE_WEIGHT, "dialogues": DIALOGUE_WEIGHT}
 
 
-class Outcome(NamedTuple):
-    """What became of a message that the fit had not seen."""
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A message with the intents that are right for it, best first, and its first reading."""
 
-    confidence: float
-    right: bool
-    acted: bool
+    source: str
+    group: str
+    message: str
+    place: Place
+    verdict: IntentVerdict
+    intents: tuple[str, ...]
 
 
 def main() -> None:
     """Fit, tell the cross-validated figures, write the model and, beside it, the figures."""
-    usage = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for name in ("data", "own", "out"):
-        usage.add_argument(name, type=Path)
-    asked = usage.parse_args()
-    data, own, out = asked.data, asked.own, asked.out
-    learned = read_lessons(data, own)
-    model, figures = fit(learned, np.random.default_rng(SEED))
+    data, own, out = paths(__doc__, "data", "own", "out")
+    model, figures = fit(read_lessons(data, own), np.random.default_rng(SEED))
     out.write_bytes(dump_turn_model(model))
-    out.with_suffix(".json").write_text(json.dumps(figures, indent=2) + "\n")
-    sys.stdout.write(json.dumps(figures, indent=2) + "\n")
+    tell(figures, out)
 
 
-def fit(learned: Sequence[Lesson], random: np.random.Generator) -> tuple[TurnModel, Figures]:
-    """The model, and its figures on what each fit had not seen."""
-    labels = _labels(learned)
-    matrix = _matrix(learned)
+def read_lessons(data: Path, own: Path) -> list[Lesson]:
+    """Of chats/dev.jsonl and dialogues/dev.json in ``data``, the chats in ``own``, the prompts."""
+    with tempfile.TemporaryDirectory() as empty:
+        # without a turn model: what is fitted must not depend on what was
+        parts = replace(Parts.load(Workspace.at(empty), may_write=False), turns=None)
+
+    def lesson(source: str, group: str, turn: Turn, intents: Sequence[str]) -> Lesson:
+        verdict, _ = first_reading(parts.model, turn)
+        return Lesson(source, group, turn.message, place_of(turn), verdict, tuple(intents))
+
+    opened = partial(rehearsed, parts)
+    files = [
+        ("chats", data / "chats/dev.jsonl"),
+        *((OWN, one) for one in sorted(own.glob("*.jsonl"))),
+    ]
+    chats = [(source, chat) for source, path in files for chat in read_chats(path)]
+    return [
+        *(lesson(source, chat.repo or "", played.turn, played.expected.intents)
+          for source, chat in chats for played in play_with(chat, opened)
+          if played.expected.labelled and played.expected.intents),
+        *(lesson("dialogues", dialogue.id, turn, expected.intents) for dialogue, expected, turn, _
+          in played_dialogues(data / "dialogues/dev.json", opened) if expected.intents),
+        *_example_lessons(parts, np.random.default_rng(SEED)),
+    ]  # fmt: skip
+
+
+def _example_lessons(parts: Parts, random: np.random.Generator) -> Iterator[Lesson]:
+    """The prompts' examples, each read by a model that was not taught it."""
+    examples, rules = examples_of(parts.library.prompts())
+    fold = random.integers(0, EXAMPLE_FOLDS, len(examples))
+    shipped = shipped_rows()
+    zeros = Linear.zeros(WIDTH, len(shipped.learned.labels))
+    blank = replace(shipped, learned=replace(shipped.learned, linear=zeros))
+    for held in range(EXAMPLE_FOLDS):
+        taught = [pair for pair, at in zip(examples, fold, strict=True) if at != held]
+        model = IntentModel.fit_examples(taught, rules, base=blank)
+        for number in np.flatnonzero(fold == held).tolist():
+            text, label = examples[number]
+            yield Lesson("examples", str(number), text, Place(1), model.score(text), (label,))
+
+
+class Heads:
+    """Fits the heads on some of the lessons: on their words, and on their meaning."""
+
+    def __init__(self, learned: Sequence[Lesson]) -> None:
+        self.learned = learned
+        counts = Counter(label for one in learned if one.source in TYPED for label in one.intents)
+        self.labels = tuple(sorted(label for label, n in counts.items() if n >= LEAST_TURNS))
+        self.words = words_matrix([(one.message, one.place) for one in learned])
+        rows = (meaning_row(one.message, one.place, self.labels) for one in learned)
+        self.meanings = np.stack(list(rows))
+
+    def fit(self, rows: Ints) -> tuple[Floats, Floats, Linear]:
+        """Weights and bias, of each label by itself and of one among all; and those of meaning."""
+        weights = np.zeros((TURN_PLACES, 2 * len(self.labels)))
+        bias = np.full(2 * len(self.labels), NEVER)
+        for at, label in enumerate(self.labels):
+            target = np.array([label in self.learned[row].intents for row in rows])
+            if target.sum() >= LEAST_SEEN:
+                counts = [self._count(row, label) for row in rows]
+                head = LogisticRegression(C=COST, solver="liblinear")
+                head.fit(self.words[rows], target, sample_weight=counts)
+                weights[:, at], bias[at] = head.coef_[0], head.intercept_[0]
+        known = [(row, label) for row in rows.tolist() for label in self.learned[row].intents
+                 if label in self.labels]  # fmt: skip
+        at_rows, counts = [row for row, _ in known], [self._count(*one) for one in known]
+        targets = np.array([self.labels.index(label) for _, label in known])
+        head = LogisticRegression(C=ONE_COST, max_iter=500)
+        head.fit(self.words[at_rows], targets, sample_weight=counts)
+        places = len(self.labels) + head.classes_
+        weights[:, places], bias[places] = head.coef_.T, head.intercept_
+        start = Linear.zeros(self.meanings.shape[1], len(self.labels))
+        meaning = Linear.fit(self.meanings[at_rows], targets, np.array(counts), start=start)
+        return weights, bias, meaning
+
+    def _count(self, row: int, label: str) -> float:
+        """What a lesson counts in the head of a label."""
+        lesson = self.learned[row]
+        count = OWN_WEIGHT if lesson.source == OWN else 1.0
+        return count * SECOND_WEIGHT if label in lesson.intents[1:] else count
+
+
+def fit(
+    learned: Sequence[Lesson], random: np.random.Generator
+) -> tuple[TurnModel, dict[str, dict[str, float]]]:
+    """The model, and its figures by source on what each fit had not seen."""
+    heads = Heads(learned)
+    labels = heads.labels
     chats = np.array([lesson.source in TYPED for lesson in learned])
     fold = _folds(learned, random)
-    meanings = np.stack([meaning_row(one.message, one.place, labels) for one in learned])
-    heads = np.zeros((len(learned), len(labels)))
+    likely = np.zeros((len(learned), len(labels)))
     for held in range(FOLDS):
-        seen, rows = np.flatnonzero(chats & (fold != held)), np.flatnonzero(fold == held)
-        weights, bias = _fit_head(matrix, learned, labels, seen)
-        meaning = _fit_meaning(meanings, learned, labels, seen)
-        scores = np.hstack([matrix[rows] @ weights + bias, meaning.scores(meanings[rows])])
-        heads[rows] = head_shares(scores, len(labels))
-    likely = [dict(zip(labels, map(float, head), strict=True)) for head in heads]
-    candidates = [_candidates(one, head) for one, head in zip(learned, likely, strict=True)]
+        rows = np.flatnonzero(fold == held)
+        weights, bias, meaning = heads.fit(np.flatnonzero(chats & (fold != held)))
+        by_meaning = meaning.scores(heads.meanings[rows])
+        scores = np.hstack([heads.words[rows] @ weights + bias, by_meaning])
+        likely[rows] = head_shares(scores, len(labels))
+    told = [dict(zip(labels, map(float, head), strict=True)) for head in likely]
+    candidates = [_candidates(one, head) for one, head in zip(learned, told, strict=True)]
     added = [_candidates(one, _without_one(number, one, head))
-             for number, (one, head) in enumerate(zip(learned, likely, strict=True))]  # fmt: skip
+             for number, (one, head) in enumerate(zip(learned, told, strict=True))]  # fmt: skip
     figures = _figures(learned, candidates, added, fold)
-    weights, bias = _fit_head(matrix, learned, labels, np.flatnonzero(chats))
-    meaning = _fit_meaning(meanings, learned, labels, np.flatnonzero(chats))
-    joined = _fit_join([*learned, *learned], [*candidates, *added])
+    weights, bias, meaning = heads.fit(np.flatnonzero(chats))
+    joined = _fit_join(learned, candidates, added)
     return TurnModel(labels, weights.astype(np.float32), bias, meaning, *joined), figures
 
 
-def _labels(learned: Sequence[Lesson]) -> tuple[str, ...]:
-    """The intents that enough real turns have."""
-    counts = Counter(label for one in learned if one.source in TYPED for label in one.intents)
-    return tuple(sorted(label for label, count in counts.items() if count >= LEAST_TURNS))
-
-
 def _folds(learned: Sequence[Lesson], random: np.random.Generator) -> Ints:
-    """A fold for each lesson; all of a repository, or of a dialogue, are in the same one.
+    """The fold of each lesson.
 
     The chats are drawn first: one more example must not look like a change on the chats.
     """
     found: dict[tuple[str, str], int] = {}
     for source in (*TYPED, "dialogues", "examples"):
-        groups = sorted({(one.source, one.group) for one in learned if one.source == source})
-        drawn = (random.permutation(len(groups)) % FOLDS).tolist()
-        found |= dict(zip(groups, drawn, strict=True))
+        groups = [(one.source, one.group) for one in learned if one.source == source]
+        found |= drawn_folds(groups, FOLDS, random)
     return np.array([found[one.source, one.group] for one in learned])
 
 
-def _matrix(learned: Sequence[Lesson]) -> Any:
-    from scipy.sparse import csr_matrix
-
-    vectors = [turn_vector(one.message, one.place) for one in learned]
-    starts = np.cumsum([0, *(len(ids) for ids, _ in vectors)])
-    ids = np.concatenate([ids for ids, _ in vectors])
-    values = np.concatenate([values for _, values in vectors])
-    return csr_matrix((values, ids, starts), shape=(len(vectors), TURN_PLACES))
-
-
-def _fit_head(
-    matrix: Any, learned: Sequence[Lesson], labels: Sequence[str], rows: Ints
-) -> tuple[Floats, Floats]:
-    """Weights and bias of the head: of each label by itself, and of one among all."""
-    each, one = _fit_each(matrix, learned, labels, rows), _fit_one(matrix, learned, labels, rows)
-    return np.hstack([each[0], one[0]]), np.hstack([each[1], one[1]])
-
-
-def _fit_each(
-    matrix: Any, learned: Sequence[Lesson], labels: Sequence[str], rows: Ints
-) -> tuple[Floats, Floats]:
-    from sklearn.linear_model import LogisticRegression
-
-    weights, bias = np.zeros((TURN_PLACES, len(labels))), np.full(len(labels), NEVER)
-    found = [learned[row] for row in rows.tolist()]
-    for at, label in enumerate(labels):
-        target = np.array([label in one.intents for one in found])
-        if target.sum() >= LEAST_SEEN:
-            counts = [_count(one, label) for one in found]
-            head = LogisticRegression(C=COST, solver="liblinear")
-            head.fit(matrix[rows], target, sample_weight=counts)
-            weights[:, at], bias[at] = head.coef_[0], head.intercept_[0]
-    return weights, bias
-
-
-def _fit_one(
-    matrix: Any, learned: Sequence[Lesson], labels: Sequence[str], rows: Ints
-) -> tuple[Floats, Floats]:
-    from sklearn.linear_model import LogisticRegression
-
-    meant = [(row, label) for row in rows.tolist() for label in learned[row].intents]
-    known = [(row, label) for row, label in meant if label in labels]
-    head = LogisticRegression(C=ONE_COST, max_iter=500)
-    head.fit(
-        matrix[[row for row, _ in known]],
-        [labels.index(label) for _, label in known],
-        sample_weight=[_count(learned[row], label) for row, label in known],
-    )
-    weights, bias = np.zeros((TURN_PLACES, len(labels))), np.full(len(labels), NEVER)
-    weights[:, head.classes_], bias[head.classes_] = head.coef_.T, head.intercept_
-    return weights, bias
-
-
-def _count(lesson: Lesson, label: str) -> float:
-    """What a lesson counts in the head of a label."""
-    count = OWN_WEIGHT if lesson.source == OWN else 1.0
-    return count * SECOND_WEIGHT if label in lesson.intents[1:] else count
-
-
-def _fit_meaning(
-    meanings: Matrix, learned: Sequence[Lesson], labels: Sequence[str], rows: Ints
-) -> Linear:
-    meant = [(row, label) for row in rows.tolist() for label in learned[row].intents]
-    known = [(row, label) for row, label in meant if label in labels]
-    return Linear.fit(
-        meanings[[row for row, _ in known]],
-        np.array([labels.index(label) for _, label in known]),
-        np.array([_count(learned[row], label) for row, label in known]),
-        start=Linear.zeros(meanings.shape[1], len(labels)),
-    )
-
-
-def _candidates(
-    lesson: Lesson, likely: Mapping[str, float]
-) -> tuple[Floats, tuple[str, ...]] | None:
-    """The rows of the join; None where a whole phrase decides."""
+def _candidates(lesson: Lesson, likely: Mapping[str, float]) -> Candidates:
     if not lesson.verdict.log_p:
         return None
     return join_rows(likely, lesson.verdict, lesson.message, lesson.place)
@@ -236,71 +247,56 @@ def _without_one(number: int, lesson: Lesson, head: Mapping[str, float]) -> Mapp
 
 
 def _fit_join(
-    learned: Sequence[Lesson], candidates: Sequence[tuple[Floats, tuple[str, ...]] | None]
+    learned: Sequence[Lesson], candidates: Sequence[Candidates], added: Sequence[Candidates]
 ) -> tuple[Floats, Floats, Floats, float]:
     """Centre and scale of the rows, weights and bias of the join.
 
-    The second half of the lessons is the first once more, each with an added intent.
+    Each lesson counts once more with an added intent.
     """
-    from sklearn.linear_model import LogisticRegression
-
-    known = [(one, found) for one, found in zip(learned, candidates, strict=True) if found]
-    rows = np.concatenate([found[0] for _, found in known])
-    right = np.array([label in one.intents for one, found in known for label in found[1]])
-    times = np.repeat([1.0, ADDED_WEIGHT], len(candidates) // 2)
-    counts = np.array(
-        [
-            count * WEIGHTS.get(one.source, 1.0)
-            for one, found, count in zip(learned, candidates, times, strict=True)
-            if found
-            for _ in found[1]
-        ]
-    )
-    centre, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), 1e-6)
-    join = LogisticRegression(C=JOIN_COST, max_iter=500)
-    join.fit((rows - centre) / scale, right, sample_weight=counts)
-    return centre, scale, join.coef_[0], float(join.intercept_[0])
+    known = [
+        (one, found, count * WEIGHTS.get(one.source, 1.0))
+        for some, count in ((candidates, 1.0), (added, ADDED_WEIGHT))
+        for one, found in zip(learned, some, strict=True)
+        if found
+    ]
+    rows = np.concatenate([found[0] for _, found, _ in known])
+    right = np.array([label in one.intents for one, found, _ in known for label in found[1]])
+    counts = np.array([count for _, found, count in known for _ in found[1]])
+    return scaled_logistic(rows, right, counts, JOIN_COST)
 
 
 def _figures(
-    learned: Sequence[Lesson],
-    candidates: Sequence[tuple[Floats, tuple[str, ...]] | None],
-    added: Sequence[tuple[Floats, tuple[str, ...]] | None],
+    learned: Sequence[Lesson], candidates: Sequence[Candidates], added: Sequence[Candidates],
     fold: Ints,
-) -> Figures:
-    outcomes: dict[str, list[Outcome]] = defaultdict(list)
+) -> dict[str, dict[str, float]]:  # fmt: skip
+    outcomes = defaultdict[str, list[tuple[float, bool, bool]]](list)
     for held in range(FOLDS):
         seen = np.flatnonzero(fold != held).tolist()
-        lessons = [learned[row] for row in seen]
-        found = [*(candidates[row] for row in seen), *(added[row] for row in seen)]
-        centre, scale, join, bias = _fit_join([*lessons, *lessons], found)
+        parts: Any = ([some[row] for row in seen] for some in (learned, candidates, added))
+        centre, scale, join, bias = _fit_join(*parts)
         for row in np.flatnonzero(fold == held).tolist():
-            one, rows = learned[row], candidates[row]
+            one, found = learned[row], candidates[row]
             verdict = one.verdict
-            if rows is not None:
-                likely = sigmoid((rows[0] - centre) / scale @ join + bias)
-                joined = dict(zip(rows[1], map(float, likely), strict=True))
+            if found is not None:
+                likely = sigmoid((found[0] - centre) / scale @ join + bias)
+                joined = dict(zip(found[1], map(float, likely), strict=True))
                 verdict = revised(verdict, joined, answered=one.place.answered)
-            outcomes[one.source].append(_outcome(one, verdict))
+            decision = decide(
+                verdict.intent, verdict.confidence, verdict.alternatives, in_scope=verdict.in_scope
+            )
+            right, acted = verdict.intent in one.intents, decision.action == "route"
+            outcomes[one.source].append((verdict.confidence, right, acted))
     return {source: _told(found) for source, found in outcomes.items()}
 
 
-def _outcome(lesson: Lesson, verdict: IntentVerdict) -> Outcome:
-    decision = decide(
-        verdict.intent, verdict.confidence, verdict.alternatives, in_scope=verdict.in_scope
-    )
-    right = verdict.intent in lesson.intents
-    return Outcome(verdict.confidence, right, acted=decision.action == "route")
-
-
-def _told(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    acted = [one for one in outcomes if one.acted]
+def _told(outcomes: Sequence[tuple[float, bool, bool]]) -> dict[str, float]:
+    acted = [(confidence, right) for confidence, right, acted in outcomes if acted]
     return {
         "messages": len(outcomes),
-        "right": round(share(one.right for one in outcomes) or 0.0, 4),
+        "right": round(share(right for _, right, _ in outcomes) or 0.0, 4),
         "acted on": round(len(acted) / len(outcomes), 4),
-        "right when acted": round(share(one.right for one in acted) or 0.0, 4),
-        "calibration error": round(calibration_error([(o.confidence, o.right) for o in acted]), 4),
+        "right when acted": round(share(right for _, right in acted) or 0.0, 4),
+        "calibration error": round(calibration_error(acted), 4),
     }
 
 

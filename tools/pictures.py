@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from html import unescape
 from pathlib import Path
 from typing import Final
@@ -100,50 +101,39 @@ def _played(commands: Sequence[str]) -> list[tuple[str, str]]:
 
 def _on_a_terminal(command: str, folder: Path) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KDS_")}
-    own = {"KDS_SERVICE_AUTO": "0", "TERM": "xterm-256color"}
+    own = {"KDS_SERVICE_AUTO": "0", "TERM": "xterm-256color", "COLUMNS": str(WIDTH)}
     program, *arguments = shlex.split(command)
     found = Path(sys.executable).with_name(program)
     ours, theirs = pty.openpty()
-    environ = kept | own | {"COLUMNS": str(WIDTH), "HOME": str(folder)}
     with subprocess.Popen(
-        [found, *arguments], cwd=folder, env=environ, stdout=theirs,
+        [found, *arguments], cwd=folder, env=kept | own | {"HOME": str(folder)}, stdout=theirs,
         stderr=subprocess.DEVNULL,  # where the progress of a slow start would stand
     ) as process:  # fmt: skip
         os.close(theirs)
-        output = _all_of(ours)
+        pieces = []
+        with suppress(OSError), os.fdopen(ours, "rb", buffering=0) as terminal:
+            while piece := terminal.read(65536):  # Linux fails when the other side has closed
+                pieces.append(piece)
+    output = b"".join(pieces).decode().replace("\r\n", "\n")
     if process.returncode:
         sys.exit(f"{command}\n{output}")
     return output
 
 
-def _all_of(terminal: int) -> str:
-    pieces = []
-    try:
-        while piece := os.read(terminal, 65536):
-            pieces.append(piece)
-    except OSError:  # what Linux says when the other side has closed
-        pass
-    os.close(terminal)
-    return b"".join(pieces).decode().replace("\r\n", "\n")
-
-
-def _terminals(*, check: bool) -> None:
-    stale = []
+def main() -> None:
+    """Draw the pictures, or check them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
     for name, commands in SCENES.items():
         path, printed = PICTURES / f"{name}.svg", _played(commands)
         if not check:
             path.write_text(_draw(name, printed), encoding="utf-8")
-        elif said(path.read_text(encoding="utf-8")) != shown(_plain(printed)):
-            stale.append(path.name)
-    if stale:
-        sys.exit(f"{', '.join(stale)}: not what the commands print; run `make pictures`")
-
-
-def _plain(printed: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(command, Text.from_ansi(output).plain) for command, output in printed]
+            continue
+        plain = [(command, Text.from_ansi(output).plain) for command, output in printed]
+        if said(path.read_text(encoding="utf-8")) != shown(plain):
+            sys.exit(f"{path.name}: not what the commands print; run `make pictures`")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    _terminals(check=parser.parse_args().check)
+    main()

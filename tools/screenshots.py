@@ -9,20 +9,24 @@ system's Chromium. What its model says is written here, and so are the figures o
 import argparse
 import io
 import json
+import os
 import random
 import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+import httpx
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's
 
 from PIL import Image
 from tests.agents.openai_server import FakeProvider, Text, serving
-from web_place import Page, Place, workspace
 
 from kds.brain.clock import utc_now
 from kds.brain.memory.memory_store import SqliteStore
@@ -84,42 +88,81 @@ REPLY: Final = (
     "Two days ahead a guest gets the whole deposit back; with a storm warning at any time, within "
     "three working days (Harbour handbook, Section 2.1 Refunds)."
 )
-
-
 INTENTS: Final = {
     "PLAN": 0.86, "EXECUTE": 0.91, "TEST": 0.88, "DEBUG": 0.8, "ASK": 0.78, "REVIEW": 0.7,
 }  # fmt: skip
 """How certain the turns of the week are, by intent."""
 
 
-def main() -> int:
+class Place:
+    """A workspace with a running service, and a client of its page that runs no scripts."""
+
+    def __init__(self, root: Path, environ: dict[str, str]) -> None:
+        self.root, self.environ = root, environ
+        self.url, login = self.web()
+        self.page = httpx.Client(base_url=self.url, timeout=120.0, follow_redirects=True)
+        self.page.get(login).raise_for_status()
+
+    def kds(self, *words: str) -> str:
+        """What a command of KDS prints."""
+        command = [sys.executable, "-P", "-m", "kds", *words]
+        done = subprocess.run(
+            command, env=self.environ, cwd=self.root, check=True, stdout=subprocess.PIPE, text=True
+        )
+        return done.stdout
+
+    def web(self) -> tuple[str, str]:
+        """The page's address, and a link that lets one browser in."""
+        told = json.loads(self.kds("web", "--no-open", "--json"))
+        return told["url"], told["login"]
+
+    def send_form(self, path: str, files: Any = None, **fields: str) -> httpx.Response:
+        """Send a form, with the proof that it is of this visit."""
+        text = self.page.get("/chat").text
+        csrf = text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+        sent = self.page.post(path, data={"csrf": csrf, **fields}, files=files)
+        return sent.raise_for_status()
+
+
+@contextmanager
+def workspace(model: str) -> Iterator[Place]:
+    """A temporary workspace, whose service asks the model at this address."""
+    with tempfile.TemporaryDirectory(prefix="kds") as name:
+        kept = {one: value for one, value in os.environ.items() if not one.startswith("KDS_")}
+        own = {"KDS_HOME": name, "XDG_CONFIG_HOME": f"{name}/config", "KDS_MODEL": f"{model}#m"}
+        (Path(name) / "kds-brain").mkdir()
+        place = Place(Path(name), kept | own)
+        try:
+            yield place
+        finally:
+            place.kds("service", "stop")
+
+
+def main() -> None:
     """Fill a workspace, and photograph the pages that are asked for, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     wanted = parser.parse_args().pages
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serving(FakeProvider()) as provider, workspace(provider.url) as place:
-        with place.visitor() as page:
-            shown = _furnished(place, page, provider)
+        shown = _furnished(place, provider)
         for name, picture in _photographs(place, shown, wanted or list(shown)):
-            path = PICTURES / f"{name}.png"
-            path.write_bytes(picture)
-    return 0
+            (PICTURES / f"{name}.png").write_bytes(picture)
 
 
-def _furnished(place: Place, page: Page, provider: FakeProvider) -> dict[str, str]:
+def _furnished(place: Place, provider: FakeProvider) -> dict[str, str]:
     """Fill the workspace; returns where each page is."""
-    page.send_form("/chat/import", files={"file": ("sessions.json", _archive())})
+    place.send_form("/chat/import", files={"file": ("sessions.json", _archive())})
     provider.play(*map(Text, ANSWERS), default=Text(REPLY))
     session = ""
     for message in TALK:
-        told = page.send_form("/chat/send", message=message, session=session)
+        told = place.send_form("/chat/send", message=message, session=session)
         session = told.url.params["session"]
-    page.send_form("/chat/rename", session=session, title="Booking calendar")
+    place.send_form("/chat/rename", session=session, title="Booking calendar")
     for name, text in (("handbook.md", HANDBOOK), ("releases.md", RELEASES)):
-        page.send_form("/documents/add", files={"file": (name, text)})
-    page.send_form("/memory/consent", purpose="answers that suit me")
-    page.send_form(
+        place.send_form("/documents/add", files={"file": (name, text)})
+    place.send_form("/memory/consent", purpose="answers that suit me")
+    place.send_form(
         "/memory/profile", name="Ada", role="backend developer", languages="en, sv",
         preferences="tests=pytest\nstyle=short",
     )  # fmt: skip
@@ -195,24 +238,19 @@ def _photographs(
         for name in wanted:
             page.emulate_media(reduced_motion="reduce")
             page.goto(f"{url}{shown[name]}")
-            _arrange(page, name)
+            if name == "documents":  # where it says most
+                page.get_by_role("searchbox").fill(QUESTION)
+                page.get_by_role("button", name="Ask").click()
+                page.locator("article").first.wait_for()
+            page.evaluate("document.activeElement.blur()")
+            if name == "chat":
+                page.locator(".ref").first.hover()
+            else:
+                page.evaluate("scrollTo(0, 0)")
             for scheme in SCHEMES:
                 page.emulate_media(color_scheme=scheme)
                 yield f"{name}-{scheme}", _small(page.screenshot())
         browser.close()
-
-
-def _arrange(page: Any, name: str) -> None:
-    """Bring a page to where it says most."""
-    if name == "documents":
-        page.get_by_role("searchbox").fill(QUESTION)
-        page.get_by_role("button", name="Ask").click()
-        page.locator("article").first.wait_for()
-    page.evaluate("document.activeElement.blur()")
-    if name == "chat":
-        page.locator(".ref").first.hover()
-    else:
-        page.evaluate("scrollTo(0, 0)")
 
 
 def _small(picture: bytes) -> bytes:
@@ -224,4 +262,4 @@ def _small(picture: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

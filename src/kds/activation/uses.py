@@ -2,7 +2,7 @@
 
 Uses are kept in ``kds-brain/skills-used.jsonl``, for the owner alone and without secrets. A prompt
 is compared with the kept ones by kernel ridge regression (Saunders et al. 1998): what it says of
-an entry is added to the score, and weighed by `fitted.json` (``tools/fit_uses.py``).
+an entry is added to the score, and weighed by `fitted.json` (``tools/fit_activation.py``).
 """
 
 import json
@@ -32,7 +32,7 @@ WAIT_S: Final = 2.0
 
 RIDGE: Final = 0.1
 """Weight of the regression's penalty. With .1, .69 of the best entries are right after 20 uses of
-each in the simulation of ``tools/fit_uses.py``, with .3 .68 and with 1 .61 (.49 without uses)."""
+each as ``tools/fit_activation.py`` simulates them, with .3 .68, with 1 .61 (.49 without uses)."""
 
 _NAMED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "skill": ("skill", "command", "name"),
