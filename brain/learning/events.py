@@ -8,10 +8,10 @@ are of earlier versions.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal, get_args
 
 from kds.brain.clock import moment, read_moment
 from kds.brain.errors import StoreError
@@ -32,18 +32,13 @@ LOCK_TIMEOUT_S: Final = 5.0
 _TIDY_TIMEOUT_S: Final = 1.0
 
 Correction = Literal["clarified", "corrected", "told"]
-"""Answered a question; named the intent of the message before; ran the former command
-`kds learn correct`."""
+"""Answered a question; named the intent of the message before; ran `kds learn correct`, once."""
 
-Decision = Literal["accepted", "meant", "undone"]
-"""Taught a message, or what a description means; took it back."""
+Decision = Literal["accepted", "meant", "undone", "adopted", "rejected", "withdrawn", "refused"]
+"""Taught a message, or what a description means; took it back. The others are of earlier
+versions."""
 
-Earlier = Literal["adopted", "rejected", "withdrawn", "refused"]
-"""Further kinds in the logs of earlier versions."""
-
-Kind = Correction | Decision | Earlier
-CORRECTIONS: Final[frozenset[str]] = frozenset(get_args(Correction))
-KINDS: Final = CORRECTIONS | {*get_args(Decision), *get_args(Earlier)}
+Kind = Correction | Decision
 
 _OPTIONAL: Final = ("was", "source", "antecedent")
 
@@ -79,7 +74,7 @@ class LearningEvent:
     @property
     def is_correction(self) -> bool:
         """Whether it says which intent a message has; else it is a decision."""
-        return self.kind in CORRECTIONS
+        return self.kind in get_args(Correction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +85,8 @@ class LoadedEvents:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    lines: Sequence[tuple[bytes, LearningEvent]]
-    damaged: Sequence[tuple[int, bytes, str]]
+_Lines = list[tuple[bytes, LearningEvent]]
+_Damaged = list[tuple[int, bytes, str]]
 
 
 class EventLog:
@@ -103,55 +96,42 @@ class EventLog:
         self.text = text
         self._max = max_events
 
-    def damaged(self) -> int:
-        """Return how many lines cannot be read; they stay where they are."""
-        return len(_read(self.text.read() or b"").damaged)
-
     def load(self) -> LoadedEvents:
         """Return the events; damaged lines are set aside. Looking makes no file."""
-        found = _read(self.text.read() or b"")
-        warnings: Iterable[str] = ()
-        if found.damaged:
-            fate = f"set aside in {self.text.aside.name}"
+        lines, damaged = _read(self.text.read() or b"")
+        fate = f"set aside in {self.text.aside.name}"
+        if damaged:
             try:
                 if self.text.read_only:
                     raise StoreError("it is read-only", where=str(self.text))
                 with self.text.locked(timeout_s=_TIDY_TIMEOUT_S) as text:
-                    found = _read(text.read() or b"")
-                    _write(text, found)
+                    lines, damaged = _read(text.read() or b"")
+                    _write(text, lines, damaged)
             except StoreError as error:
                 fate = f"left where it is: {error.message}"
-            damaged = found.damaged
-            warnings = [f"{self.text}:{number}: {why}; {fate}" for number, _, why in damaged]
-        return LoadedEvents(tuple(event for _, event in found.lines), tuple(warnings))
+        warnings = (f"{self.text}:{number}: {why}; {fate}" for number, _, why in damaged)
+        return LoadedEvents(tuple(event for _, event in lines), tuple(warnings))
 
     def append(self, events: Sequence[LearningEvent]) -> None:
-        """Add ``events``. The folder is made.
-
-        Raises ExposedError when git would commit them.
-        """
+        """Add ``events``. The folder is made. Raises ExposedError when git would commit them."""
         self.text.prepare()
-        new = b"".join(encode(event) + b"\n" for event in events)
+        new = [(encode(event), event) for event in events]
         with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
             content = text.read() or b""
-            found = _read(content)
-            lines = [*found.lines, *_read(new).lines]
-            if found.damaged or len(lines) > self._max:
-                _write(text, _Read(self._bounded(lines), found.damaged))
+            lines, damaged = _read(content)
+            if damaged or len(lines) + len(new) > self._max:
+                _write(text, self._bounded([*lines, *new]), damaged)
             else:
-                torn = content and not content.endswith(b"\n")
-                text.append((b"\n" if torn else b"") + new)
+                torn = b"\n" if content and not content.endswith(b"\n") else b""
+                text.append(torn + b"".join(raw + b"\n" for raw, _ in new))
 
-    def _bounded(
-        self, lines: Sequence[tuple[bytes, LearningEvent]]
-    ) -> Sequence[tuple[bytes, LearningEvent]]:
+    def _bounded(self, lines: _Lines) -> _Lines:
         """Without the oldest corrections, a tenth more than it takes: not every line rewrites."""
         too_many = len(lines) - self._max
         if too_many <= 0:
             return lines
-        corrections = [at for at, (_, event) in enumerate(lines) if event.is_correction]
-        decisions = [at for at, (_, event) in enumerate(lines) if not event.is_correction]
-        dropped = {*[*corrections, *decisions][: too_many + self._max // 10]}
+        by_worth = sorted(range(len(lines)), key=lambda at: not lines[at][1].is_correction)
+        dropped = {*by_worth[: too_many + self._max // 10]}
         return [line for at, line in enumerate(lines) if at not in dropped]
 
 
@@ -177,17 +157,15 @@ def encode(event: LearningEvent) -> bytes:
     """Write ``event`` as one line without its end, redacted. Raises ValueError without a zone."""
     if event.at.tzinfo is None:
         raise ValueError("the time of an event must be aware")
-    record: dict[str, str] = {
+    record = {
         "at": moment(event.at.astimezone(UTC), "auto"),
         "kind": event.kind,
         "text": one_line(storable(event.text)),
+        "intent": event.intent if event.antecedent is None else None,
+        **{name: getattr(event, name) for name in _OPTIONAL},
     }
-    if event.antecedent is None:
-        record["intent"] = event.intent
-    for name in _OPTIONAL:
-        if (value := getattr(event, name)) is not None:
-            record[name] = value
-    return json.dumps(record, ensure_ascii=False).encode()
+    given = {name: value for name, value in record.items() if value is not None}
+    return json.dumps(given, ensure_ascii=False).encode()
 
 
 def decode(raw: bytes) -> LearningEvent:
@@ -198,17 +176,13 @@ def decode(raw: bytes) -> LearningEvent:
         raise ValueError("invalid JSON") from error
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")
-    kind = _text(record, "kind")
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind '{kind}'")
+    kinds: dict[str, Kind] = {kind: kind for kind in (*get_args(Correction), *get_args(Decision))}
+    if (kind := kinds.get(_text(record, "kind"))) is None:
+        raise ValueError(f"unknown kind '{record['kind']}'")
     given = {name: _text(record, name) for name in _OPTIONAL if record.get(name) is not None}
-    return LearningEvent(
-        read_moment(_text(record, "at"), name="at"),
-        cast(Kind, kind),
-        _text(record, "text"),
-        "" if "antecedent" in given else _text(record, "intent"),
-        **given,
-    )
+    at, text = read_moment(_text(record, "at"), name="at"), _text(record, "text")
+    intent = "" if "antecedent" in given else _text(record, "intent")
+    return LearningEvent(at, kind, text, intent, **given)
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:
@@ -218,20 +192,19 @@ def _text(record: Mapping[str, Any], name: str) -> str:
     return well_formed(value)
 
 
-def _write(text: LockedText, found: _Read) -> None:
-    if found.damaged:
-        text.aside.append(b"".join(raw + b"\n" for _, raw, _ in found.damaged))
-    text.replace(b"".join(raw + b"\n" for raw, _ in found.lines))
+def _write(text: LockedText, lines: _Lines, damaged: _Damaged) -> None:
+    if damaged:
+        text.aside.append(b"".join(raw + b"\n" for _, raw, _ in damaged))
+    text.replace(b"".join(raw + b"\n" for raw, _ in lines))
 
 
-def _read(content: bytes) -> _Read:
-    lines: list[tuple[bytes, LearningEvent]] = []
-    damaged: list[tuple[int, bytes, str]] = []
-    for number, raw in enumerate(content.split(b"\n"), start=1):
-        if not (raw := raw.strip(b" \t\r")):
-            continue
-        try:
-            lines.append((raw, decode(raw)))
-        except ValueError as error:
-            damaged.append((number, raw, str(error)))
-    return _Read(lines, damaged)
+def _read(content: bytes) -> tuple[_Lines, _Damaged]:
+    lines: _Lines = []
+    damaged: _Damaged = []
+    for number, whole in enumerate(content.split(b"\n"), start=1):
+        if raw := whole.strip(b" \t\r"):
+            try:
+                lines.append((raw, decode(raw)))
+            except ValueError as error:
+                damaged.append((number, raw, str(error)))
+    return lines, damaged

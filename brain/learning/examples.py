@@ -5,7 +5,6 @@ taken out by its lines: everything else in the file keeps every byte.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Final, Self
@@ -39,7 +38,7 @@ class LearnedFileError(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class LearnedExample:
-    """A message that is an example of an intent, as the file has it. ``line`` is where."""
+    """A message that is an example of an intent; ``line`` is where the file has it."""
 
     id: str
     text: str
@@ -93,29 +92,27 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LearnedFile:
-    """The text of one workspace. Methods raise StoreError when it cannot be used."""
+    """The text of one workspace. Methods raise StoreError when it cannot be used, LearnedFileError
+    with all that is wrong in it when it does not load."""
 
     text: LockedText
 
     def load(self) -> tuple[LearnedExample, ...]:
-        """The examples alone. Raises LearnedFileError."""
+        """The examples alone."""
         return tuple(one for one in self.entries() if isinstance(one, LearnedExample))
 
     def references(self) -> tuple[LearnedReference, ...]:
-        """What descriptions mean, what was said last at the end. Raises LearnedFileError."""
+        """What descriptions mean, what was said last at the end."""
         return tuple(one for one in self.entries() if isinstance(one, LearnedReference))
 
     def entries(self) -> tuple[Learned, ...]:
-        """All of it in its order; nothing when there is no file.
-
-        Raises LearnedFileError with all that is wrong in it.
-        """
+        """All of it in its order; nothing when there is no file."""
         return self._parsed(self._decoded(self.text))
 
     def add(self, one: Learned, *, now: datetime) -> bool:
         """Write an entry at the end; False when it is there already.
 
-        Raises StoreError when the file is full, LearnedFileError when it does not load.
+        Raises StoreError also when the file is full.
         """
         with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as kept:
             text = self._decoded(kept)
@@ -129,10 +126,15 @@ class LearnedFile:
                     where=str(self.text),
                     hint="move good ones into a prompt file of yours, and undo them here",
                 )
-            text = HEADER if text is None else text
+            text = text or HEADER
+            indent = _depth(text.splitlines()[present[-1].line - 1]) if present else 0
             gap = "" if text.endswith("\n") else "\n"
-            after = text + gap + _block(one, now=now, indent=_indent(text, present))
-            if not self._holds(after, [*ids, one.id]):
+            after = f"{text}{gap}{_block(one, now=now, indent=' ' * indent)}"
+            try:
+                holds = [entry.id for entry in self._parsed(after)] == [*ids, one.id]
+            except LearnedFileError:  # of another shape, such as `examples: []`
+                holds = False
+            if not holds:
                 hint = "write `examples:` as its last key, with one example a '- ' below"
                 raise StoreError("no example can be added", where=str(self.text), hint=hint)
             kept.replace(after.encode())
@@ -141,43 +143,26 @@ class LearnedFile:
     def remove(self, example_id: str) -> bool:
         """Take the lines of an entry out; False when it is not there.
 
-        With the last entry the file goes too, if it holds nothing of the user's.
+        Blank lines and comments behind it stay. With the last entry the file goes too, if it holds
+        nothing of the user's.
         """
         with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as kept:
-            text = self._decoded(kept) or ""
-            lines = self._lines_of(example_id, text)
-            if lines is None:
+            text = self._decoded(kept)
+            rows = (text or "").splitlines(keepends=True)
+            entries = self._parsed(text)
+            starts = [*(one.line - 1 for one in entries), len(rows)]
+            at = next((at for at, one in enumerate(entries) if one.id == example_id), None)
+            if at is None:
                 return False
-            rows = text.splitlines(keepends=True)
-            left = "".join([*rows[: lines[0]], *rows[lines[1] :]])
+            first, end = starts[at], starts[at + 1]
+            while end > first + 1 and _depth(rows[end - 1]) <= _depth(rows[first]):
+                end -= 1
+            left = "".join([*rows[:first], *rows[end:]])
             if left == HEADER:
                 kept.remove()
             else:
                 kept.replace(left.encode())
         return True
-
-    def _holds(self, text: str, ids: Sequence[str]) -> bool:
-        """Whether a text holds exactly these examples, however the file was written."""
-        try:
-            return [one.id for one in self._parsed(text)] == list(ids)
-        except LearnedFileError:
-            return False
-
-    def _lines_of(self, example_id: str, text: str) -> tuple[int, int] | None:
-        """The lines of an entry, counted from 0: its first, and the one behind its last.
-
-        Blank lines and comments behind it stay.
-        """
-        entries = self._parsed(text or None)
-        found = next((at for at, one in enumerate(entries) if one.id == example_id), None)
-        if found is None:
-            return None
-        rows = text.splitlines()
-        first = entries[found].line - 1
-        end = entries[found + 1].line - 1 if found + 1 < len(entries) else len(rows)
-        while end > first + 1 and _depth(rows[end - 1]) <= _depth(rows[first]):
-            end -= 1
-        return first, end
 
     def _decoded(self, kept: LockedText) -> str | None:
         content = kept.read()
@@ -189,9 +174,7 @@ class LearnedFile:
         return text
 
     def _parsed(self, text: str | None) -> tuple[Learned, ...]:
-        if text is None:
-            return ()
-        document = parse_yaml(text, path=str(self.text))
+        document = parse_yaml(text or "", path=str(self.text))
         if document.data is None and not document.problems:
             return ()
         found = validate(document, _File)
@@ -209,19 +192,11 @@ class LearnedFile:
 
 
 def _learned(entry: _Entry, line: int) -> Learned:
-    if entry.intent is None:
-        meant = entry.antecedent or ""
-        name = reference_id(entry.text, meant)
-        return LearnedReference(name, entry.text, meant, entry.by, line)
-    intent = entry.intent.upper()
+    if entry.antecedent is not None:
+        name = reference_id(entry.text, entry.antecedent)
+        return LearnedReference(name, entry.text, entry.antecedent, entry.by, line)
+    intent = (entry.intent or "").upper()
     return LearnedExample(example_id(entry.text, intent), entry.text, intent, entry.by, line)
-
-
-def _indent(text: str, present: Sequence[Learned]) -> str:
-    """How far the examples of the file are indented."""
-    if not present:
-        return ""
-    return " " * _depth(text.splitlines()[present[-1].line - 1])
 
 
 def _depth(row: str) -> int:
@@ -230,18 +205,15 @@ def _depth(row: str) -> int:
 
 
 def _block(one: Learned, *, now: datetime, indent: str) -> str:
-    if isinstance(one, LearnedReference):
-        said = ("antecedent", json.dumps(one.antecedent, ensure_ascii=False))
-    else:
-        said = ("intent", one.intent)
-    rows = (
-        ("id", one.id),
-        ("text", json.dumps(one.text, ensure_ascii=False)),
-        said,
-        ("by", one.by),
-        ("at", f'"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"'),
+    said = (
+        f"intent: {one.intent}"
+        if isinstance(one, LearnedExample)
+        else (f"antecedent: {json.dumps(one.antecedent, ensure_ascii=False)}")
     )
-    lines = [f"{name}: {value}" for name, value in rows]
-    return "".join(
-        f"{indent}{'  ' if number else '- '}{line}\n" for number, line in enumerate(lines)
+    return (
+        f"{indent}- id: {one.id}\n"
+        f"{indent}  text: {json.dumps(one.text, ensure_ascii=False)}\n"
+        f"{indent}  {said}\n"
+        f"{indent}  by: {one.by}\n"
+        f'{indent}  at: "{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"\n'
     )

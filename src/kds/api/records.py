@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.context.journal import MAX_AGE, Contexts, Journal, LoadedContext
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
-from kds.learning.corrections import IntentNames, LearningLog, sign_in
+from kds.learning.corrections import LearningLog
 from kds.learning.teaching import offer
 from kds.router.log import make_log
 from kds.router.pipeline import Pipeline
@@ -49,7 +48,7 @@ class Records:
         self.library = library
         """The prompts that messages are dispatched to."""
         self._clock = clock
-        self._environ = environ
+        self._learning = LearningLog(workspace, library, clock=clock, environ=environ)
         self.contexts = contexts
         """The contexts of all conversations."""
         self.turns: TurnRecord = turns or TurnLog(workspace, clock=clock)
@@ -106,18 +105,10 @@ class Records:
         if (trouble := self.turns.note(turn, conversation)) is not None:
             record = StepRecord("memory", (f"{WARNING}{trouble}",))
             turn = replace(turn, records=(*turn.records, record))
-        sign = sign_in(turn, self._names, conversation)
-        if sign is None:
-            return turn
-        log = LearningLog(self.workspace, self.library, clock=self._clock, environ=self._environ)
-        one = log.note(turn, conversation)
-        if one is None or sign.kind != "corrected":
+        one = self._learning.note(turn, conversation)
+        if one is None or one.kind != "corrected":
             return turn
         return replace(turn, records=(*turn.records, StepRecord(NOTED, (offer(one),))))
-
-    @cached_property
-    def _names(self) -> IntentNames:
-        return IntentNames(self.library)
 
 
 def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:

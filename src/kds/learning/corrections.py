@@ -11,21 +11,20 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
-from kds.brain.learning.events import Correction as CorrectionKind
-from kds.brain.learning.events import LearningEvent
+from kds.brain.learning.events import Correction, LearningEvent
 from kds.brain.learning.phrases import says_nothing, unlearnable
-from kds.brain.secrets.redaction import storable
-from kds.brain.turn import UNKNOWN, ContextEntry, Turn
+from kds.brain.turn import UNKNOWN, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.teaching import Learning
 from kds.router.intents.features import stem
 from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 logger = logging.getLogger(__name__)
 
@@ -77,25 +76,15 @@ class LearningLog:
 
         Returns that, None when it says nothing, or the same was said before.
         """
-        return self._record(lambda: sign_in(turn, self._names, conversation))
-
-    def chosen(self, asked: Turn, intent: str, conversation: str | None = None) -> None:
-        """Record that the user chose ``intent`` in a form that asked about a message."""
-        entry = ContextEntry(asked.at, storable(asked.message), asked.intent)
-        self._record(lambda: _event("clarified", asked, entry, intent, conversation))
-
-    def _record(self, look: Callable[[], LearningEvent | None]) -> LearningEvent | None:
         try:
-            event = look()
-            if event is not None and self._learning.enabled and self._learning.note(event):
-                return event
+            event = sign_in(turn, self._names, conversation)
+            if event is not None:
+                learning = Learning(self._workspace, clock=self._clock, environ=self._environ)
+                if learning.enabled and learning.note(event):
+                    return event
         except (KdsError, OSError) as error:
             logger.warning("nothing was learned from the turn: %s", error)
         return None
-
-    @cached_property
-    def _learning(self) -> Learning:
-        return Learning(self._workspace, clock=self._clock, environ=self._environ)
 
     @cached_property
     def _names(self) -> "IntentNames":
@@ -103,21 +92,18 @@ class LearningLog:
 
 
 class IntentNames:
-    """The words by which the prompt files name their intents, each of exactly one of them."""
+    """The words by which the prompt files name their intents, each of exactly one of them.
 
-    corrections: frozenset[str]
-    """Intents of messages about another message: that one never had such an intent."""
+    ``corrections`` are the intents of messages about another message: that one never had such an
+    intent.
+    """
 
     def __init__(self, library: PromptLibrary) -> None:
         self.corrections = library.corrections()
-        named: dict[str, tuple[set[str], set[str]]] = {
-            agent.intent: (_own_names(agent.intent, agent.ask), _further(agent.name, agent.ask))
-            for agent in library.agents()
-            if agent.intent
-        }
+        named = {one.intent: _words_of(one) for one in library.agents() if one.intent}
         uses = Counter(word for own, further in named.values() for word in own | further)
         owned = Counter(word for own, _ in named.values() for word in own)
-        self._intent_of: Mapping[str, str] = {
+        self._intent_of = {
             word: intent
             for intent, (own, further) in named.items()
             for word in own | further
@@ -134,19 +120,25 @@ def sign_in(
     turn: Turn, names: IntentNames, conversation: str | None = None
 ) -> LearningEvent | None:
     """What the turn says about an earlier message, if anything; a few microseconds if not."""
-    if not turn.context:
-        return None
+    kind: Correction = "corrected"
+    named: str | None = turn.intent
+    meant = turn.context[-1] if turn.context else None
     if any(record.step == "answer" and record.notes for record in turn.records):
-        return _event("clarified", turn, turn.context[-1], turn.intent, conversation)
-    named = _named_intent(turn.message, names)
-    if named is None:
+        kind = "clarified"
+    elif meant is not None:
+        named = _named_intent(turn.message, names)
+        # The newest message that is not a correction itself is the one that was meant.
+        newest_first = reversed(turn.context)
+        meant = next((one for one in newest_first if one.intent not in names.corrections), None)
+        if meant is not None and named == meant.intent:
+            return None
+    if meant is None or named is None:
         return None
-    # The newest message that is not a correction itself is the one that was meant.
-    newest_first = reversed(turn.context)
-    meant = next((one for one in newest_first if one.intent not in names.corrections), None)
-    if meant is None or named == meant.intent:
+    said = meant.user_message
+    if says_nothing(said) or unlearnable(said) is not None:
         return None
-    return _event("corrected", turn, meant, named, conversation)
+    source = hashlib.sha256((conversation or "").encode(errors="surrogatepass")).hexdigest()[:12]
+    return LearningEvent(turn.at, kind, said, named, was=meant.intent, source=source)
 
 
 def _named_intent(message: str, names: IntentNames) -> str | None:
@@ -168,21 +160,9 @@ def _named_intent(message: str, names: IntentNames) -> str | None:
     return None if intent == UNKNOWN or intent in names.corrections else intent
 
 
-def _event(
-    kind: CorrectionKind, turn: Turn, entry: ContextEntry, intent: str, conversation: str | None
-) -> LearningEvent | None:
-    said = entry.user_message
-    if says_nothing(said) or unlearnable(said) is not None:
-        return None
-    source = hashlib.sha256((conversation or "").encode(errors="surrogatepass")).hexdigest()[:12]
-    return LearningEvent(turn.at, kind, said, intent, was=entry.intent, source=source)
-
-
-def _own_names(intent: str, ask: str | None) -> set[str]:
-    verb = ask.split()[:1] if ask else []
-    return {stem(word.lower()) for word in (*intent.split("_"), *verb)}
-
-
-def _further(agent: str, ask: str | None) -> set[str]:
-    words = (*agent.split("-"), *(ask or "").lower().split())
-    return {stem(word) for word in words if word not in _EMPTY}
+def _words_of(agent: PromptFile) -> tuple[set[str], set[str]]:
+    """The stems of an agent's own names, its intent and verb, and of further words for it."""
+    ask = (agent.ask or "").split()
+    own = (*(agent.intent or "").split("_"), *ask[:1])
+    further = (*agent.name.split("-"), *map(str.lower, ask))
+    return {stem(word.lower()) for word in own}, {stem(one) for one in further if one not in _EMPTY}

@@ -92,16 +92,15 @@ def known_in(config: Config, library: PromptLibrary) -> Known:
     """
     if problem := config.learned_problem:
         return Known(warnings=(problem,))
-    intents = {agent.intent for agent in library.agents()}
     examples = [one for one in config.learned if isinstance(one, LearnedExample)]
     return Known(
-        tuple(one for one in examples if one.intent in intents),
+        tuple(one for one in examples if library.for_intent(one.intent)),
         tuple(one for one in config.learned if isinstance(one, LearnedReference)),
         tuple(
             f"{FILE_NAME}:{one.line}: '{one.text}' is not used: no prompt file has the "
             f"intent {one.intent}"
             for one in examples
-            if one.intent not in intents
+            if not library.for_intent(one.intent)
         ),
     )
 
@@ -121,16 +120,20 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     library = PromptLibrary.load(workspace.prompts_dir)
     name = library.intent_named(intent)
     text = storable(clean_message(message))
-    _check_learnable(without_marks(text))
-    text = one_line(text)
+    plain = without_marks(text)
+    if reason := unlearnable(plain):
+        shown = storable(plain)
+        shown = shown if len(shown) <= MAX_CHARACTERS else f"{shown[:SHOWN]} ..."
+        hint = "write it as an example or as an exact pattern into the prompt file of the intent"
+        raise LearningError(f"'{shown}' cannot be learned: {reason}", hint=hint)
+    redacted, text = plain != text, one_line(text)
     learning.check_enabled()
     one = LearnedExample(example_id(text, name), text, name, YOU)
     before = known_in(LiveConfig(workspace).current(), library)
     same = [old for old in before.examples if phrase_key(old.text) == phrase_key(text)]
-    redacted = without_marks(text) != text
-    if same and all(old.intent == name for old in same):
-        return Taught(same[-1], new=False, redacted=redacted, warnings=before.warnings)
     instead_of = next((old.intent for old in same if old.intent != name), "")
+    if same and not instead_of:
+        return Taught(same[-1], new=False, redacted=redacted, warnings=before.warnings)
     if instead_of and not force:
         undo = ", ".join(f"kds learn undo {old.id}" for old in same)
         hint = f"add --force to replace that, or take it back: {undo}"
@@ -253,9 +256,8 @@ class Learning:
     def undo_last(self) -> Learned:
         """Take back what was taught last."""
         present = {one.id for one in self.file.entries()}
-        decisions = ("accepted", "adopted", "meant")
         for event in reversed(self.events.load().events):
-            if event.kind in decisions and event.id in present:
+            if event.kind in ("accepted", "adopted", "meant") and event.id in present:
                 return self.undo(event.id)
         raise LearningError("there is nothing to undo", hint=LIST)
 
@@ -271,13 +273,3 @@ def _event(now: datetime, one: Learned) -> LearningEvent:
     if isinstance(one, LearnedReference):
         return LearningEvent(now, "meant", one.text, "", antecedent=one.antecedent)
     return LearningEvent(now, "accepted", one.text, one.intent)
-
-
-def _check_learnable(message: str) -> None:
-    if reason := unlearnable(message):
-        text = storable(message)
-        shown = text if len(text) <= MAX_CHARACTERS else f"{text[:SHOWN]} ..."
-        raise LearningError(
-            f"'{shown}' cannot be learned: {reason}",
-            hint="write it as an example or as an exact pattern into the prompt file of the intent",
-        )
