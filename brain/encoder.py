@@ -179,7 +179,7 @@ def _load(folder: Path) -> Callable[[str], tuple["Vector", Pieces]]:
 
 
 CLS, SEP, UNKNOWN, INSIDE = 101, 102, "[UNK]", "##"
-"""What stands before and behind a text, what is no word, and what begins a piece inside a word."""
+"""What stands before and behind a text, a word without pieces, and what begins a piece inside a word."""
 
 WORD_CHARS: Final = 100
 """A longer word is unknown."""
@@ -211,7 +211,7 @@ class WordPieces:
         return list(islice(found, WORD_PIECES - 2))
 
     def _cut(self, word: str) -> Sequence[str]:
-        """The longest pieces from the left; a word with a part that is no piece is unknown."""
+        """The longest pieces from the left; a word with a part that is not a piece is unknown."""
         pieces: list[str] = []
         start = 0
         while start < len(word) <= WORD_CHARS:
