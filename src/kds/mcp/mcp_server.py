@@ -1,14 +1,14 @@
 """The MCP server: what it offers, put together, over stdio or HTTP."""
 
-import inspect
 import os
 import threading
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import anyio
 import anyio.to_thread
+from mcp import MCPError
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import (
@@ -19,7 +19,14 @@ from mcp.server.mcpserver.exceptions import (
     UnexpectedToolError,
 )
 from mcp.server.stdio import stdio_server
-from mcp_types import CallToolResult, GetPromptResult, InputRequiredResult, Prompt, Resource
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    Prompt,
+    Resource,
+)
 from pydantic import AnyUrl
 
 from kds.brain.errors import DispatchError, KdsError
@@ -31,6 +38,8 @@ from kds.mcp.tools import add_tools
 
 if TYPE_CHECKING:
     from kds.mcp.workplace import Workplace
+
+T = TypeVar("T")
 
 INSTRUCTIONS: Final = (
     "KDS knows what was said in this workspace. When a message points to something you cannot see, "
@@ -61,22 +70,20 @@ class KdsServer(MCPServer[None]):
             version=kds_version(),
             log_level="WARNING",
         )
-        workplace = cache(self._load)
-        self.workplace: Callable[[], Workplace] = workplace
-        add_tools(self, workplace)
-        resources.add_resources(self, workplace)
+        self.workplace: Callable[[], Workplace] = cache(self._load)
+        add_tools(self, self.workplace)
+        resources.add_resources(self, self.workplace)
 
-    def add_tool(  # type: ignore[override]  # the other arguments are passed on
-        self, fn: Callable[..., Any], **more: Any
-    ) -> None:
-        """Register a tool, described by its docstring without the indentation of the code."""
-        more.setdefault("description", inspect.getdoc(fn))
-        super().add_tool(fn, **more)
+    async def _ask(self, question: "Callable[[Workplace], T]") -> T:
+        """Ask the workplace in a thread; what is wrong is told with the fix."""
+        try:
+            return await anyio.to_thread.run_sync(lambda: question(self.workplace()))
+        except KdsError as error:
+            raise MCPError(INVALID_PARAMS, str(error)) from error
 
     async def list_prompts(self) -> list[Prompt]:
         """List the entrance and the agents, the workspace's own included."""
-        with resources.refusing():
-            return await anyio.to_thread.run_sync(lambda: resources.list_prompts(self.workplace()))
+        return await self._ask(resources.list_prompts)
 
     async def get_prompt(
         self,
@@ -85,18 +92,11 @@ class KdsServer(MCPServer[None]):
         context: Context[None, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
         """Render a prompt for a message; nothing is remembered."""
-        with resources.refusing():
-            return await anyio.to_thread.run_sync(
-                lambda: resources.get_prompt(self.workplace(), name, arguments)
-            )
+        return await self._ask(lambda place: resources.get_prompt(place, name, arguments or {}))
 
     async def list_resources(self) -> list[Resource]:
         """List the fixed resources, then every prompt file."""
-        with resources.refusing():
-            files = await anyio.to_thread.run_sync(
-                lambda: resources.prompt_resources(self.workplace())
-            )
-        return [*await super().list_resources(), *files]
+        return [*await super().list_resources(), *await self._ask(resources.prompt_resources)]
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[None, Any] | None = None

@@ -5,8 +5,7 @@ invocation of its file would, and nothing is remembered: the client may only wan
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -23,7 +22,6 @@ from mcp_types import (
     TextContent,
 )
 
-from kds.brain.errors import KdsError
 from kds.brain.yaml_files import nearest
 from kds.mcp.tools import context_view
 
@@ -69,7 +67,9 @@ def add_resources(server: MCPServer[Any], workplace: "Callable[[], Workplace]") 
     @add(PROMPTS, "prompts", JSON)
     def prompts() -> str:
         """The prompt files of the workspace: name, intent, description and place."""
-        return _json(list(map(_summary, workplace().library().prompts())))
+        shown = ("name", "intent", "description", "ref")
+        found = workplace().library().prompts()
+        return _json([{key: getattr(prompt, key) for key in shown} for prompt in found])
 
     @add(PROMPT, "prompt file", MARKDOWN)
     def prompt(name: str) -> str:
@@ -107,44 +107,37 @@ def offered(library: "PromptLibrary") -> "Mapping[str, PromptFile]":
 
 def list_prompts(workplace: "Workplace") -> list[Prompt]:
     """Describe the prompts. Raises KdsError when the workspace's files do not load."""
-    argument = PromptArgument(
-        name=ARGUMENT, description="What you want, in your own words.", required=True
-    )
-    return [
-        Prompt(
-            name=prompt.name,
-            title=title(prompt.name),
-            description=prompt.description,
-            arguments=[argument],
-        )
-        for prompt in offered(workplace.library()).values()
-    ] + [HANDOFF]
+    what = "What you want, in your own words."
+    argument = PromptArgument(name=ARGUMENT, description=what, required=True)
+    made = [
+        Prompt(name=one.name, title=title(one.name), description=one.description,
+               arguments=[argument])
+        for one in offered(workplace.library()).values()
+    ]  # fmt: skip
+    return [*made, HANDOFF]
 
 
-def get_prompt(
-    workplace: "Workplace", name: str, arguments: Mapping[str, Any] | None
-) -> GetPromptResult:
+def get_prompt(workplace: "Workplace", name: str, arguments: Mapping[str, Any]) -> GetPromptResult:
     """Render a prompt for its message. Raises MCPError for a wrong request, and KdsError."""
     if name == HANDOFF.name:
-        text = workplace.handoff(str((arguments or {}).get("to") or ""))
-        content = TextContent(type="text", text=text)
-        message = PromptMessage(role="user", content=content)
-        return GetPromptResult(description=HANDOFF.description, messages=[message])
+        return _said(HANDOFF.description, workplace.handoff(str(arguments.get("to") or "")))
     prompts = offered(workplace.library())
     prompt = prompts.get(name)
     if prompt is None:
         near = nearest(name, list(prompts))
         hint = f"did you mean '{near}'?" if near else f"use one of: {', '.join(prompts)}"
         raise MCPError(INVALID_PARAMS, f"no prompt '{name}'\n  fix: {hint}")
-    message = (arguments or {}).get(ARGUMENT, "")
+    message = arguments.get(ARGUMENT, "")
     if not isinstance(message, str) or not message.strip():
         fix = "say what you want done"
         raise MCPError(INVALID_PARAMS, f"prompt '{name}' needs '{ARGUMENT}'\n  fix: {fix}")
     turn = workplace.route(f"#file:{prompt.ref} {message}", conversation=None, log=False)
-    content = TextContent(type="text", text=turn.prompt)
-    return GetPromptResult(
-        description=prompt.description, messages=[PromptMessage(role="user", content=content)]
-    )
+    return _said(prompt.description, turn.prompt)
+
+
+def _said(description: str | None, text: str) -> GetPromptResult:
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(description=description, messages=[message])
 
 
 def title(name: str) -> str:
@@ -154,24 +147,6 @@ def title(name: str) -> str:
     ('Work planner', 'KDS')
     """
     return "KDS" if name == ENTRANCE else name.replace("-", " ").capitalize()
-
-
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Turn KdsError into the error of the protocol for a request that cannot be met."""
-    try:
-        yield
-    except KdsError as error:
-        raise MCPError(INVALID_PARAMS, str(error)) from error
-
-
-def _summary(prompt: "PromptFile") -> dict[str, object]:
-    return {
-        "name": prompt.name,
-        "intent": prompt.intent,
-        "description": prompt.description,
-        "ref": prompt.ref,
-    }
 
 
 def _json(value: object) -> str:

@@ -4,6 +4,7 @@ The SDK sends each result as structured content and as JSON text. Claude Code, C
 hand a model the structure alone (issue 79944 of anthropics/claude-code): see ``next_step``.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -156,8 +157,8 @@ class PastPassage(_Result):
 class PastPassages(_Result):
     """The best passages, within the room that a result has."""
 
-    sure: float
-    passages: list[PastPassage]
+    sure: float = 0.0
+    passages: list[PastPassage] = []
     notes: list[str] = []
 
 
@@ -182,7 +183,8 @@ def add_tools(server: MCPServer[Any], workplace: "Callable[[], Workplace]") -> N
         (tools.recall, "Recall past sessions", READS),
         (tools.recall_session, "Read a past session", READS),
     ):
-        server.add_tool(function, title=title, annotations=annotations)
+        description = inspect.getdoc(function)  # without the indentation of the code
+        server.add_tool(function, title=title, annotations=annotations, description=description)
 
 
 class _Tools:
@@ -254,7 +256,7 @@ class _Tools:
         an error that may have been solved before, and before you decide what may be decided
         already. If `sure` is below 0.85, the passages may not answer. More of one: recall_session.
         """
-        return PastPassages.model_validate(self._workplace().recall(question, all_projects))
+        return self._workplace().recall(question, all_projects)
 
     def recall_session(
         self,
@@ -263,8 +265,7 @@ class _Tools:
         offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
     ) -> PastSession:
         """Read a past session of an assistant, from a message on, in parts."""
-        found = self._workplace().recalled_session(session, message, offset)
-        return PastSession.model_validate(found)
+        return self._workplace().recalled_session(session, message, offset)
 
 
 def context_view(workplace: "Workplace", conversation: str | None) -> ContextView:

@@ -4,8 +4,9 @@ Importing this loads half of KDS, so the server does it after `initialize` is an
 """
 
 import threading
+from contextlib import closing
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from kds.api.embeddings import load_embedder, model_name
 from kds.api.session_names import find_session
@@ -25,6 +26,7 @@ from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
+from kds.mcp.tools import PastPassage, PastPassages, PastSession
 from kds.router.prompts.library import PromptLibrary
 from kds.service.freshness import Mark, fingerprint
 from kds.service.service_client import RouterClient
@@ -129,46 +131,45 @@ class Workplace:
             sessions = {one.id: one for name in ids if (one := store.find_session(name))}
         return found, sessions, tuple(profile)
 
-    def recall(self, question: str, everywhere: bool) -> dict[str, Any]:
+    def recall(self, question: str, everywhere: bool) -> PastPassages:
         """Search the sessions of assistants: passages of RESULT_TOKENS in all."""
         if not question.strip():
             raise MessageError("the question is empty", hint="ask something")
-        memory = AssistantMemory()
-        if not memory.exists:
-            return {"sure": 0.0, "passages": [], "notes": [NOT_IMPORTED]}
         embedder = self._embedder(model_name(load_settings(self.workspace).recall.embeddings))
-        here = memory.project_of(str(self.workspace.root))
-        projects = memory.projects() if everywhere else (here,) if here else ()
-        answer = ask(
-            memory, projects, question, now=utc_now(), surface="mcp",
-            embedder=None if isinstance(embedder, str) else embedder,
-        ).within(RESULT_TOKENS)  # fmt: skip
-        memory.close()
+        with closing(AssistantMemory()) as memory:
+            if not memory.exists:
+                return PastPassages(notes=[NOT_IMPORTED])
+            here = memory.project_of(str(self.workspace.root))
+            projects = memory.projects() if everywhere else (here,) if here else ()
+            answer = ask(
+                memory, projects, question, now=utc_now(), surface="mcp",
+                embedder=None if isinstance(embedder, str) else embedder,
+            ).within(RESULT_TOKENS)  # fmt: skip
         passages = [
-            {"session": one.kept.session.id, "client": one.kept.client, "branch": one.kept.branch,
-             "resume": one.kept.resume, "message": one.hit.passage.message_id,
-             "at": moment(one.hit.passage.at), "role": one.hit.passage.role,
-             "text": one.hit.passage.body, "by_meaning": one.by_meaning}
+            PastPassage(
+                session=one.kept.session.id, client=one.kept.client, branch=one.kept.branch,
+                resume=one.kept.resume, message=one.hit.passage.message_id,
+                at=moment(one.hit.passage.at), role=one.hit.passage.role,
+                text=one.hit.passage.body, by_meaning=one.by_meaning,
+            )
             for one in answer.found
         ]  # fmt: skip
-        return {"sure": round(answer.sure, 2), "passages": passages, "notes": list(answer.notes)}
+        return PastPassages(sure=round(answer.sure, 2), passages=passages, notes=[*answer.notes])
 
-    def recalled_session(self, session: str, message: str, offset: int) -> dict[str, Any]:
+    def recalled_session(self, session: str, message: str, offset: int) -> PastSession:
         """Read a part of a session of an assistant. Raises StoreError."""
-        memory = AssistantMemory()
-        kept, text, following = read_session(
-            memory, session, message=message, offset=offset, tokens=RESULT_TOKENS
-        )
-        memory.close()
-        return {"session": kept.session.id, "title": kept.session.title, "text": text,
-                "next_offset": following}  # fmt: skip
+        with closing(AssistantMemory()) as memory:
+            kept, text, following = read_session(
+                memory, session, message=message, offset=offset, tokens=RESULT_TOKENS
+            )
+        title = kept.session.title
+        return PastSession(session=kept.session.id, title=title, text=text, next_offset=following)
 
     def handoff(self, to: str) -> str:
         """Return the brief of the last session of an assistant in this repository."""
-        memory = AssistantMemory()
-        project = memory.project_of(str(self.workspace.root)) if memory.exists else None
-        found = latest(memory, project) if project else None
-        memory.close()
+        with closing(AssistantMemory()) as memory:
+            project = memory.project_of(str(self.workspace.root))
+            found = latest(memory, project) if project else None
         if found is None:
             raise KdsError("no session of an assistant is kept here", hint=NOT_IMPORTED)
         return brief(*found, to=to)
