@@ -219,15 +219,6 @@ def test_a_service_that_hangs_is_asked_for_a_moment_only_until_it_answers(worksp
         assert run(asked(workspace)).stdout == REPLY
 
 
-def test_an_answer_in_small_pieces_is_put_together(workspace: Path) -> None:
-    def trickle(connection: socket.socket) -> None:
-        for byte in OK:
-            connection.sendall(bytes([byte]))
-
-    with serving(trickle):
-        assert run(asked(workspace)).stdout == REPLY
-
-
 @pytest.mark.parametrize("wrong", ["mode", "link"])
 def test_a_runtime_folder_that_others_may_write_to_is_not_trusted(
     wrong: str, workspace: Path, tmp_path: Path

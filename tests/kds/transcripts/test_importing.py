@@ -35,11 +35,6 @@ def test_every_client_is_imported_once(memory: AssistantMemory, home: Path) -> N
     assert contents(memory) == before
 
 
-def test_a_dry_run_counts_and_stores_nothing(memory: AssistantMemory, home: Path) -> None:
-    assert run(memory, home, dry_run=True).messages.total() == 20
-    assert memory.projects() == ()
-
-
 def test_a_session_that_is_being_written_is_read_to_its_last_whole_line(
     memory: AssistantMemory, home: Path, claude: Write
 ) -> None:
@@ -159,44 +154,6 @@ def test_old_sessions_can_be_left_out(memory: AssistantMemory, home: Path, claud
     os.utime(claude("a", "An old question"), (0, 0))
     run(memory, home, since=datetime(2020, 1, 1, tzinfo=UTC))
     assert "An old question" not in contents(memory)
-
-
-def test_a_forgotten_session_leaves_no_byte_and_does_not_come_back(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
-    claude("gone", "the zanzibar migration", "done")
-    claude("kept", "another one")
-    run(memory, home)
-    with memory.stores(memory.projects()) as opened:
-        found = [
-            (project, [one for one in store.kept() if one.name == "gone"])
-            for project, store in opened
-        ]
-    memory.forget(found)
-    memory.close()
-    assert all(b"zanzibar" not in file.read_bytes() for file in memory.folder.iterdir())
-    assert run(memory, home).forgotten == 1
-    texts = contents(memory)
-    assert "another one" in texts
-    assert "the zanzibar migration" not in texts
-
-
-def test_a_session_older_than_the_retention_goes_and_does_not_come_back(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
-    old, new = claude("old", "the zanzibar migration", "done"), claude("new", "another one")
-    new.write_text(new.read_text().replace("2026-11-02", "2999-01-01"))
-    old.write_text(old.read_text().replace("2026-11-02", "2001-11-02"))
-    assert run(memory, home).expired == 0
-    assert "the zanzibar migration" in contents(memory)
-    first = run(memory, home, keep_days=3650)
-    assert (first.expired, contents(memory).count("another one")) == (1, 1)
-    memory.close()
-    assert all(b"zanzibar" not in file.read_bytes() for file in memory.folder.iterdir())
-    with old.open("a") as file:  # it goes on, and is kept for ever from now on
-        file.write(json.dumps(claude_line("old", 2, "zanzibar again", "/home/me/shop")) + "\n")
-    again = run(memory, home)
-    assert (again.forgotten, again.messages.total()) == (1, 0)
 
 
 def test_what_is_older_than_the_retention_is_not_read_at_all(

@@ -149,6 +149,7 @@ def test_clones_that_were_joined_share_what_was_said_in_either(
     shop: Path, kds_call: Callable[..., Any], claude: Write, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
+    refused(kds_call("memory", "join", "bank"), "unknown project 'bank'", "kds memory import")
     clone = tmp_path / "again"
     clone.mkdir()
     claude("vault", "Which port has the vault?", "The vault has port 9999.", folder=str(clone))
@@ -166,10 +167,3 @@ def test_clones_that_were_joined_share_what_was_said_in_either(
     refused(kds_call("memory", "join", str(clone)), "is this project already")
     refused(kds_call("memory", "join", "bank"), "unknown project 'bank'")
     refused(kds_call("memory", "join", "all"), "'all' is every project", "kds memory sources")
-
-
-def test_before_an_import_there_is_no_project_to_join(
-    shop: Path, kds_call: Callable[..., Any]
-) -> None:
-    refused(kds_call("memory", "join", "bank"), "unknown project 'bank'", "kds memory import")
-    refused(kds_call("memory", "join", "all"), "'all' is every project", "kds memory join FOLDER")
