@@ -44,9 +44,8 @@ from kds.activation.decision import (
     used_signs,
 )
 from kds.activation.discovery import entries_from
-from kds.activation.features import FEATURES, Library, Prompt
+from kds.activation.features import FEATURES, MEANING, Library, Prompt, StoredVectors, meaning
 from kds.activation.uses import Evidence, Use
-from kds.activation.vectors import MEANING, StoredVectors, meaning
 from kds.brain.encoder import Encoder
 from kds.brain.turn import Utterance
 

@@ -4,24 +4,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Final
 
-from kds.activation.decision import (
-    Decision,
-    Ranking,
-    fitted,
-    is_vetoed,
-    probability,
-    rank,
-    rank_by_use,
-)
+from kds.activation.decision import Decision, fitted, is_vetoed, probability, rank, rank_by_use
 from kds.activation.discovery import Entry, Found, discover, entries_from, reads, stamp_of
-from kds.activation.features import Library, Prompt
+from kds.activation.features import Library, Prompt, StoredVectors
 from kds.activation.uses import Evidence, Uses
-from kds.activation.vectors import StoredVectors
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import KdsError
 from kds.brain.turn import Utterance
@@ -32,8 +22,10 @@ PRECISION: Final = 0.9
 
 VECTORS: Final = "activation.npz"
 
-_FILE: Final = re.compile(r"(?<![\w/])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,5}\b")
+_FILE: Final = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,5}\b")
 """A file that a prompt names."""
+
+_GLOB: Final = re.compile(r"\*\*/?|\*|\?|\{([^{}]*)\}|.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +43,6 @@ class Suggestion:
     entry: Entry | None = None
 
 
-NOTHING: Final = Suggestion((), None, {})
-
-
 class Activator:
     """Knows a library of entries, and which of them a prompt calls for. For any threads."""
 
@@ -68,12 +57,11 @@ class Activator:
         self._kept = kept
         self._decision = decision or fitted()
         self._bar = self._decision.bar(precision)
-        self._found = Found(tuple(entries))
-        self._library = self._read()
         self._changed: Callable[[], Found | None] = lambda: None
         self._lock = Lock()
         self._uses: Uses | None = None
         self._evidence: tuple[object, Evidence | None] = (None, None)
+        self._use(Found(tuple(entries)))
 
     @classmethod
     def from_entries(
@@ -105,17 +93,16 @@ class Activator:
             workspace = Workspace.find(Path(workspace))
         project, user = workspace.root, home or Path.home()
 
-        def read() -> Found:
+        def changed() -> Found | None:
+            if stamp_of(project, user) == opened._found.stamp:
+                return None
             found = discover(project, user)
             able = (entry for entry in found.entries if client is None or reads(client, entry))
             return Found(tuple(able), found.problems, found.stamp)
 
-        def changed() -> Found | None:
-            return None if stamp_of(project, user) == opened._found.stamp else read()
-
         kept = workspace.cache_dir / VECTORS if workspace.brain.is_dir() else None
         opened = cls((), kept=kept, precision=precision)
-        opened._use(read())
+        opened._use(changed() or opened._found)
         opened._changed = changed
         opened._uses = Uses(workspace) if learn else None
         return opened
@@ -137,25 +124,32 @@ class Activator:
                 self._use(changed)
             library, evidence = self._library, self._learn()
         if library is None or not text.strip():
-            return NOTHING
+            return Suggestion((), None, {})
         prompt = Prompt(text, history)
         found = rank(library, prompt, self._decision.ranking)
         wanted = probability(found.signs, self._decision.wanted)
         if evidence:
             found, wanted = rank_by_use(library, prompt, found, evidence.of(prompt), self._decision)
-        best = library.entries[found.order[0]]
-        said = (
-            wanted >= self._bar
-            and not is_vetoed(found.signs)
-            and best.suggested
-            and _suits(best, text)
-        )
-        ranked = tuple(_probabilities(library, found, wanted))
-        return Suggestion(ranked, best.name if said else None, found.signs, best if said else None)
+        best, *others = found.order
+        # the others share what the best one leaves
+        left = (1 - wanted) / max(1 - found.shares[best], 1e-9)
+        chances = {row: min(wanted, left * found.shares[row]) for row in others}
+        ranked = ((library.entries[row].name, chance) for row, chance in chances.items())
+        entry = library.entries[best]
+        said = wanted >= self._bar and not is_vetoed(found.signs)
+        chosen = entry if said and entry.suggested and _suits(entry, text) else None
+        whole = ((entry.name, wanted), *ranked)
+        return Suggestion(whole, chosen and chosen.name, found.signs, chosen)
 
     def _use(self, found: Found) -> None:
+        """Read the entries; copies of one for several clients count once."""
         self._found = found
-        self._library = self._read()
+        entries = {(one.kind, one.name): one for one in reversed(found.entries)}
+        self._library = None
+        if entries:
+            encoder = StoredVectors(shared_encoder(), self._kept)
+            self._library = Library([*entries.values()][::-1], encoder)
+            encoder.keep()
 
     def _learn(self) -> Evidence | None:
         """What the uses of the project say, as far as they can be read; None without any."""
@@ -168,32 +162,30 @@ class Activator:
                 self._evidence = stamp, Evidence(self._uses.read(), names, shared_encoder())
         return self._evidence[1]
 
-    def _read(self) -> Library | None:
-        if not self._found.entries:
-            return None
-        encoder = StoredVectors(shared_encoder(), self._kept)
-        library = Library(self._found.entries, encoder)
-        encoder.keep()
-        return library
-
 
 def _suits(entry: Entry, text: str) -> bool:
-    """Whether the files that a prompt names, if any, are among those that an entry is for."""
+    """Whether the files that a prompt names, if any, are among those that an entry is for. One
+    that is named without its folder may be in any."""
     named = _FILE.findall(text)
     if not entry.paths or not named:
         return True
-    return any(
-        fnmatch(file, glob) or fnmatch(Path(file).name, Path(glob).name)
-        for file in named
-        for glob in entry.paths
-    )
+    return any(_matches(file, glob) for file in named for glob in entry.paths)
 
 
-def _probabilities(library: Library, found: Ranking, wanted: float) -> Iterable[tuple[str, float]]:
-    """The best entry as calibrated; the others share what is left by their own shares."""
-    best, *others = found.order
-    yield library.entries[best].name, wanted
-    left = 1 - found.shares[best]
-    for row in others:
-        share = found.shares[row] / left if left > 0 else 0.0
-        yield library.entries[row].name, min(wanted, share * (1 - wanted))
+def _matches(file: str, glob: str) -> bool:
+    if "/" not in file or "/" not in glob:
+        file, glob = PurePosixPath(file).name, PurePosixPath(glob).name
+    return re.fullmatch(_pattern(glob.removeprefix("./")), file.removeprefix("./")) is not None
+
+
+def _pattern(glob: str) -> str:
+    """A glob as a regular expression: ``**`` is any number of folders, ``{a,b}`` either."""
+
+    def part(found: re.Match[str]) -> str:
+        if found[0] == "**/":
+            return "(?:.*/)?"
+        if found[1] is not None:
+            return f"(?:{'|'.join(map(_pattern, found[1].split(',')))})"
+        return {"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(found[0]) or re.escape(found[0])
+
+    return _GLOB.sub(part, glob)

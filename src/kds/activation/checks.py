@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal
 
 from kds.activation.activator import Activator
-from kds.activation.discovery import Entry
+from kds.activation.discovery import READS, Entry, reads
 from kds.activation.features import sentences_of, spoken, terms_of, words
 from kds.brain.encoder import shared_encoder
 
-FindingKind = Literal["unread", "same", "unreached", "short", "long", "budget"]
+FindingKind = Literal["unread", "same", "unreached", "short", "when", "long", "budget"]
 
 SAME_MEANING: Final = 0.92
 """The cosine of two descriptions from which on they are near-duplicates."""
@@ -37,14 +36,12 @@ class Finding:
 
 def listing_tokens(entries: Sequence[Entry]) -> Mapping[str, int]:
     """Return, for each client, about how many tokens its listing takes in every request."""
-    counts: dict[str, int] = {}
-    for entry in entries:
-        if entry.kind in {"skill", "agent"} and entry.suggested:
-            counts[entry.client] = counts.get(entry.client, 0) + _characters(entry)
-    return {client: count // CHARACTERS_PER_TOKEN for client, count in counts.items()}
+    listed = [one for one in entries if one.kind in ("skill", "agent") and one.suggested]
+    sizes = {client: sum(_size(one) for one in listed if reads(client, one)) for client in READS}
+    return {client: size // CHARACTERS_PER_TOKEN for client, size in sizes.items() if size}
 
 
-def _characters(entry: Entry) -> int:
+def _size(entry: Entry) -> int:
     return len(entry.name) + len(entry.description) + 4
 
 
@@ -62,81 +59,61 @@ def check_entries(activator: Activator) -> tuple[Finding, ...]:
 
 def _unread(problem: str) -> Finding:
     where, _, reason = problem.partition(": ")
-    return Finding(
-        "unread", (), where, reason, "correct the file; until then it is never suggested"
-    )
+    hint = "correct the file; until then it is never suggested"
+    return Finding("unread", (), where, reason, hint)
 
 
 def _duplicates(entries: Sequence[Entry]) -> Iterator[Finding]:
-    if not entries:
-        return
-    vectors = shared_encoder().encode(
-        [entry.description or spoken(entry.name) for entry in entries]
-    )
-    likeness = vectors @ vectors.T
+    texts = [entry.description or spoken(entry.name) for entry in entries]
+    vectors = shared_encoder().encode(texts)
     for row, one in enumerate(entries):
-        for column in range(row + 1, len(entries)):
-            other = entries[column]
-            if one.client != other.client or likeness[row, column] < SAME_MEANING:
-                continue
-            yield Finding(
-                "same", (one.name, other.name), _where(one),
-                f"'{one.name}' and '{other.name}' say the same ({likeness[row, column]:.2f})",
-                f"merge them, or say what only {other.path or other.name} does",
-            )  # fmt: skip
+        likeness = vectors @ vectors[row]
+        for column, other in enumerate(entries[row + 1 :], start=row + 1):
+            if one.client == other.client and likeness[column] >= SAME_MEANING:
+                said = f"'{one.name}' and '{other.name}' say the same ({likeness[column]:.2f})"
+                hint = f"merge them, or say what only {other.path or other.name} does"
+                yield _of(one, "same", said, hint, other.name)
 
 
 def _unreached(activator: Activator) -> Iterator[Finding]:
     """Entries that their own description does not reach: another one is always nearer."""
-    names = {entry.name for entry in activator.entries}
-    if len(names) < 2:
-        return
     for entry in activator.entries:
-        asked = [
-            text for text in sentences_of(entry.description) if not words().exclusion.search(text)
-        ]
-        ranked = [activator.suggest(text).ranked for text in asked[:3] or [spoken(entry.name)]]
+        sentences = sentences_of(entry.description)
+        asked = [text for text in sentences if not words().exclusion.search(text)][:3]
+        ranked = (activator.suggest(text).ranked for text in asked or [spoken(entry.name)])
         first = [told[0][0] for told in ranked if told]
         if first and entry.name not in first:
-            yield Finding(
-                "unreached", (entry.name, first[0]), _where(entry),
-                f"a prompt in the words of '{entry.name}' finds '{first[0]}'",
-                "name what only it does, in the words that a user would type",
-            )  # fmt: skip
+            said = f"a prompt in the words of '{entry.name}' finds '{first[0]}'"
+            hint = "name what only it does, in the words that a user would type"
+            yield _of(entry, "unreached", said, hint, first[0])
 
 
 def _description(entry: Entry) -> Iterator[Finding]:
-    limit = DESCRIPTION_LIMITS.get(entry.client)
-    if len(set(terms_of(entry.description))) < SHORT_WORDS:
-        yield Finding(
-            "short", (entry.name,), _where(entry),
-            f"the description of '{entry.name}' says little: {entry.description[:60]!r}",
-            "say what it does and when to use it: 'Use when ...'",
-        )  # fmt: skip
-    elif limit and len(entry.description) > limit:
-        yield Finding(
-            "long", (entry.name,), _where(entry),
-            f"the description of '{entry.name}' has {len(entry.description):,} characters,"
-            f" of which the model sees {limit:,}",
-            "say when to use it first, and move the rest into the body",
-        )  # fmt: skip
+    """What a description lacks: an entry has one finding at most."""
+    text, limit = entry.description, DESCRIPTION_LIMITS.get(entry.client)
+    named = f"the description of '{entry.name}'"
+    if len(set(terms_of(text))) < SHORT_WORDS:
+        hint = "say what it does and when to use it: 'Use when ...'"
+        yield _of(entry, "short", f"{named} says little: {text[:60]!r}", hint)
+    elif limit and len(text) > limit:
+        said = f"{named} has {len(text):,} characters, of which the model sees {limit:,}"
+        hint = "say when to use it first, and move the rest into the body"
+        yield _of(entry, "long", said, hint)
+    elif entry.kind in ("skill", "agent") and not words().occasion.search(text):
+        hint = "add a sentence with the words that users type: 'Use when ...'"
+        yield _of(entry, "when", f"{named} does not say when to use it", hint)
 
 
 def _over_budget(entries: Sequence[Entry]) -> Iterator[Finding]:
     for client, budget in LISTING_BUDGETS.items():
-        listed = [
-            one for one in entries
-            if one.client == client and one.suggested and one.kind == "skill"
-        ]  # fmt: skip
-        size = sum(map(_characters, listed))
-        if size > budget:
-            longest = sorted(listed, key=_characters, reverse=True)[:3]
-            yield Finding(
-                "budget", tuple(one.name for one in longest), client,
-                f"the listing for {client} has {size:,} characters, {budget:,} are shown",
-                "shorten the longest: " + ", ".join(one.name for one in longest),
-            )  # fmt: skip
+        listed = [one for one in entries if one.kind == "skill" and one.suggested]
+        listed = sorted((one for one in listed if reads(client, one)), key=_size, reverse=True)
+        if (size := sum(map(_size, listed))) > budget:
+            names = tuple(one.name for one in listed[:3])
+            said = f"the listing for {client} has {size:,} characters, {budget:,} are shown"
+            hint = f"shorten the longest: {', '.join(names)}"
+            yield Finding("budget", names, client, said, hint)
 
 
-def _where(entry: Entry) -> str:
-    return str(entry.path or Path(entry.name))
+def _of(entry: Entry, kind: FindingKind, said: str, hint: str, *others: str) -> Finding:
+    return Finding(kind, (entry.name, *others), str(entry.path or entry.name), said, hint)

@@ -8,13 +8,13 @@ would want it. `fitted.json` holds both, and the bars for a promised precision.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from math import exp, log, log1p
+from math import exp, log
 from typing import TYPE_CHECKING, Final
 
-from kds.activation.features import FEATURES, Library, Prompt, words
+from kds.activation.features import FEATURES, Library, Prompt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
     Said = tuple[Vector, Vector, Vector]
 
-SIGNS: Final = (
-    *("score", "lead", "share", "entries", "mean", "spread"),
-    *("name", "whole", "clause", "body", "terms", "body_terms", "covered", "characters", "length"),
-    *("name_pieces", "pieces", "all_pieces", "name_back", "intent"),
-    *("named", "excluded", "offer", "offer_terms", "reply", "earlier_terms"),
-    *("words", "short", "acknowledges", "question", "asks", "negation", "trace"),
-    *("refused", "question_name", "about", "in_code", "history"),
+SIGNS: Final = tuple(
+    "score lead share entries mean spread"
+    " name whole clause body terms body_terms covered characters length"
+    " name_pieces pieces all_pieces name_back intent"
+    " named excluded offer offer_terms reply earlier_terms"
+    " words short acknowledges question asks negation trace"
+    " refused question_name about in_code history".split()
 )
 """What tells whether the best entry is wanted, in the order of the fitted weights."""
 
@@ -109,6 +109,21 @@ class Ranking:
     """Of each entry by its row: its probability, if one of the library is meant."""
     signs: Mapping[str, float]
 
+    @property
+    def lead(self) -> float:
+        """By how much the best score is above the second."""
+        best, *others = self.order
+        return float(self.scores[best] - self.scores[others[0]]) if others else _SCORE_SCALE
+
+
+def ranked(scores: "Vector", signs: Mapping[str, float]) -> Ranking:
+    """Order entries by their scores."""
+    import numpy as np
+
+    shares = np.exp(scores - scores.max())
+    order = np.argsort(-scores, kind="stable").tolist()
+    return Ranking(order, scores, (shares / shares.sum()).tolist(), signs)
+
 
 def ranking_rows(found: Mapping[str, "Vector"]) -> "Vector":
     """Return one row of features an entry."""
@@ -119,55 +134,21 @@ def ranking_rows(found: Mapping[str, "Vector"]) -> "Vector":
 
 def rank(library: Library, prompt: Prompt, model: Linear) -> Ranking:
     """Rank the entries of ``library`` for ``prompt``."""
-    import numpy as np
-
-    found = library.features(prompt)
-    scores = model(ranking_rows(found))
-    order = np.argsort(-scores, kind="stable")
-    weights = np.exp(scores - scores.max())
-    shares = weights / weights.sum()
-    best = int(order[0])
-    second = float(scores[order[1]]) if len(order) > 1 else float(scores[best]) - _SCORE_SCALE
-    signs = {name: float(found[name][best]) for name in SIGNS if name in found}
-    signs |= {
+    features = library.features(prompt)
+    scores = model(ranking_rows(features))
+    found = ranked(scores, {})
+    best = found.order[0]
+    signs = {
+        **{name: float(features[name][best]) for name in SIGNS if name in features},
         "score": float(scores[best]) / _SCORE_SCALE,
-        "lead": float(scores[best]) - second,
-        "share": float(shares[best]),
-        "entries": log(len(order)) / 3,
+        "lead": found.lead,
+        "share": found.shares[best],
+        "entries": log(len(scores)) / 3,
         "mean": float(scores.mean()) / _SCORE_SCALE,
         "spread": float(scores.std()),
+        **library.signs(prompt, best),
     }
-    return Ranking(
-        [int(row) for row in order], scores, shares.tolist(), signs | _signs(library, prompt, best)
-    )
-
-
-def _signs(library: Library, prompt: Prompt, best: int) -> dict[str, float]:
-    """The signs that are read of the prompt, and of the prompt beside the best entry."""
-    named = library.named(prompt, best)
-    asks = float(prompt.text.rstrip().endswith("?"))
-    question = float(words().question.match(prompt.text) is not None)
-    negation = float(words().negation.search(prompt.text) is not None)
-    offer, offer_terms = library.offered(prompt, best) if prompt.acknowledges else (0.0, 0.0)
-    return {
-        "named": named,
-        "excluded": library.excluded(prompt, best),
-        "offer": offer,
-        "offer_terms": offer_terms,
-        "words": log1p(len(prompt.terms)),
-        "short": float(len(prompt.terms) <= 3),
-        "acknowledges": float(prompt.acknowledges),
-        "question": question,
-        "asks": asks,
-        "negation": negation,
-        "trace": float(words().trace.search(prompt.text) is not None),
-        "refused": float(library.refused(prompt, best)),
-        "question_name": question * named,
-        "about": float(words().about.search(prompt.text) is not None),
-        "in_code": library.in_code(prompt, best),
-        "small": float(library.small(prompt, best)),
-        "history": float(bool(prompt.earlier)),
-    }
+    return replace(found, signs=signs)
 
 
 VETOES: Final = ("refused", "about", "in_code", "small")
@@ -180,11 +161,11 @@ def is_vetoed(signs: Mapping[str, float]) -> bool:
     return any(signs[name] for name in VETOES)
 
 
-def probability(signs: Mapping[str, float], model: Linear) -> float:
+def probability(signs: Mapping[str, float], model: Linear, names: Sequence[str] = SIGNS) -> float:
     """Return how probable it is that the best entry is wanted."""
     import numpy as np
 
-    row = np.array([[signs[name] for name in SIGNS]], dtype=np.float32)
+    row = np.array([[signs[name] for name in names]], dtype=np.float32)
     return 1 / (1 + exp(-float(np.clip(model(row)[0], -30, 30))))
 
 
@@ -199,20 +180,13 @@ def rank_by_use(
 
     Returns the ranking, and how probable its best one is.
     """
-    import numpy as np
-
-    chance = probability(found.signs, decision.wanted)
     scores = decision.used(used_rows(found, said))
-    order = np.argsort(-scores, kind="stable")
-    shares = np.exp(scores - scores.max())
-    shares /= shares.sum()
+    chance = probability(found.signs, decision.wanted)
     signs = used_signs(found, chance, said, scores)
-    best = [[signs[name] for name in USED]]
-    wanted = 1 / (1 + exp(-float(decision.used_wanted(np.array(best, "f4"))[0])))
     told = {f"use_{name}": signs[name] for name in ("said", "nearest", "ignored")}
-    rows = [int(row) for row in order]
-    read = _signs(library, prompt, rows[0]) | told
-    return Ranking(rows, scores, shares.tolist(), read), wanted
+    anew = ranked(scores, {})
+    read = library.signs(prompt, anew.order[0]) | told
+    return replace(anew, signs=read), probability(signs, decision.used_wanted, USED)
 
 
 def used_rows(found: Ranking, said: "Said") -> "Vector":
@@ -226,19 +200,17 @@ def used_signs(found: Ranking, chance: float, said: "Said", scores: "Vector") ->
     """Return the signs of the entry with the best of ``scores``, by the names of `USED`."""
     import numpy as np
 
-    best = int(np.argmax(scores))
-    odds = np.exp(scores - scores.max())
-    others = np.delete(scores, best)
-    said_others = np.delete(said[0], best)
+    anew = ranked(scores, {})
+    best, said_others = anew.order[0], np.delete(said[0], anew.order[0])
     chance = min(max(chance, 1e-4), 1 - 1e-4)
-    logit, agrees = log(chance / (1 - chance)), best == found.order[0]
+    logit = log(chance / (1 - chance))
     return {
         "chance": logit,
-        "agreed": logit * agrees,
-        "share": float(odds[best] / odds.sum()),
-        "lead": float(scores[best] - others.max()) if len(others) else _SCORE_SCALE,
+        "agreed": logit * (best == found.order[0]),
+        "share": anew.shares[best],
+        "lead": anew.lead,
         "said": float(said[0][best]),
-        "said_lead": float(said[0][best] - said_others.max()) if len(others) else 1.0,
+        "said_lead": float(said[0][best] - said_others.max()) if len(said_others) else 1.0,
         "nearest": float(said[1][best]),
         "ignored": float(said[2][best]),
     }

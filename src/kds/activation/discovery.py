@@ -7,7 +7,7 @@ and Copilot CLI; for Codex, Gemini CLI and opencode their npm packages.
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -20,7 +20,15 @@ Kind = Literal["skill", "agent", "command", "prompt"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 BODY_READ: Final = 1200
-"""Characters of a body that are read: what an entry is for stands at its head."""
+"""Characters of a body that are compared: what an entry is for stands at its head."""
+READ_LIMIT: Final = 32_768
+"""Bytes of a file that are read."""
+MOST_ENTRIES: Final = 500
+DESCRIPTION_LIMIT: Final = 1024
+"""Characters: what a skill may have (agentskills.io)."""
+
+_NAME: Final = re.compile(r"[\w:. -]{1,64}")
+"""A name reaches the model in a line of KDS: nothing else may come in with it."""
 
 
 class EntryError(KdsError):
@@ -32,8 +40,9 @@ class Entry:
     """One skill, agent, command or prompt file.
 
     ``client`` is the assistant that reads it ("claude", "copilot", ...; empty where unknown).
-    ``paths`` are globs of files that it is for. ``suggested`` is False where its author lets only
-    the user start it (`disable-model-invocation`).
+    ``paths`` are globs of files that it is for. Its author may let only the user start it
+    (`disable-model-invocation`: not ``suggested``), or only the model (`user-invocable: false`:
+    not ``invocable``).
     """
 
     name: str
@@ -44,6 +53,7 @@ class Entry:
     path: Path | None = None
     paths: tuple[str, ...] = ()
     suggested: bool = True
+    invocable: bool = True
 
 
 def entries_from(given: Iterable[Entry | Mapping[str, object]]) -> tuple[Entry, ...]:
@@ -58,89 +68,54 @@ def entries_from(given: Iterable[Entry | Mapping[str, object]]) -> tuple[Entry, 
 
 
 def _entry(given: Mapping[str, object], number: int) -> Entry:
-    where = f"entry {number}"
-    name = given.get("name")
+    where, name = f"entry {number}", given.get("name")
     if not isinstance(name, str) or not name.strip():
         raise EntryError("an entry without a name", where=where, hint="give each entry a 'name'")
-    kind = given.get("kind", "skill")
+    where, kind = f"{where} ({name})", given.get("kind", "skill")
     if kind not in KINDS:
-        raise EntryError(
-            f"unknown kind {kind!r}", where=f"{where} ({name})", hint=f"one of {', '.join(KINDS)}"
-        )
-    texts = {}
-    for key in ("description", "body"):
-        text = given.get(key) or ""
+        raise EntryError(f"unknown kind {kind!r}", where=where, hint=f"one of {', '.join(KINDS)}")
+    texts = {key: given.get(key) or "" for key in ("description", "body")}
+    for key, text in texts.items():
         if not isinstance(text, str):
-            raise EntryError(f"'{key}' is not text", where=f"{where} ({name})", hint="quote it")
-        texts[key] = text
-    return Entry(name, kind, texts["description"], texts["body"][:BODY_READ])
-
-
-Root = Literal["project", "home"]
-Naming = Literal["folder", "file"]
-
-READ_LIMIT: Final = 32_768
-"""Bytes of a file that are read: front matter and the head of the body."""
-MOST_ENTRIES: Final = 500
-DESCRIPTION_LIMIT: Final = 1024
-"""Characters: what a skill may have (agentskills.io)."""
-
-_NAME: Final = re.compile(r"[\w:. -]{1,64}")
-"""A name reaches the model in a line of KDS: nothing else may come in with it."""
+            raise EntryError(f"'{key}' is not text", where=where, hint="quote it")
+    return Entry(name, kind, str(texts["description"]), str(texts["body"])[:BODY_READ])
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder in which a client looks for entries of one kind.
-
-    ``pattern`` is a glob below ``folder``. A skill is named by its ``folder``, all else by its
-    ``file``; subfolders of commands are part of the name, as in "db:migrate".
-    """
+    """Where a client looks for entries of one kind: a glob below a folder of the project and one of
+    the user's home. A skill is named by its folder, all else by its file; subfolders of commands
+    are part of the name, as in "db:migrate". ``prefix`` is the name of a plugin."""
 
     client: str
     kind: Kind
-    root: Root
-    folder: str
-    pattern: str
-    naming: Naming = "file"
+    project: str | None
+    home: str | None
+    pattern: str = "**/*.md"
+    prefix: str = ""
 
 
-def _skills(client: str, *folders: tuple[Root, str]) -> Iterator[Place]:
-    for root, folder in folders:
-        yield Place(client, "skill", root, folder, "*/SKILL.md", "folder")
+_SKILLS: Final = "*/SKILL.md"
 
-
-def _both(client: str, kind: Kind, folder: str, pattern: str = "**/*.md") -> Iterator[Place]:
-    yield Place(client, kind, "project", folder, pattern)
-    yield Place(client, kind, "home", folder, pattern)
-
-
-def _opencode(root: Root, folder: str) -> Iterator[Place]:
-    for name in ("agent", "agents"):
-        yield Place("opencode", "agent", root, f"{folder}/{name}", "**/*.md")
-    for name in ("command", "commands"):
-        yield Place("opencode", "command", root, f"{folder}/{name}", "**/*.md")
-
-
-PLACES: Final[tuple[Place, ...]] = (
-    *_skills("claude", ("project", ".claude/skills"), ("home", ".claude/skills")),
-    *_both("claude", "agent", ".claude/agents"),
-    *_both("claude", "command", ".claude/commands"),
-    *_skills("copilot", ("project", ".github/skills"), ("home", ".copilot/skills")),
-    Place("copilot", "prompt", "project", ".github/prompts", "*.prompt.md"),
-    Place("copilot", "agent", "project", ".github/agents", "*.md"),
-    Place("copilot", "agent", "home", ".copilot/agents", "*.md"),
-    *_skills("codex", ("project", ".codex/skills"), ("home", ".codex/skills")),
-    Place("codex", "prompt", "home", ".codex/prompts", "*.md"),
-    *_skills("gemini", ("project", ".gemini/skills"), ("home", ".gemini/skills")),
-    *_both("gemini", "command", ".gemini/commands", "**/*.toml"),
-    *_skills("opencode", ("project", ".opencode/skills"), ("home", ".config/opencode/skills")),
-    *_opencode("project", ".opencode"),
-    *_opencode("home", ".config/opencode"),
-    *_skills("agents", ("project", ".agents/skills"), ("home", ".agents/skills")),
-    Place("kds", "prompt", "project", "prompts", "**/*.md"),
+PLACES: Final = (
+    Place("claude", "skill", ".claude/skills", ".claude/skills", _SKILLS),
+    Place("claude", "agent", ".claude/agents", ".claude/agents"),
+    Place("claude", "command", ".claude/commands", ".claude/commands"),
+    Place("copilot", "skill", ".github/skills", ".copilot/skills", _SKILLS),
+    Place("copilot", "prompt", ".github/prompts", None, "*.prompt.md"),
+    Place("copilot", "agent", ".github/agents", ".copilot/agents", "*.md"),
+    Place("codex", "skill", ".codex/skills", ".codex/skills", _SKILLS),
+    Place("codex", "prompt", None, ".codex/prompts", "*.md"),
+    Place("gemini", "skill", ".gemini/skills", ".gemini/skills", _SKILLS),
+    Place("gemini", "command", ".gemini/commands", ".gemini/commands", "**/*.toml"),
+    Place("opencode", "skill", ".opencode/skills", ".config/opencode/skills", _SKILLS),
+    Place("opencode", "agent", ".opencode/agent", ".config/opencode/agent"),
+    Place("opencode", "agent", ".opencode/agents", ".config/opencode/agents"),
+    Place("opencode", "command", ".opencode/command", ".config/opencode/command"),
+    Place("opencode", "command", ".opencode/commands", ".config/opencode/commands"),
+    Place("agents", "skill", ".agents/skills", ".agents/skills", _SKILLS),
+    Place("kds", "prompt", "prompts", None, "**/[!_]*.md"),
 )
-
 
 READS: Final[Mapping[str, tuple[str, ...]]] = {
     "claude": ("claude",),
@@ -156,9 +131,8 @@ READS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def reads(client: str, entry: Entry) -> bool:
     """Whether an assistant can use ``entry``."""
-    if entry.kind == "skill":
-        return entry.client in READS.get(client, (client,))
-    return entry.client == client
+    skill = entry.kind == "skill"
+    return entry.client in READS.get(client, (client,)) if skill else entry.client == client
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +149,7 @@ def stamp_of(project: Path, home: Path) -> object:
     """Return what tells one state of the files from the next, without reading them."""
     return tuple(
         (str(path), status.st_mtime_ns, status.st_size)
-        for path, _ in _files(project, home)
-        if (status := _status(path))
+        for path, status, _, _ in _files(project, home)
     )
 
 
@@ -184,17 +157,17 @@ def discover(project: Path, home: Path) -> Found:
     """Read the entries of ``project`` and of the user, whose folder is ``home``.
 
     What the project has goes before what the user has, of the same client, kind and name. A file
-    that cannot be read is named in ``problems``, with its line where there is one.
+    that cannot be read is named in ``problems``.
     """
     entries: dict[tuple[str, Kind, str], Entry] = {}
     problems = []
     stamp = stamp_of(project, home)
-    for path, place in _files(project, home):
+    for path, _, folder, place in _files(project, home):
         if len(entries) >= MOST_ENTRIES:
             problems.append(f"{path}: more than {MOST_ENTRIES} entries; the rest is left out")
             break
         try:
-            entry = _read(path, place, home if place.root == "home" else project)
+            entry = _read(path, folder, place)
         except (OSError, ValueError, RecursionError) as error:
             problems.append(f"{path}: {error}")
             continue
@@ -202,82 +175,80 @@ def discover(project: Path, home: Path) -> Found:
     return Found(tuple(entries.values()), tuple(problems), stamp)
 
 
-def _files(project: Path, home: Path) -> Iterator[tuple[Path, Place]]:
+def instructions(entry: Entry) -> str:
+    """The whole text that an entry has its model follow. Raises OSError and ValueError."""
+    return _split(entry.path)[1].strip() if entry.path else entry.body
+
+
+def _files(project: Path, home: Path) -> Iterator[tuple[Path, os.stat_result, Path, Place]]:
+    """Each file once, however many links lead to it, with its state, folder and place."""
     seen = set()
     for place in (*PLACES, *_plugins(home)):
-        folder = (home if place.root == "home" else project) / place.folder
-        if place.root == "home" and home == project:
-            continue
-        for path in sorted(folder.glob(place.pattern)) if folder.is_dir() else ():
-            if path.name.lower() != "readme.md" and (real := os.path.realpath(path)) not in seen:
-                seen.add(real)
-                yield path, place
+        of_user = home / place.home if place.home and home != project else None
+        for folder in (place.project and project / place.project, of_user):
+            for path in sorted(folder.glob(place.pattern)) if folder and folder.is_dir() else ():
+                try:
+                    status = path.stat()
+                except OSError:
+                    continue
+                identity = status.st_dev, status.st_ino
+                if path.name.lower() != "readme.md" and identity not in seen:
+                    seen.add(identity)
+                    yield path, status, folder, place
 
 
 def _plugins(home: Path) -> Iterator[Place]:
     """The folders of Claude Code's installed plugins, which have skills, agents and commands."""
-    cache = Path(".claude/plugins/cache")
-    for folder in sorted((home / cache).glob("*/*")) if (home / cache).is_dir() else ():
-        at = folder.relative_to(home).as_posix()
-        yield Place("claude", "skill", "home", at, "**/skills/*/SKILL.md", "folder")
-        yield Place("claude", "agent", "home", at, "**/agents/*.md")
-        yield Place("claude", "command", "home", at, "**/commands/*.md")
+    for folder in sorted((home / ".claude/plugins/cache").glob("*/*")):
+        at, name = folder.relative_to(home).as_posix(), f"{folder.name}:"
+        yield Place("claude", "skill", None, at, "**/skills/*/SKILL.md", name)
+        yield Place("claude", "agent", None, at, "**/agents/*.md", name)
+        yield Place("claude", "command", None, at, "**/commands/*.md", name)
 
 
-def _status(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None
-
-
-def _read(path: Path, place: Place, root: Path) -> Entry:
+def _read(path: Path, folder: Path, place: Place) -> Entry:
     """Read one file. Raises OSError, and ValueError with what is wrong."""
-    if not path.is_file():
-        raise ValueError("not a regular file")
-    with path.open("rb") as file:
-        text = file.read(READ_LIMIT).decode("utf-8-sig", "replace")
-    data, body = _toml(text) if path.suffix == ".toml" else _front_matter(text)
-    name = _name(path, place, root, data)
-    description = _text(data.get("description")) or _first_line(body)
+    data, body = _split(path)
+    name = _text(data.get("name")) if place.kind in ("skill", "agent") else ""
+    if place.kind == "skill":
+        name = name or path.parent.name
+    elif place.kind == "command" and not place.prefix:
+        name = ":".join(path.relative_to(folder).with_suffix("").parts)
+    name = place.prefix + (name or path.name.split(".")[0])
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"invalid name {name[:64]!r}: use letters, digits and -, at most 64")
     return Entry(
         name,
         place.kind,
-        description[:DESCRIPTION_LIMIT],
+        (_text(data.get("description")) or _first_line(body))[:DESCRIPTION_LIMIT],
         body[:BODY_READ],
         place.client,
         path,
         _globs(data.get("paths") or data.get("globs") or data.get("applyTo")),
-        data.get("disable-model-invocation") is not True,
+        suggested=data.get("disable-model-invocation") is not True,
+        invocable=data.get("user-invocable") is not False,
     )
 
 
-def _name(path: Path, place: Place, root: Path, data: dict[str, Any]) -> str:
-    if place.naming == "folder":
-        name = _text(data.get("name")) or path.parent.name
-    elif place.kind == "command":
-        inside = path.relative_to(root / place.folder).with_suffix("")
-        name = ":".join(inside.parts) if "plugins" not in place.folder else path.stem
-    else:
-        stem = path.name.split(".")[0]
-        name = (_text(data.get("name")) if place.kind == "agent" else "") or stem
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"invalid name {name[:64]!r}: use letters, digits and -, at most 64")
-    return name
-
-
-def _front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """Split a Markdown file; without front matter all of it is the body."""
-    lines = text.splitlines()
-    if not lines or lines[0].strip() != "---":
+def _split(path: Path) -> tuple[Mapping[str, Any], str]:
+    """The keys of a file and its body; without front matter all of it is the body."""
+    if not path.is_file():
+        raise ValueError("not a regular file")
+    with path.open("rb") as file:
+        text = file.read(READ_LIMIT).decode("utf-8-sig", "replace")
+    if path.suffix == ".toml":
+        data = tomllib.loads(text)
+        prompt = data.get("prompt")
+        return data, prompt if isinstance(prompt, str) else ""
+    lines = [line.strip() for line in text.splitlines()]
+    if lines[:1] != ["---"] or "---" not in lines[1:]:
         return {}, text
-    for number, line in enumerate(lines[1:], start=1):
-        if line.strip() == "---":
-            return _yaml("\n".join(lines[1:number])), "\n".join(lines[number + 1 :])
-    return {}, text
+    end = lines.index("---", 1)
+    lines = text.splitlines()
+    return _yaml("\n".join(lines[1:end])), "\n".join(lines[end + 1 :])
 
 
-def _yaml(text: str) -> dict[str, Any]:
+def _yaml(text: str) -> Mapping[str, Any]:
     """The front matter as clients read it: a description may hold an unquoted colon."""
     try:
         data = yaml.load(text, Loader=_LOADER)
@@ -290,25 +261,17 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN_KEY: Final = re.compile(r"^(name|description):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 
 
-def _toml(text: str) -> tuple[dict[str, Any], str]:
-    data = tomllib.loads(text)
-    return data, _text(data.get("prompt"))
-
-
 def _text(value: object) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def _globs(value: object) -> tuple[str, ...]:
-    parts: Sequence[object] = value.split(",") if isinstance(value, str) else ()
-    if isinstance(value, list):
-        parts = value
-    return tuple(part.strip() for part in parts if isinstance(part, str) and part.strip())
+    parts = value.split(",") if isinstance(value, str) else value
+    texts = parts if isinstance(parts, list) else ()
+    return tuple(part.strip() for part in texts if isinstance(part, str) and part.strip())
 
 
 def _first_line(body: str) -> str:
     """The first line of text, which clients show for what has no description."""
-    for line in body.splitlines():
-        if text := line.strip().lstrip("#>*- ").strip():
-            return text
-    return ""
+    lines = (line.strip().lstrip("#>*- ").strip() for line in body.splitlines())
+    return next(filter(None, lines), "")

@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from kds.activation.features import Prompt, TermIndex
-from kds.activation.vectors import Encodes
+from pydantic import TypeAdapter, ValidationError
+
+from kds.activation.features import Encodes, Prompt, TermIndex
 from kds.brain.files import locked, read_private, replace_private
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
@@ -36,10 +36,13 @@ each as ``tools/fit_activation.py`` simulates them, with .3 .68, with 1 .61 (.49
 
 _NAMED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "skill": ("skill", "command", "name"),
+    "slashcommand": ("command",),
     "task": ("subagent_type", "agent_type", "agent"),
     "agent": ("subagent_type", "agent_type", "agent"),
 }
 """By tool, in lower case: the arguments that say which entry it runs, in the clients' spellings."""
+
+Outcome = Literal["used", "ignored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +51,26 @@ class Use:
 
     prompt: str
     entry: str
-    outcome: Literal["used", "ignored"]
+    outcome: Outcome
     at: str
     """When it was noted, ISO 8601."""
 
 
+_LINE: Final = TypeAdapter(Use)
+
+
 class Happening(Protocol):
-    """A line of a session: `kds.transcripts.formats.Event`."""
+    """A line of a session: `kds.transcripts.formats.Event`. ``kind`` is ``user``, ``assistant``,
+    ``call`` or ``result``; a call has its ``tool`` and ``arguments``."""
 
     @property
-    def kind(self) -> str:
-        """``user``, ``assistant``, ``call`` or ``result``."""
-        ...
-
+    def kind(self) -> str: ...  # noqa: D102
     @property
-    def text(self) -> str:
-        """What was said."""
-        ...
-
+    def text(self) -> str: ...  # noqa: D102
     @property
-    def tool(self) -> str:
-        """The tool that is called."""
-        ...
-
+    def tool(self) -> str: ...  # noqa: D102
     @property
-    def arguments(self) -> Any:
-        """What it is called with."""
-        ...
+    def arguments(self) -> Any: ...  # noqa: D102
 
 
 def runs_in(events: Iterable[Happening]) -> Iterator[tuple[str, str]]:
@@ -91,8 +87,9 @@ def _entry_of(event: Happening) -> str:
     given = event.arguments
     if not isinstance(given, Mapping):
         return ""
-    names = (given.get(key) for key in _NAMED_BY.get(event.tool.lower(), ()))
-    return next((name for name in names if isinstance(name, str) and name), "")
+    keys = _NAMED_BY.get(event.tool.lower(), ())
+    name = next((given[key] for key in keys if isinstance(given.get(key), str)), "")
+    return name.removeprefix("/").partition(" ")[0] if name.startswith("/") else name
 
 
 class Uses:
@@ -100,6 +97,7 @@ class Uses:
 
     def __init__(self, workspace: Workspace) -> None:
         self.path: Final = workspace.brain / FILE
+        self._lock: Final = self.path.with_suffix(".lock")
 
     @property
     def stamp(self) -> tuple[int, int]:
@@ -115,10 +113,9 @@ class Uses:
 
         Raises StoreError.
         """
-        lines = (read_private(self.path) or b"").splitlines()
-        return tuple(use for line in lines if (use := _read_line(line)) is not None)
+        return tuple(_read_lines((read_private(self.path) or b"").splitlines()))
 
-    def add(self, prompt: str, entry: str, outcome: Literal["used", "ignored"]) -> None:
+    def add(self, prompt: str, entry: str, outcome: Outcome) -> None:
         """Keep a use, without what is secret in it. Raises StoreError."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         new = Use(storable(prompt)[:PROMPT_CHARS], entry, outcome, now)
@@ -134,23 +131,17 @@ class Uses:
             self._write(left)
         return len(uses) - len(left)
 
-    @property
-    def _lock(self) -> Path:
-        return self.path.with_suffix(".lock")
-
     def _write(self, uses: Sequence[Use]) -> None:
         rows = (json.dumps(asdict(use), ensure_ascii=False) + "\n" for use in uses)
         replace_private(self.path, "".join(rows).encode("utf-8", "replace"))
 
 
-def _read_line(line: bytes) -> Use | None:
-    try:
-        row = json.loads(line)
-        use = Use(row["prompt"], row["entry"], row["outcome"], row["at"])
-    except (ValueError, TypeError, KeyError):
-        return None
-    is_sound = all(isinstance(value, str) for value in asdict(use).values())
-    return use if is_sound and use.outcome in ("used", "ignored") else None
+def _read_lines(lines: Iterable[bytes]) -> Iterator[Use]:
+    for line in lines:
+        try:
+            yield _LINE.validate_json(line, strict=True)
+        except ValidationError:
+            continue
 
 
 class Evidence:
@@ -191,8 +182,7 @@ class Evidence:
 
         vectors, terms = self._vectors[self._ran], self._terms.rows[self._ran]
         alike = (vectors @ vectors.T + terms @ terms.T) / 2
-        wanted = np.zeros((len(vectors), self._count), dtype=np.float32)
-        wanted[np.arange(len(vectors)), self._entries[self._ran]] = 1
+        wanted = np.eye(self._count, dtype=np.float32)[self._entries[self._ran]]
         penalty = RIDGE * np.eye(len(vectors), dtype=np.float32)
         weights: Vector = np.linalg.solve(alike + penalty, wanted)
         return weights

@@ -328,7 +328,8 @@ class Exchange:
         if intent == AMNESIA:
             yield from self._amnesia(turn)
             return
-        run = self._start(turn, self._deps.course.agent(intent))
+        first = None if self._result.replies else self._opening.agent
+        run = self._start(turn, first or self._deps.course.agent(intent))
         if run is None:
             return
         yield from run

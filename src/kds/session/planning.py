@@ -149,6 +149,8 @@ class TurnPlan:
     """Intents that served this piece of work before."""
     stopped: Halted | None = None
     notes: tuple[str, ...] = ()
+    agent: Agent | None = None
+    """Who serves it in the place of the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,15 @@ class TurnPlanner:
             raise DispatchError("there is nothing to answer again", hint="say it again")
         mine = self.course.turn_for(turn, chain[-1])
         return TurnPlan(mine, said=turn.message, legs=(chain[-1],), chain=chain[:-1])
+
+    def run(self, turn: Turn, agent: Agent, prompt: str) -> TurnPlan:
+        """Open the exchange that answers ``turn`` by another prompt than that of its intent."""
+        action = "abstain" if turn.action == "clarify" else turn.action
+        mine = replace(
+            turn, action=action, agent=agent.name, prompt_file=agent.prompt.ref, prompt=prompt,
+            question=None, candidates=(), secondary_intents=(),
+        )  # fmt: skip
+        return TurnPlan(mine, said=turn.message, legs=(UNKNOWN,), agent=agent)
 
     def rehearsed(self) -> "TurnPlanner":
         """The same, leaving no trace: it works on a copy of what is under way now."""

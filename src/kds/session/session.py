@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
+from kds.agents.agent import Agent
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.work import Halted, Work, WorkInMemory, WorkStore
 from kds.brain.settings import load_settings
@@ -171,6 +172,11 @@ class Session:
         """
         self._bind()
         return self._exchange(self._planner.again(), follow=False)
+
+    def begin_run(self, turn: Turn, agent: Agent, prompt: str) -> Exchange:
+        """Have the message of ``turn`` answered by ``agent``, which follows ``prompt``."""
+        self._bind()
+        return self._exchange(self._planner.run(turn, agent, prompt), follow=False)
 
     def hand_over(self, intent: str | None = None, *, follow: bool = False) -> Answer:
         """Let the agent that was offered go on with the work, or the one of ``intent``.

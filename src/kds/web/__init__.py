@@ -15,9 +15,9 @@ A page is a module of this package and a template. To add one:
    message, that says what, where and how to mend it.
 
 2. Its template extends ``layout.html`` and fills the block ``main``. ``ui`` are the macros of
-   ``macros.html``. Everything is escaped; ``|safe`` stands behind `kds.web.markup` alone. No inline
-   script or style. With htmx a view may answer with a part of a page (`RequestContext.part`), and
-   has to work without.
+   ``macros.html``. Everything is escaped; ``|safe`` stands behind `kds.web.rendering` alone. No
+   inline script or style. With htmx a view may answer with a part of a page
+   (`RequestContext.part`), and has to work without.
 
 3. It joins ``PAGES`` in `kds.web.site`; then it stands in the navigation.
 

@@ -1,12 +1,10 @@
 """Who may see the page: this machine alone, by a link that works once, then by a cookie.
 
 Loopback TCP is open to every user and web page of the machine. What is looked at, in this order:
-`Host` and `Origin` (`kds.service.security`), `Sec-Fetch-Site`, the cookie. Only static files,
-which say nothing of anybody, are served without one. Before all that, where the system tells whose
-process asks: it has to be this user's.
-
-A link lets one browser in, once; a cookie says that it is the same browser. Both are held in
-memory: when the service ends, everybody is logged out.
+`Host` and `Origin` (`kds.service.security`), where the system tells it whose process asks (it has
+to be this user's), `Sec-Fetch-Site`, the cookie. Only static files, which say nothing of anybody,
+are served without one. Links and cookies are held in memory: when the service ends, everybody is
+logged out.
 """
 
 import hashlib
@@ -27,7 +25,7 @@ from kds.brain.errors import KdsError
 from kds.service.errors import ForbiddenError
 from kds.service.requests import WORKSPACE
 from kds.service.security import check_origin, neighbour_is_trusted
-from kds.web.rendering import PREFIX, Trouble
+from kds.web.rendering import PREFIX, Renderer
 
 LINK_S: Final = 300.0
 """Seconds that a link is good for: time enough to copy it to another terminal."""
@@ -39,17 +37,32 @@ MOST_LINKS: Final = 32
 MOST_VISITORS: Final = 64
 """Links and browsers that are remembered; a user has one or two, and the oldest goes first."""
 
+VISITOR: Final = "kds.visitor"
+"""Key of the ASGI scope: the browser that asks."""
+
+LOGIN: Final = "/login"
+
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    # Not `no-referrer`: with that browsers send `Origin: null` with the forms of our own pages.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a page is to say; with ``path``, a form that takes back what was done."""
+    """What a page is to say: what was done (``path`` takes it back), or an error."""
 
     text: str
     path: str | None = None
     fields: tuple[tuple[str, str], ...] = ()
     label: str = "Undo"
     error: KdsError | None = None
-    """What went wrong, if that is what it says."""
 
 
 @dataclass(slots=True)
@@ -112,37 +125,16 @@ def _key(secret: str) -> str:
     return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
-VISITOR: Final = "kds.visitor"
-"""Key of the ASGI scope: the browser that asks."""
-
-LOGIN: Final = "/login"
-
-POLICY: Final = (
-    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'"
-)
-
-HEADERS: Final = {
-    "Content-Security-Policy": POLICY,
-    "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
-    # Not `no-referrer`: with that browsers send `Origin: null` with the forms of our own pages.
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-
-
 class AuthMiddleware:
     """ASGI layer: lets in who may, and gives every answer the headers that keep it safe."""
 
     def __init__(self, app: ASGIApp, static: ASGIApp, visitors: Visitors, port: int,
-                 trouble: Trouble) -> None:  # fmt: skip
+                 renderer: Renderer) -> None:  # fmt: skip
         self._app = app
         self._static = static
         self._visitors = visitors
         self._cookie = f"kds-{port}"  # cookies know no ports: two services must not share one
-        self._trouble = trouble
+        self._refuse = renderer.trouble
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, log in, or pass the request on with its visitor."""
@@ -169,11 +161,13 @@ class AuthMiddleware:
             check_origin(headers)
         except ForbiddenError as error:
             text = f"R{error.message[1:]}."
-            return self._trouble.page(403, text, where=error.where, hint=error.hint)
+            return self._refuse(403, text, where=error.where, hint=error.hint)
         if not neighbour_is_trusted(scope["client"], scope["server"]):
-            return self._trouble.page(403, "Refused: another user of this machine asks.")
-        if _is_embedded(headers):
-            return self._trouble.page(403, "Refused: a page from elsewhere wants this in it.")
+            return self._refuse(403, "Refused: another user of this machine asks.")
+        # A server at another port of this machine is elsewhere, but `SameSite` does not know that.
+        elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        if elsewhere and headers.get("sec-fetch-dest") != "document":
+            return self._refuse(403, "Refused: a page from elsewhere wants this in it.")
         if scope["path"].startswith(PREFIX):
             return self._static
         if scope["path"] == LOGIN and scope["method"] == "GET":
@@ -181,30 +175,20 @@ class AuthMiddleware:
         cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
         visitor = self._visitors.find(cookie)
         if visitor is None:
-            return self._trouble.stranger()
+            hint = "run `kds web` in the workspace, and open the link that it prints"
+            # A browser keeps a strict cookie back when a link elsewhere led here: once, not twice.
+            return self._refuse(401, "You are not logged in.", hint=hint, retry=True)
         scope[VISITOR], scope[WORKSPACE] = visitor, visitor.root
         return self._app
 
     def _login(self, scope: Scope) -> Response:
         asked = parse_qs(scope.get("query_string", b"").decode("ascii", "replace"))
         if not asked:
-            return self._trouble.page(200, "You are logged out.", hint="to come back: kds web")
+            return self._refuse(200, "You are logged out.", hint="to come back: kds web")
         cookie = self._visitors.enter(asked.get("token", [""])[0])
         if cookie is None:
-            return self._trouble.page(
-                403,
-                "This link was used already, or is too old.",
-                hint="each link works once, for five minutes; get another: kds web",
-            )
+            hint = "each link works once, for five minutes; get another: kds web"
+            return self._refuse(403, "This link was used already, or is too old.", hint=hint)
         response = RedirectResponse("/", 303)
         response.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
         return response
-
-
-def _is_embedded(headers: Headers) -> bool:
-    """Whether a browser says that a page of elsewhere asks, without going here itself.
-
-    A server at another port of this machine is elsewhere, but `SameSite` does not know that.
-    """
-    elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
-    return elsewhere and headers.get("sec-fetch-dest") != "document"

@@ -1,82 +1,181 @@
-"""The chat: what was said, what KDS made of it, and the answer as it comes."""
+"""The chat: what was said, what KDS made of it, the answer as it comes, and whole sessions."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from typing import Any, Final
+from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
-from kds.brain.errors import MessageError
-from kds.brain.memory.records import Session
-from kds.service.errors import TooLargeError
+from kds.activation.discovery import Entry, instructions
+from kds.activation.uses import Uses
+from kds.agents.agent import Agent
+from kds.brain.errors import DispatchError, KdsError, MessageError, StoreError
+from kds.brain.learning.phrases import thing
+from kds.brain.memory.export import archive, from_json, to_json, to_markdown
+from kds.brain.memory.records import Archive, Session
+from kds.brain.passages.details import decode
+from kds.brain.turn import UNKNOWN, Turn
+from kds.learning.teaching import Learning, LearningError, teach, teach_reference
+from kds.router.conversation import remembered
+from kds.router.references.rendering import in_place_of
+from kds.router.references.resolver import Resolver
+from kds.router.references.scene import Scene
+from kds.router.references.taught import described, things
+from kds.service.errors import NotServedError, TooLargeError
 from kds.service.models import MESSAGE_LIMIT
+from kds.service.routes.hook import fitting
 from kds.session.exchange import Exchange
-from kds.web import session_changes, taught_turns
-from kds.web.chat_view import Shown, earlier_page, newest_page, sidebar, unkept
-from kds.web.markup import as_html
-from kds.web.request_context import RequestContext, get, post
-from kds.web.session_changes import address, talks_of
-from kds.web.talks import Talk, Telling
+from kds.web.auth import Note
+from kds.web.chat_view import Shown, choices_of, earlier_page, newest_page, sidebar, unkept
+from kds.web.rendering import as_html
+from kds.web.request_context import RequestContext, download, get, path_of, post
+from kds.web.talks import Talk, Talks, Telling
 
 PATIENCE_S: Final = 3600.0
 """How long a browser without JavaScript waits for an answer; a model has its own, shorter limit."""
 
+UNDO: Final = "/chat/unlearn"
+UNDO_S: Final = 600.0
+"""Seconds for which an erased session can be brought back. It is in memory alone, so it is gone
+with the service, too."""
+MOST_ERASED: Final = 8
+
+MOST_CORRECTIONS: Final = 60
+"""Most readings that are offered; a pasted page has hundreds."""
+
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9]+")
+_ARGUMENTS: Final = re.compile(
+    r"\$ARGUMENTS\b|\{\{\s*(?:args|message|expanded)\s*\}\}|\$\{input(?::[^}]*)?\}"
+)
+"""Where clients put what was typed into a prompt file."""
+
+
+def address(session: str | None) -> str:
+    """Where a session is shown; None: a new one."""
+    return "/chat" if session is None else f"/chat?session={quote(session, safe='')}"
+
+
+def _talks(context: RequestContext) -> Talks:
+    found: Talks = context.request.app.state.talks
+    return found
+
 
 async def show(context: RequestContext) -> Response:
     """A session with its newest messages, or those before one of them; without a name a new one."""
-    chosen = context.text("session") or None
-    before = context.number("before", 0)
+    chosen, before = context.text("session") or None, context.number("before", 0)
     session, shown = None, Shown()
     if chosen is not None:
-        talk, session = await _opened(context, chosen)
-        shown = await _page(context, talk, session, before)
+        session, shown = await _page(context, await _talk(context, chosen), chosen, before)
+    else:  # has the library of skills read
+        await fitting(context.served, "", (), None, client=None, by_user=True)
     if context.partial and before:
         return await _part(context, "earlier.html", session, shown)
-    beside = await sidebar(context, chosen)
-    title = session.title if session and session.title else "New chat"
     model = context.served.memory.config.settings.model
     values = _values(session, shown) | {
-        "beside": beside,
+        "beside": await sidebar(context, chosen),
         "has_model": bool(model.name or model.base_url),
         "remembers": context.served.memory.flags.enabled,
     }
+    title = session.title if session and session.title else "New chat"
     return await asyncio.to_thread(lambda: context.page("chat.html", title=title, **values))
 
 
 async def send(context: RequestContext) -> Response:
     """Take a message: it is routed and logged before this answers, and answered after it."""
-    message = _message(context)
-    chosen, begun = _chosen(context), False
-    if chosen is None and context.served.memory.flags.enabled:
-        session = await context.archive(
-            lambda: context.served.memory_for_writing().create_session()
+    message = context.text("message").replace("\r\n", "\n").strip()
+    if not message:
+        raise MessageError("the message is empty", hint="write what you want")
+    if len(message) > MESSAGE_LIMIT:
+        raise TooLargeError(
+            f"the message has {len(message):,} characters, more than {MESSAGE_LIMIT:,}",
+            hint="send the request without the files it is about",
         )
-        chosen, begun = session.id, True
+    chosen, served = _chosen(context), context.served
+    begun = chosen is None and served.memory.flags.enabled
+    if begun:
+        made = await context.archive(lambda: served.memory_for_writing().create_session())
+        chosen = made.id
     talk = await _talk(context, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin(message))
-    return await _answered(context, talk, exchange, chosen, begun=begun)
+    telling = talk.begin(exchange)
+    with suppress(KdsError):  # nothing is offered
+        history = exchange.turn.history
+        talk.fits = await fitting(served, message, history, chosen, client=None, by_user=True)
+    return await _answered(context, talk, telling, chosen, said=exchange.said, begun=begun)
 
 
 async def mean(context: RequestContext) -> Response:
     """Say the message anew with what was meant, and learn that."""
-    context.visitor.notes.append(await taught_turns.point(context))
+    context.visitor.notes.append(await _point(context))
     return await send(context)
 
 
-async def hand_over(context: RequestContext) -> Response:
+def _begins(begin: Callable[[RequestContext, Talk], Exchange]) -> Callable[..., Any]:
+    """A view that has the last message answered anew."""
+
+    async def view(context: RequestContext) -> Response:
+        chosen = _chosen(context)
+        talk = await _talk(context, chosen)
+        exchange = await asyncio.to_thread(begin, context, talk)
+        fits, ran = talk.fits, talk.ran
+        telling = talk.begin(exchange)
+        if begin is not _hand_over:
+            talk.fits, talk.ran = (None if begin is _run else fits), ran
+        return await _answered(context, talk, telling, chosen)
+
+    return view
+
+
+def _hand_over(context: RequestContext, talk: Talk) -> Exchange:
     """Let the agent that was offered go on with the work."""
-    chosen, intent = _chosen(context), context.text("intent")
-    talk = await _talk(context, chosen)
-    exchange = await asyncio.to_thread(lambda: talk.session.begin_hand_over(intent))
-    return await _answered(context, talk, exchange, chosen)
+    return talk.session.begin_hand_over(context.text("intent"))
 
 
-async def again(context: RequestContext) -> Response:
-    """Have the last message answered once more."""
-    chosen = _chosen(context)
-    talk = await _talk(context, chosen)
-    exchange = await asyncio.to_thread(talk.session.begin_again)
-    return await _answered(context, talk, exchange, chosen)
+def _again(_: RequestContext, talk: Talk) -> Exchange:
+    """Have the last message answered once more, by the one who did."""
+    if talk.ran is not None and talk.latest is not None:
+        return talk.session.begin_run(talk.latest, *talk.ran)
+    return talk.session.begin_again()
+
+
+def _run(context: RequestContext, talk: Talk) -> Exchange:
+    """Have the last message answered by the skill, agent or prompt file that fits it."""
+    entry, turn = talk.fits, talk.latest
+    if entry is None or turn is None or entry.name != context.text("entry"):
+        raise NotServedError("nothing that fits is known of this message", hint="say it again")
+    served = context.served
+    agent, prompt = _follows(entry, turn, talk, served.root)
+    if served.memory.config.settings.activation.learn:
+        with suppress(KdsError):
+            Uses(served.workspace).add(turn.message, entry.name, "used")
+    exchange = talk.session.begin_run(turn, agent, prompt)
+    talk.ran = agent, prompt
+    return exchange
+
+
+def _follows(entry: Entry, turn: Turn, talk: Talk, root: str) -> tuple[Agent, str]:
+    """Who answers by an entry, and its text with what was typed in its place."""
+    library = talk.session.conversations.library
+    if entry.client == "kds":
+        with suppress(DispatchError):  # else a file that is no prompt of KDS
+            agent = Agent.named(entry.name, library, workspace=root)
+            return agent, agent.render(turn)
+    agent = Agent.named(UNKNOWN, library, workspace=root)
+    try:
+        text = instructions(entry)
+    except (OSError, ValueError) as error:
+        raise NotServedError(f"cannot be read: {error}", where=str(entry.path)) from error
+    own = replace(agent.prompt, name=entry.name, ref=str(entry.path), tools=(), output=None)
+    return replace(agent, prompt=own), _ARGUMENTS.sub(lambda _: turn.message, text)
 
 
 async def sessions(context: RequestContext) -> Response:
@@ -97,51 +196,52 @@ async def stop(context: RequestContext) -> Response:
 
 async def since(context: RequestContext) -> Response:
     """What was said after a message, in this tab or another one."""
-    talk, session = await _opened(context, context.text("session"))
+    chosen = context.text("session")
+    talk = await _talk(context, chosen)
+    session = await context.archive(lambda: context.served.store_of(chosen).session(chosen))
     if session.message_count <= context.number("after", 0):
         return Response(status_code=204)
-    session, shown = await _newest(context, talk, session.id)
-    return await _part(context, "lines.html", session, shown)
+    return await _part(context, "lines.html", *await _page(context, talk, chosen))
 
 
 async def answer(context: RequestContext) -> Response:
     """The answer that is on its way, as events: `text` again and again, at last `done`."""
-    found = talks_of(context).told(context.text("telling"))
+    found = _talks(context).told(context.text("telling"))
     if found is None:
         return Response(status_code=204)  # the browser does not come again then
-    events = _events(context, *found)
-    return StreamingResponse(events, media_type="text/event-stream")
+    return StreamingResponse(_events(context, *found), media_type="text/event-stream")
 
 
 async def _events(context: RequestContext, talk: Talk, telling: Telling) -> AsyncIterator[str]:
     async for event in telling.pieces(lambda said: _event("text", telling.growing.as_html(said))):
         yield event
-    session, chosen = None, _chosen(context)
-    if chosen is None:
-        shown = await asyncio.to_thread(unkept, talk)
-    else:
-        session, shown = await _newest(context, talk, chosen)
-    values = _values(session, shown)
+    values = _values(*await _lines(context, talk, _chosen(context)))
     yield _event("done", await asyncio.to_thread(lambda: context.rendered("lines.html", **values)))
 
 
+def _event(name: str, text: str) -> str:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    data = "".join(f"data: {line}\n" for line in lines)
+    return f"event: {name}\n{data}\n"
+
+
 async def _answered(
-    context: RequestContext,
-    talk: Talk,
-    exchange: Exchange,
-    chosen: str | None,
-    *,
-    begun: bool = False,
-) -> Response:
-    telling = talk.begin(exchange)
+    context: RequestContext, talk: Talk, telling: Telling, chosen: str | None, *,
+    said: str = "", begun: bool = False,
+) -> Response:  # fmt: skip
     await telling.wait(talk.at_once_s if context.partial else PATIENCE_S)
     if begun or not context.partial:
         return context.go(address(chosen))
+    return await _part(context, "lines.html", *await _lines(context, talk, chosen, said))
+
+
+async def _lines(
+    context: RequestContext, talk: Talk, chosen: str | None, said: str = ""
+) -> tuple[Session | None, Shown]:
+    """What was said after what a tab has shown; ``said``: where nothing is kept, the message."""
     if chosen is None:
-        shown = await asyncio.to_thread(unkept, talk, exchange.said)
-        return await _part(context, "lines.html", None, shown)
-    session, shown = await _newest(context, talk, chosen)
-    return await _part(context, "lines.html", session, shown)
+        return None, await asyncio.to_thread(unkept, talk, said)
+    return await _page(context, talk, chosen)
 
 
 def _chosen(context: RequestContext) -> str | None:
@@ -149,37 +249,25 @@ def _chosen(context: RequestContext) -> str | None:
     return (context.text("session") or None) if context.served.memory.flags.enabled else None
 
 
-async def _opened(context: RequestContext, chosen: str) -> tuple[Talk, Session]:
-    """A conversation that there is. Raises NotServedError."""
-    session = await context.archive(lambda: context.served.store_of(chosen).session(chosen))
-    return await talks_of(context).find(context.served, chosen), session
-
-
 async def _talk(context: RequestContext, chosen: str | None) -> Talk:
     """A conversation that there is, or that of the workspace: an erased one does not begin anew,
     with what is said in another tab. Raises NotServedError."""
     if chosen is not None:
-        return (await _opened(context, chosen))[0]
-    return await talks_of(context).find(context.served, None)
+        await context.archive(lambda: context.served.store_of(chosen))
+    return await _talks(context).find(context.served, chosen)
 
 
-async def _page(context: RequestContext, talk: Talk, session: Session, before: int) -> Shown:
-    def read() -> Shown:
-        store = context.served.store_of(session.id)
-        if before:
-            return earlier_page(store, talk, session, before)
-        return newest_page(store, talk, session)
-
-    return await context.archive(read)
-
-
-async def _newest(context: RequestContext, talk: Talk, chosen: str) -> tuple[Session, Shown]:
-    """A session, and what was said in it after what a tab has shown. Raises NotServedError."""
+async def _page(
+    context: RequestContext, talk: Talk, chosen: str, before: int = 0
+) -> tuple[Session, Shown]:
+    """A session, and what was said in it: before a message, or after what a tab has shown."""
     after = context.number("after", 0)
 
     def read() -> tuple[Session, Shown]:
         store = context.served.store_of(chosen)
         session = store.session(chosen)
+        if before:
+            return session, earlier_page(store, talk, session, before)
         return session, newest_page(store, talk, session, after)
 
     return await context.archive(read)
@@ -198,35 +286,249 @@ def _values(session: Session | None, shown: Shown) -> dict[str, Any]:
     return {"session": session, "shown": shown, "html": as_html, "notes": ()}
 
 
-def _message(context: RequestContext) -> str:
-    """The message of the form. Raises MessageError, and TooLargeError."""
-    message = context.text("message").replace("\r\n", "\n").strip()
-    if not message:
-        raise MessageError("the message is empty", hint="write what you want")
-    if len(message) > MESSAGE_LIMIT:
-        raise TooLargeError(
-            f"the message has {len(message):,} characters, more than {MESSAGE_LIMIT:,}",
-            hint="send the request without the files it is about",
-        )
-    return message
+class Bin:
+    """Sessions that were just erased. For one thread, that of the loop."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[str, tuple[float, str, Archive]] = OrderedDict()
+
+    def put(self, root: str, erased: Archive) -> str:
+        """Keep a session for a while; returns the name under which it can be taken out."""
+        name = uuid.uuid4().hex
+        self._kept[name] = (self._clock() + UNDO_S, root, erased)
+        self._sweep()
+        return name
+
+    def take(self, root: str, name: str) -> Archive:
+        """The session of that name. Raises NotServedError when it is gone."""
+        self._sweep()
+        _, owner, found = self._kept.get(name, (0.0, "", None))
+        if found is None or owner != root:
+            raise NotServedError(
+                "the session cannot be brought back any more",
+                hint="it is kept for ten minutes; a file that it was exported to can be imported",
+            )
+        del self._kept[name]
+        return found
+
+    def _sweep(self) -> None:
+        now = self._clock()
+        kept = [(name, one) for name, one in self._kept.items() if one[0] >= now]
+        self._kept = OrderedDict(kept[-MOST_ERASED:])
 
 
-def _event(name: str, text: str) -> str:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    data = "".join(f"data: {line}\n" for line in lines)
-    return f"event: {name}\n{data}\n"
+def _bin(context: RequestContext) -> Bin:
+    found: Bin = context.request.app.state.bin
+    return found
+
+
+async def rename(context: RequestContext) -> Response:
+    """Give a session a title that stays."""
+    session, title = context.text("session"), context.text("title")
+    await context.archive(
+        lambda: context.served.store_of(session, writes=True).rename(session, title)
+    )
+    return context.go(address(session))
+
+
+async def delete(context: RequestContext) -> Response:
+    """Erase a session and its bytes; for a while it can be brought back."""
+    session = context.text("session")
+
+    def erase() -> Archive:
+        found = archive(context.served.store_of(session), session)
+        context.served.memory.delete(session)
+        return found
+
+    await _talks(context).close(context.served, session)
+    erased = await context.archive(erase)
+    name = _bin(context).put(context.served.root, erased)
+    said = f"The session “{erased.session.title or 'without a title'}” is erased."
+    return context.go("/chat", Note(said, "/chat/bring-back", (("erased", name),)))
+
+
+async def bring_back(context: RequestContext) -> Response:
+    """Store an erased session as it was."""
+    erased = _bin(context).take(context.served.root, context.text("erased"))
+    back = await context.archive(lambda: context.served.memory_for_writing().restore(erased))
+    return context.go(address(back.id), "The session is back.")
+
+
+async def export(context: RequestContext) -> Response:
+    """Write a session out as a file."""
+    session = context.text("session")
+    found = await context.archive(lambda: archive(context.served.store_of(session), session))
+    name = _NO_NAME.sub("-", found.session.title).strip("-").lower()[:60] or "session"
+    if context.text("format") == "markdown":
+        return download(to_markdown(found), f"{name}.md", "text/markdown")
+    return download(to_json([found]), f"{name}.json", "application/json")
+
+
+async def import_(context: RequestContext) -> Response:
+    """Store the sessions of a file that was exported."""
+    upload = context.upload("file")
+    if upload is None:
+        raise MessageError("no file was chosen", where="file", hint="choose one, then import")
+    text = (await upload.read()).decode("utf-8", "replace")
+
+    def restore() -> list[Session]:
+        try:
+            archives = from_json(text, where=upload.filename or "the file")
+        except StoreError as error:  # the sender can fix the file
+            raise MessageError(error.message, where=error.where, hint=error.hint) from error
+        store = context.served.memory_for_writing()
+        return [store.restore(one) for one in archives]
+
+    restored = await context.archive(restore)
+    note = f"{len(restored)} {'session' if len(restored) == 1 else 'sessions'} imported."
+    return context.go(address(restored[0].id if restored else None), note)
+
+
+async def mend(context: RequestContext) -> Response:
+    """What may have been meant: every intent, and what else the words may point to.
+
+    Raises NotServedError when it is not kept what was made of the message.
+    """
+    session, turn, corrections = await _corrections(context)
+    values: dict[str, Any] = {
+        "session": session,
+        "turn": turn,
+        "intents": choices_of(context.served.conversations.library),
+        "corrections": corrections,
+        "seq": context.number("seq", 0),
+    }
+    if context.partial:
+        return context.part("mend.html", **values)
+    return context.page("mend_page.html", title="What was meant", **values)
+
+
+async def _point(context: RequestContext) -> Note:
+    """Learn which thing a description means, from the message that says it outright.
+
+    Raises NotServedError as `mend` does.
+    """
+    said = context.text("message")
+    *_, found = await _corrections(context)
+    one = next((one for one in found if one.message == said), None)
+    if one is None:
+        return Note("Said so. What it was said instead of is not known any more.")
+    teaches = partial(teach_reference, context.served.workspace, one.text, one.antecedent)
+    try:
+        learned = (await asyncio.to_thread(teaches)).reference
+    except LearningError as error:
+        return Note(f"Said so; {error.message}.")
+    fields = (("id", learned.id), ("session", context.text("session")))
+    note = f"Learned: “{learned.text}” is “{learned.antecedent}” where that was mentioned."
+    return Note(note, UNDO, fields)
+
+
+async def learn(context: RequestContext) -> Response:
+    """Let a message be an example of an intent from now on, whatever was taught before."""
+    message, intent = context.text("message"), context.text("intent")
+    teaches = partial(teach, context.served.workspace, message, intent, force=True)
+    taught = await asyncio.to_thread(teaches)
+    one = taught.example
+    said = "Learned" if taught.new else "Learned before"
+    instead = f", no longer {taught.instead_of}" if taught.instead_of else ""
+    secret = "; the secret in it is not kept" if taught.redacted else ""
+    fields = (("id", one.id), ("session", context.text("session")))
+    return _told(
+        context, Note(f"{said}: “{one.text}” is {one.intent}{instead}{secret}.", UNDO, fields)
+    )
+
+
+async def unlearn(context: RequestContext) -> Response:
+    """Take back what was learned: the file is what it was before."""
+    undo = partial(Learning(context.served.workspace).undo, context.text("id"))
+    undone = await asyncio.to_thread(undo)
+    return _told(context, Note(f"Taken back: {undone.told}."))
+
+
+def _told(context: RequestContext, note: Note) -> Response:
+    if context.partial:
+        return context.part("note.html", note=note)
+    back = context.text("from")
+    return context.go(path_of(back) if back else address(context.text("session") or None), note)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The message in other words: with ``antecedent`` where ``text`` points back."""
+
+    text: str
+    antecedent: str
+    message: str
+
+
+async def _corrections(context: RequestContext) -> tuple[Session, Turn, tuple[Correction, ...]]:
+    chosen, seq = context.text("session"), context.number("seq", 0)
+
+    def read() -> tuple[Session, Turn]:
+        store = context.served.store_of(chosen)
+        found = store.messages(chosen, last=1, before_seq=seq + 1, details=True)
+        details = decode(found[0].details, found[0].content) if found else None
+        if details is None:
+            raise NotServedError("nothing is known of this message", hint="say it again")
+        return store.session(chosen), details.turn
+
+    session, turn = await context.archive(read)
+    resolver = context.served.conversations.parts.resolver
+    return session, turn, await context.route(lambda: corrections_of(turn, resolver))
+
+
+def corrections_of(turn: Turn, resolver: Resolver) -> tuple[Correction, ...]:
+    """Every word that points back, with every other thing of the conversation in its place.
+
+    Words that were left alone count, too, and "the button" that was resolved to nothing.
+    """
+
+    def each() -> Iterator[Correction]:
+        for (start, end), target in sorted(_open_words(turn, scene).items()):
+            text = turn.message[start:end]
+            for name in named:
+                if thing(name) not in (thing(target), thing(text)):
+                    written = in_place_of(text, name)
+                    said = f"{turn.message[:start]}{written}{turn.message[end:]}"
+                    yield Correction(text, name, said)
+
+    discourse = remembered(resolver)(turn)
+    named = things(discourse)
+    scene = Scene(resolver.analyse(turn.message), discourse, resolver.knowledge)
+    return tuple(islice(each(), MOST_CORRECTIONS))
+
+
+def _open_words(turn: Turn, scene: Scene) -> dict[tuple[int, int], str]:
+    """Where the message points back, and the antecedent that was taken; "" without one."""
+    spans = dict.fromkeys(described(scene), "")
+    for word in turn.unresolved:
+        if found := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", turn.message):
+            spans.setdefault(found.span(), "")
+    spans |= {(one.start, one.end): one.target for one in turn.references if one.text}
+    return {
+        (start, end): target
+        for (start, end), target in spans.items()
+        if not any(a <= start and end <= b and (a, b) != (start, end) for a, b in spans)
+    }
 
 
 routes = (
     get("/chat", show),
     post("/chat/send", send),
     post("/chat/mean", mean),
-    post("/chat/hand-over", hand_over),
-    post("/chat/again", again),
+    post("/chat/hand-over", _begins(_hand_over)),
+    post("/chat/again", _begins(_again)),
+    post("/chat/run", _begins(_run)),
     post("/chat/stop", stop),
     get("/chat/sessions", sessions),
     get("/chat/since", since),
     get("/chat/answer", answer),
-    *session_changes.routes,
-    *taught_turns.routes,
+    post("/chat/rename", rename),
+    post("/chat/delete", delete),
+    post("/chat/bring-back", bring_back),
+    get("/chat/export", export),
+    post("/chat/import", import_),
+    get("/chat/mend", mend),
+    post("/chat/learn", learn),
+    post(UNDO, unlearn),
 )

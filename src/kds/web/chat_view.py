@@ -1,10 +1,11 @@
 """A conversation as the page shows it, what KDS made of each message, and the list of sessions."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlencode
 
+from kds.activation import Entry
 from kds.api.session_names import all_sessions, session_page
 from kds.brain.context.work import Offer
 from kds.brain.learning.examples import LearnedExample
@@ -22,6 +23,21 @@ from kds.service.workspaces import ServedWorkspace
 from kds.session.answer_record import UNANSWERED, Outcome, Reason, outcome_kept, outcome_of, reasons
 from kds.web.request_context import RequestContext
 from kds.web.talks import Talk, Telling
+
+PAGE: Final = 50
+"""Messages of a page; a session may have ten thousand."""
+
+SHOWN: Final = 30
+"""Sessions of a page."""
+
+FOUND: Final = 100
+"""Sessions that a search shows at most."""
+
+SHORT: Final = 120
+"""Characters that are shown of what was said."""
+
+ALIKE: Final = (1.0, 1.0, 0.0, 1.0)
+"""Weights of the columns of a passage: heading and text count alike, the text beside does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +58,27 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A turn beside its message."""
+    """A turn beside its message; ``taught`` is the intent that the user has taught such messages
+    to have."""
 
     turn: Turn
-    spans: tuple[Span, ...]
-    implied: tuple[Reference, ...]
-    """What the message refers to without a word for it."""
     why: tuple[Reason, ...] = ()
     taught: str = ""
-    """The intent that the user has taught such messages to have."""
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The message in pieces; a reference within another one is left to that."""
+        message, spans, place = self.turn.message, list[Span](), 0
+        for one in sorted(self.turn.references, key=lambda found: (found.start, -found.end)):
+            if one.text and one.start >= place and message[one.start : one.end] == one.text:
+                spans += Span(message[place : one.start]), Span(one.text, one)
+                place = one.end
+        return tuple(span for span in (*spans, Span(message[place:])) if span.text)
+
+    @property
+    def implied(self) -> tuple[Reference, ...]:
+        """What the message refers to without a word for it."""
+        return tuple(one for one in self.turn.references if not one.text and one.target)
 
     @property
     def rewritten(self) -> bool:
@@ -58,52 +86,24 @@ class TurnView:
         return bool(self.turn.expanded) and self.turn.expanded != self.turn.message
 
 
-def view_of(turn: Turn, why: Iterable[Reason] | None = None) -> TurnView:
-    """A turn as the page shows it."""
-    implied = tuple(one for one in turn.references if not one.text and one.target)
-    told = map(Reason, turn.why) if why is None else why
-    return TurnView(turn, tuple(spans_of(turn)), implied, tuple(told))
-
-
-def spans_of(turn: Turn) -> Iterator[Span]:
-    """The message in pieces; a reference within another one is left to that."""
-    place = 0
-    for one in sorted(turn.references, key=lambda found: (found.start, -found.end)):
-        if not one.text or one.start < place or turn.message[one.start : one.end] != one.text:
-            continue
-        if one.start > place:
-            yield Span(turn.message[place : one.start])
-        yield Span(one.text, one)
-        place = one.end
-    if place < len(turn.message):
-        yield Span(turn.message[place:])
-
-
 def choices_of(library: PromptLibrary, intents: tuple[str, ...] | None = None) -> list[Choice]:
     """Intents in words: those of a question, or all that a message may have."""
-    agents = [one for one in library.agents() if one.intent]
-    names = [one.intent for one in agents] if intents is None else intents
-    says = {one.intent: one.ask or one.description for one in agents}
+    says = {one.intent: one.ask or one.description for one in library.agents() if one.intent}
+    names = says if intents is None else intents
     return [Choice(name, says.get(name) or name) for name in names if name]
-
-
-PAGE: Final = 50
-"""Messages of a page; a session may have ten thousand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A message as the page shows it."""
+    """A message as the page shows it. ``seq`` is its number in the session (0: it is not kept),
+    ``view`` what KDS made of it; with ``outcome``, how the one before was answered."""
 
     role: str
     text: str
     seq: int = 0
-    """Its number in the session; 0: it is not kept."""
     speaker: str | None = None
     view: TurnView | None = None
-    """What KDS made of it, as far as that is kept."""
     outcome: Outcome | None = None
-    """Instead of a message: how the one before was answered."""
 
     @property
     def is_kds(self) -> bool:
@@ -131,31 +131,32 @@ class Tail:
     """Agents that may go on with the work."""
     again: bool = False
     """Whether the message can be answered once more."""
+    fits: Entry | None = None
+    """What may answer the message instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A part of a conversation; ``tail`` unless it is an earlier one."""
+    """A part of a conversation. ``earlier``: the number of the message before which there are more;
+    ``after``: that of the last one that there is; ``tail`` unless it is an earlier part."""
 
     lines: tuple[Line, ...] = ()
     earlier: int | None = None
-    """The number of the message before which there are more."""
     tail: Tail = Tail()
     after: int = 0
-    """The number of the last message that there is."""
 
 
 def earlier_page(store: MemoryStore, talk: Talk, session: Session, before: int) -> Shown:
     """The messages before one of them, as many as a page holds."""
-    lines, last = _lines(store, talk, store.messages(session.id, last=PAGE, before_seq=before,
-                                                     details=True))  # fmt: skip
+    messages = store.messages(session.id, last=PAGE, before_seq=before, details=True)
+    lines, last = _lines(store, talk, messages)
     first = lines[0].seq if lines else 1
     return Shown((*lines, *_ending(last)), first if first > 1 else None)
 
 
 def newest_page(store: MemoryStore, talk: Talk, session: Session, after: int = 0) -> Shown:
     """The newest messages, as many as a page holds, of those behind one that is shown already."""
-    running = talk.running is not None  # before they are read: if not, the answer is among them
+    running = talk.running  # before they are read: if not, the answer is among them
     messages = store.messages(session.id, last=PAGE, details=True)
     lines, last = _lines(store, talk, messages)
     new = tuple(one for one in lines if one.seq > after)
@@ -167,32 +168,38 @@ def newest_page(store: MemoryStore, talk: Talk, session: Session, after: int = 0
 
 def unkept(talk: Talk, said: str = "") -> Shown:
     """What was said last where the memory is off: the user's message, or the answers to it."""
-    tail, turn = tail_of(talk, running=talk.running is not None), talk.latest
-    lines = [Line("user", said, view=view_of(turn))] if said and turn is not None else []
+    tail, turn = tail_of(talk, running=talk.running), talk.latest
+    lines = [Line("user", said, view=_view(turn))] if said and turn is not None else []
     answer = None if tail.telling is None or tail.running else tail.telling.answer
     if answer is not None:
-        lines += [Line("assistant", one.text, 0, one.agent) for one in answer.replies
-                  if one.answered]  # fmt: skip
-        lines += [Line("assistant", answer.question, 0, KDS)] if answer.question else []
+        said_by = [(one.text, one.agent) for one in answer.replies if one.answered]
+        said_by += [(answer.question, KDS)] if answer.question else []
+        lines += [Line("assistant", text, speaker=speaker) for text, speaker in said_by]
     return Shown(tuple(lines), tail=tail)
 
 
 def tail_of(talk: Talk, *, running: bool, last: Line | None = None) -> Tail:
     """What may come next. Raises StoreError when the work in progress cannot be read."""
-    telling, work = talk.telling, talk.session.work
-    latest = talk.latest or (last.view.turn if last and last.view else None)
+    telling, work, latest = talk.telling, talk.session.work, talk.latest
+    if latest is None and last and last.view:
+        latest = last.view.turn
     asks = latest is not None and latest.action == "clarify" and not work.confirm
     library = talk.session.conversations.library
-    choices = choices_of(library, latest.candidates) if asks and latest else []
     outcome = last.outcome if last and last.outcome is not None else UNANSWERED
     if telling is not None and telling.answer is not None:
         outcome = outcome_of(telling.answer)
     offers = tuple(one for one in work.offers if one.intent not in work.chain)
-    again = bool(work.turn and work.chain) and talk.session.has_model
     return Tail(
-        telling, running, outcome, last, bool(work.confirm), tuple(choices),
-        () if outcome.error else offers, again,
-    )  # fmt: skip
+        telling,
+        running,
+        outcome,
+        last,
+        confirm=bool(work.confirm),
+        choices=tuple(choices_of(library, latest.candidates)) if asks and latest else (),
+        offers=() if outcome.error else offers,
+        again=bool(work.turn and work.chain) and talk.session.has_model,
+        fits=talk.fits,
+    )
 
 
 def _lines(
@@ -203,13 +210,11 @@ def _lines(
     last: Line | None = None
     taught = _taught(talk.session.workspace)
     for one in messages:
-        if one.role == "system":
-            continue
         if one.role == "user":
             lines += (replace(ending, seq=one.seq) for ending in _ending(last))
             last = _line(store, talk, one, taught.get(phrase_key(one.content), ""))
             lines.append(last)
-        else:
+        elif one.role != "system":
             lines.append(Line(one.role, one.content, one.seq, one.speaker))
     return lines, last
 
@@ -227,9 +232,13 @@ def _line(store: MemoryStore, talk: Talk, message: Message, taught: str) -> Line
     details = decode(message.details, message.content)
     if details is None:
         return Line(message.role, message.content, message.seq)
+    view = TurnView(details.turn, tuple(reasons(store, details)), taught)
     outcome = outcome_kept(store, talk.session.conversations.library, details)
-    view = replace(view_of(details.turn, reasons(store, details)), taught=taught)
-    return Line(message.role, message.content, message.seq, None, view, outcome)
+    return Line(message.role, message.content, message.seq, view=view, outcome=outcome)
+
+
+def _view(turn: Turn) -> TurnView:
+    return TurnView(turn, tuple(map(Reason, turn.why)))
 
 
 def _ending(line: Line | None) -> tuple[Line, ...]:
@@ -237,30 +246,16 @@ def _ending(line: Line | None) -> tuple[Line, ...]:
     return (Line("outcome", "", outcome=line.outcome),) if line and line.outcome else ()
 
 
-SHOWN: Final = 30
-"""Sessions of a page."""
-
-SHORT: Final = 120
-"""Characters that are shown of what was said."""
-
-ALIKE: Final = (1.0, 1.0, 0.0, 1.0)
-"""Weights of the columns of a passage: heading and text count alike, the text beside does not."""
-
-FOUND: Final = 100
-"""Sessions that a search shows at most."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """What stands beside the chat."""
+    """What stands beside the chat: sessions, and where the next page of them begins; of those that
+    were found by what was said in them, that."""
 
     sessions: tuple[Session, ...]
     search: str = ""
     earlier: int | None = None
-    """Where the next page begins."""
     chosen: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Of a session that was found by what was said in it: that."""
 
     @property
     def query(self) -> str:
@@ -294,13 +289,16 @@ def found(served: ServedWorkspace, search: str, chosen: str | None = None) -> Si
     store, words = served.memory_if_any(), search.casefold().split()
     if store is None:
         return Sidebar((), search, None, chosen)
+
+    def has_all(text: str) -> bool:
+        return all(word in text.casefold() for word in words)
+
     every = {one.id: one for one in all_sessions(store)}
-    named = [one for one in every.values()
-             if all(word in f"{one.title} {one.id}".casefold() for word in words)]  # fmt: skip
+    names = [name for name, one in every.items() if has_all(f"{one.title} {name}")]
     hits = store.search_words(words_of(search), limit=FOUND, weights=ALIKE)
     texts: dict[str, str] = {}
     for passage in store.passages([hit.chunk_id for hit in hits]):
-        if all(word in passage.body.casefold() for word in words):
+        if has_all(passage.body):
             texts.setdefault(passage.session_id, " ".join(passage.body.split())[:SHORT])
-    both = [*named, *(every[name] for name in texts if name in every and every[name] not in named)]
+    both = [every[name] for name in dict.fromkeys((*names, *texts)) if name in every]
     return Sidebar(tuple(both[:FOUND]), search, None, chosen, texts)

@@ -31,10 +31,10 @@ from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.recalling import Found, ask
 from kds.web.auth import Note
+from kds.web.chat_page import address
 from kds.web.documents_page import document_link
-from kds.web.markup import marked
+from kds.web.rendering import marked
 from kds.web.request_context import RequestContext, download, get, post
-from kds.web.session_changes import address
 
 SHOWN: Final = 20
 """Sessions on a page."""

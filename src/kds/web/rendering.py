@@ -1,17 +1,28 @@
-"""Templates, static files and pages of errors.
+"""Templates, static files, pages of errors, and Markdown of a model as HTML.
 
 Everything in a template is escaped, and a name that does not exist is an error, not an empty place.
-Static files are at addresses that change with their content: browsers may keep them."""
+The only text of others that templates take as HTML is Markdown from here: no HTML of its own, no
+pictures, code in colours. Static files are at addresses that change with their content: browsers
+may keep them."""
 
 import hashlib
 import mimetypes
+import re
 from collections.abc import Sequence
-from datetime import datetime
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -24,15 +35,17 @@ from starlette.types import ASGIApp
 from kds.brain.clock import minute, moment
 from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
+from kds.brain.words.stems import WORD, stem
 from kds.service.errors import describe_fault
 from kds.service.requests import internal_error, status_of
 
 STATIC: Final = Path(__file__).parent / "static"
+TEMPLATES: Final = Path(__file__).parent / "templates"
 PREFIX: Final = "/static/"
+HTMX: Final = "hx-request"
+"""The header by which htmx says that it asks for a part of a page."""
 
 _KEPT: Final = "public, max-age=31536000, immutable"
-_DIGITS: Final = 12
-"""Of the hash in the addresses: it tells versions apart, nothing more."""
 
 mimetypes.add_type("text/javascript", ".js")  # else what the system says, which may be text/plain
 
@@ -42,9 +55,8 @@ class Assets(StaticFiles):
 
     def __init__(self) -> None:
         super().__init__(directory=STATIC, follow_symlink=True)  # an editable install has links
-        content = (path.read_bytes() for path in sorted(STATIC.rglob("*.*")))
-        digest = hashlib.sha256(b"".join(content)).hexdigest()[:_DIGITS]
-        self._place = f"{PREFIX}{digest}"
+        content = b"".join(path.read_bytes() for path in sorted(STATIC.rglob("*.*")))
+        self._place = f"{PREFIX}{hashlib.sha256(content).hexdigest()[:12]}"
 
     def address(self, name: str) -> str:
         """Where a file is, for templates."""
@@ -62,13 +74,6 @@ class Assets(StaticFiles):
         return response
 
 
-def _time(at: datetime) -> Markup:
-    """A moment in UTC; a script shows it in the time of the reader."""
-    return Markup('<time datetime="{}">{}</time>').format(moment(at), minute(at))
-
-
-TEMPLATES: Final = Path(__file__).parent / "templates"
-
 HTMX_CONFIG: Final = (
     '{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,'
     '"historyCacheSize":0,"historyRestoreAsHxRequest":false,'
@@ -79,7 +84,7 @@ nothing of a page is kept in the browser."""
 
 
 class Renderer:
-    """Renders the templates of the package."""
+    """Renders the templates of the package, the pages of errors among them."""
 
     def __init__(self, assets: Assets, navigation: Sequence[object]) -> None:
         """What stands in the ``navigation`` has a ``label`` and a ``path``."""
@@ -96,60 +101,41 @@ class Renderer:
             version=kds_version(),
             htmx_config=HTMX_CONFIG,
         )
-        self._environment.filters["moment"] = _time
+        # in UTC; a script shows it in the time of the reader
+        self._environment.filters["moment"] = lambda at: Markup(
+            '<time datetime="{}">{}</time>'
+        ).format(moment(at), minute(at))
 
     def render(self, template: str, values: dict[str, object]) -> str:
         """Fill a template in. Raises jinja2's errors, which are faults of ours."""
         return self._environment.get_template(template).render(values)
 
-
-TOO_LARGE: Final = "What was sent is too large for the page."
-BY_COMMAND: Final = (
-    "send at most 64 MB at once, or use `kds docs add FILE` and `kds memory import FILE`"
-)
-
-HTMX: Final = "hx-request"
-"""The header by which htmx says that it asks for a part of a page."""
-
-
-class Trouble:
-    """Makes the pages of errors; with htmx, messages that join those of the page."""
-
-    def __init__(self, renderer: Renderer) -> None:
-        self._renderer = renderer
-
-    def page(
-        self,
-        status: int,
-        message: str,
-        *,
-        where: str | None = None,
-        hint: str | None = None,
+    def trouble(
+        self, status: int, message: str, *, where: str | None = None, hint: str | None = None,
         retry: bool = False,
-    ) -> Response:
+    ) -> Response:  # fmt: skip
         """A page of its own, for anybody; ``retry``: the browser asks once more by itself."""
-        values = {"message": message, "where": where, "hint": hint, "retry": retry}
-        return HTMLResponse(self._renderer.render("trouble.html", dict(values)), status)
-
-    def stranger(self) -> Response:
-        """For a browser without a cookie, or with one that counts no more."""
-        hint = "run `kds web` in the workspace, and open the link that it prints"
-        # A browser keeps a strict cookie back when a link elsewhere led here: once, not twice.
-        return self.page(401, "You are not logged in.", hint=hint, retry=True)
+        values: dict[str, object] = {
+            "message": message, "where": where, "hint": hint, "retry": retry,
+        }  # fmt: skip
+        return HTMLResponse(self.render("trouble.html", values), status)
 
     def tell(self, request: Request, error: Exception) -> Response:
         """Say an error in the form that was asked for."""
-        if not isinstance(error, KdsError):  # the handler is registered for nothing else
-            raise error
+        assert isinstance(error, KdsError)  # the handler is registered for these
         return self._told(request, status_of(error), error)
 
     def missing(self, request: Request, error: Exception) -> Response:
         """There is no such page, not for this method, or not for so much."""
         status = getattr(error, "status_code", 404)
+        told = KdsError("There is no such page.", where=request.url.path, hint="go to /chat")
         if status == 413:
-            return self._told(request, status, KdsError(TOO_LARGE, hint=BY_COMMAND))
-        known = KdsError("There is no such page.", where=request.url.path, hint="go to /chat")
-        return self._told(request, status, known)
+            hint = (
+                "send at most 64 MB at once, or use `kds docs add FILE` and "
+                "`kds memory import FILE`"
+            )
+            told = KdsError("What was sent is too large for the page.", hint=hint)
+        return self._told(request, status, told)
 
     async def fault(self, request: Request, error: Exception) -> Response:
         """A fault of ours; the log gets its place, the page only its kind."""
@@ -159,10 +145,155 @@ class Trouble:
     def _told(self, request: Request, status: int, error: KdsError) -> Response:
         """A page of its own; with htmx a message for the page that is open."""
         if HTMX not in request.headers:
-            return self.page(status, error.message, where=error.where, hint=error.hint)
+            return self.trouble(status, error.message, where=error.where, hint=error.hint)
         sends = request.headers.get("hx-target") == "turns"  # from the composer: beside the text
-        where = {"HX-Retarget": "#refused", "HX-Reswap": "innerHTML"}
-        headers = where if sends else {"HX-Retarget": "#alerts", "HX-Reswap": "beforeend"}
-        return HTMLResponse(
-            self._renderer.render("message.html", {"error": error}), status, headers
+        where, how = ("#refused", "innerHTML") if sends else ("#alerts", "beforeend")
+        headers = {"HX-Retarget": where, "HX-Reswap": how}
+        return HTMLResponse(self.render("message.html", {"error": error}), status, headers)
+
+
+TEXT_LIMIT: Final = 50_000
+"""Characters of a text that is read as Markdown; a longer one is shown as it stands. It is read on
+the thread that answers everybody: what an answer has in it must not keep the hooks waiting."""
+
+CODE_LIMIT: Final = 20_000
+LINE_LIMIT: Final = 500
+"""Characters of a block, and of a line of it, that are coloured: 20 ms; beyond, it stays plain.
+There are lexers that take ten seconds for one line."""
+
+OPEN_LIMIT: Final = 4000
+"""Characters of a paragraph that still grows: a longer one is shown as it stands until it is whole,
+for each piece that comes would have it read anew (46 ms for one of 20,000)."""
+
+COLUMNS: Final = 100
+"""Of a table. Each row is filled up to as many, so a wide one grows with the square of its text."""
+
+KEPT: Final = 256
+"""Texts whose HTML is kept: some pages of replies. It takes 6 ms for 1,000 characters with code."""
+
+CLASS_PREFIX: Final = "c-"
+"""Of the classes of tokens, in kds.css."""
+
+_TASK: Final = re.compile(r"\[([ xX])\][ \u00a0]")
+_BLOCKS: Final = frozenset("p h1 h2 h3 h4 h5 h6 li blockquote th td".split())
+
+
+@lru_cache(maxsize=KEPT)
+def as_html(text: str) -> Markup:
+    """Markdown as HTML, with everything else escaped.
+
+    >>> as_html("**bold** <b>no</b>")
+    Markup('<p dir="auto"><strong>bold</strong> &lt;b&gt;no&lt;/b&gt;</p>\\n')
+    """
+    if len(text) > TEXT_LIMIT:
+        return Markup("<pre>{}</pre>").format(text)
+    return Markup(_reader(text).render(text))
+
+
+def marked(text: str, words: Sequence[str]) -> Markup:
+    """A text, escaped, with every form of the words marked.
+
+    >>> marked("Ports <of> staging", ["port"])
+    Markup('<mark>Ports</mark> &lt;of&gt; staging')
+    """
+    wanted, at = frozenset(map(stem, words)), 0
+    parts: list[Markup] = []
+    for found in WORD.finditer(text):
+        if stem(found[0].casefold()) in wanted:
+            parts += escape(text[at : found.start()]), Markup("<mark>{}</mark>").format(found[0])
+            at = found.end()
+    return Markup("").join((*parts, escape(text[at:])))
+
+
+class GrowingText:
+    """Markdown that grows at its end: what stands before its last block is made up once.
+
+    A link whose target is named elsewhere is one when the text is whole. For one thread.
+    """
+
+    def __init__(self) -> None:
+        self._end = 0
+        """Where the last block began the time before."""
+        self._before = Markup("")
+
+    def as_html(self, text: str) -> Markup:
+        """All of ``text``, which begins as it did the time before."""
+        if len(text) > TEXT_LIMIT:
+            return as_html(text)
+        rest = re.sub(r"\r\n?", "\n", text)[self._end :]
+        if len(rest) > OPEN_LIMIT and "\n\n" not in rest:
+            return self._before + Markup("<p>{}</p>\n").format(rest)
+        reader = _reader(rest)
+        tokens = reader.parse(rest, {})
+        last = max((at for at, one in enumerate(tokens) if one.map and not one.level), default=0)
+        done, open_ = (
+            Markup(reader.renderer.render(some, reader.options, {}))
+            for some in (tokens[:last], tokens[last:])
         )
+        whole = self._before + done + open_
+        if last and (lines := tokens[last].map):
+            self._before += done
+            self._end += sum(len(line) + 1 for line in rest.split("\n")[: lines[0]])
+        return whole
+
+
+def _reader(text: str) -> MarkdownIt:
+    return _markdown(tables=all(line.count("|") <= COLUMNS for line in text.splitlines()))
+
+
+@cache
+def _markdown(*, tables: bool) -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False, "highlight": _coloured})
+    made.enable("strikethrough").disable("image")  # a picture would call elsewhere
+    if tables:
+        made.enable("table")
+    for kind, rule in (("link_open", _link), ("fence", _code), ("code_block", _code)):
+        made.add_render_rule(kind, rule)
+    made.core.ruler.push("page", _fit_page)
+    return made
+
+
+def _fit_page(state: StateCore) -> None:
+    """Blocks run in the direction of their text; columns are aligned by classes, as the policy
+    refuses styles; ``[x]`` at the beginning of an item of a list is a box."""
+    before: list[str] = []
+    for token in state.tokens:
+        if token.nesting == 1 and token.tag in _BLOCKS:
+            token.attrSet("dir", "auto")
+            if style := token.attrs.pop("style", ""):
+                token.attrSet("class", str(style).replace("text-align:", "to-"))
+        children, before = token.children or [], [*before[-2:], token.type]
+        is_item = before[:-1] == ["list_item_open", "paragraph_open"]
+        if is_item and children and (box := _TASK.match(children[0].content)):
+            children[0].content = children[0].content[box.end() :]
+            state_of, label = ("", "to do") if box[1] == " " else (" checked", "done")
+            html = f'<input type="checkbox" disabled{state_of} aria-label="{label}"> '
+            children.insert(0, Token("html_inline", "", 0, content=html))
+
+
+def _code(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, environment: Any
+) -> str:
+    """A block of code, with a button that copies it; the keyboard reaches and scrolls it."""
+    made = getattr(RendererHTML, tokens[index].type)(self, tokens, index, options, environment)
+    opened = '<pre dir="ltr" tabindex="0" role="region" aria-label="Code"'
+    button = '<button type="button" class="small" data-copy="">Copy</button>'
+    return f'<div class="code">{button}{str(made).replace("<pre", opened, 1).rstrip()}</div>\n'
+
+
+def _link(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, environment: Any
+) -> str:
+    tokens[index].attrs |= {"rel": "noopener noreferrer nofollow", "target": "_blank"}
+    return self.renderToken(tokens, index, options, environment)
+
+
+def _coloured(code: str, language: str, _: str) -> str:
+    longest = max(map(len, code.splitlines()), default=0)
+    try:
+        if not language or len(code) > CODE_LIMIT or longest > LINE_LIMIT:
+            raise ClassNotFound
+        lexer = get_lexer_by_name(language)
+    except ClassNotFound:
+        return str(escape(code))
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True, classprefix=CLASS_PREFIX)))

@@ -19,8 +19,6 @@ from kds.service.workspaces import ServedWorkspace
 from kds.web.auth import VISITOR, Note, Visitor
 from kds.web.rendering import HTMX, Renderer
 
-CSRF_FIELD: Final = "csrf"
-CSRF_HEADER: Final = "x-csrf-token"
 THEME: Final = "kds-theme"
 THEMES: Final = ("auto", "light", "dark")
 
@@ -31,13 +29,12 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """One request of a browser that is logged in."""
+    """One request of a browser that is logged in to the workspace ``served``; ``form`` is what a
+    form sent, empty for a page that is only looked at."""
 
     request: Request
     served: ServedWorkspace
-    """The workspace that it is logged in to."""
     form: FormData
-    """What a form sent; empty for a page that is only looked at."""
 
     @property
     def visitor(self) -> Visitor:
@@ -49,12 +46,6 @@ class RequestContext:
     def partial(self) -> bool:
         """Whether htmx asks, for a part of a page."""
         return HTMX in self.request.headers
-
-    @property
-    def place(self) -> str:
-        """The address that is asked for."""
-        url = self.request.url
-        return f"{url.path}?{url.query}" if url.query else url.path
 
     async def archive(self, call: Callable[[], _Result]) -> _Result:
         """Run what reads or writes a store, on the thread that does nothing else."""
@@ -79,10 +70,10 @@ class RequestContext:
         value = self.form.get(name)
         return value if isinstance(value, UploadFile) and value.filename else None
 
-    def page(self, template: str, *, title: str, status: int = 200, **values: object) -> Response:
+    def page(self, template: str, *, title: str, **values: object) -> Response:
         """A whole page; ``title`` stands in the window's bar."""
         whole = {"title": title, "warnings": self.served.warnings, **values}
-        return self.part(template, status=status, **whole | {"notes": self.take_notes()})
+        return self.part(template, **whole | {"notes": self.take_notes()})
 
     def take_notes(self) -> tuple[Note, ...]:
         """What is to be said of what was done; said once."""
@@ -94,18 +85,18 @@ class RequestContext:
         found, self.visitor.refused = self.visitor.refused, {}
         return found
 
-    def part(self, template: str, *, status: int = 200, **values: object) -> Response:
+    def part(self, template: str, **values: object) -> Response:
         """A part of a page, for htmx."""
-        return HTMLResponse(self.rendered(template, **values), status)
+        return HTMLResponse(self.rendered(template, **values))
 
     def rendered(self, template: str, **values: object) -> str:
         """A template, filled in."""
         renderer: Renderer = self.request.app.state.renderer
-        theme = self.request.cookies.get(THEME)
+        theme, url = self.request.cookies.get(THEME), self.request.url
         shared: dict[str, object] = {
             "csrf": self.visitor.csrf,
-            "here": self.request.url.path,
-            "place": self.place,
+            "here": url.path,
+            "place": f"{url.path}?{url.query}" if url.query else url.path,
             "theme": theme if theme in THEMES else THEMES[0],
             "workspace": self.served.root,
         }
@@ -141,39 +132,38 @@ def download(text: str, name: str, media_type: str) -> Response:
 View = Callable[[RequestContext], Awaitable[Response]]
 
 
+@dataclass(frozen=True, eq=False)
 class _Page:
     """Answers with a view; the workspace stays open until all is sent."""
 
-    def __init__(self, view: View, *, form: bool) -> None:
-        self._view = view
-        self._form = form
+    view: View
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Open the workspace; a form has to prove that it is one of ours."""
         request = Request(scope, receive)
         async with opened(request) as served:
-            if not self._form:
-                response = await self._view(RequestContext(request, served, FormData()))
+            if request.method != "POST":
+                response = await self.view(RequestContext(request, served, FormData()))
             else:
                 async with request.form(max_files=100, max_part_size=2**24) as form:
                     context = RequestContext(request, served, form)
                     _check_ours(context)
-                    response = await self._view(context)
+                    response = await self.view(context)
             await response(scope, receive, send)
 
 
 def get(path: str, view: View) -> Route:
     """A page that changes nothing."""
-    return Route(path, _Page(view, form=False), methods=["GET"], name=f"GET {path}")
+    return Route(path, _Page(view), methods=["GET"], name=f"GET {path}")
 
 
 def post(path: str, view: View) -> Route:
     """What a form does."""
-    return Route(path, _Page(view, form=True), methods=["POST"], name=f"POST {path}")
+    return Route(path, _Page(view), methods=["POST"], name=f"POST {path}")
 
 
 def _check_ours(context: RequestContext) -> None:
-    given = context.request.headers.get(CSRF_HEADER) or context.form.get(CSRF_FIELD)
+    given = context.request.headers.get("x-csrf-token") or context.form.get("csrf")
     text = given if isinstance(given, str) else ""
     if not hmac.compare_digest(text.encode(), context.visitor.csrf.encode()):
         raise ForbiddenError(

@@ -12,21 +12,13 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from kds.brain.errors import KdsError
 from kds.service.requests import BODY_LIMIT, BodyLimit
-from kds.web import (
-    analytics_page,
-    chat_page,
-    documents_page,
-    memory_page,
-    settings_page,
-)
+from kds.web import analytics_page, chat_page, documents_page, memory_page, settings_page
 from kds.web.auth import LOGIN, AuthMiddleware, Visitors
-from kds.web.rendering import Assets, Renderer, Trouble
+from kds.web.rendering import Assets, Renderer
 from kds.web.request_context import THEME, THEMES, RequestContext, get, path_of, post
-from kds.web.session_changes import Bin
 from kds.web.talks import Talks
 
 UPLOAD_LIMIT: Final = 64 * BODY_LIMIT
@@ -61,49 +53,40 @@ class WebSite:
     """The pages of one service. Make it with `open_site`."""
 
     def __init__(self, app: AuthMiddleware, visitors: Visitors, talks: Talks) -> None:
-        self.app: ASGIApp = app
+        self.app = app
+        self.stop = talks.stop
+        """Lets everybody go who waits for an answer."""
         self._visitors = visitors
-        self._talks = talks
 
     def admit(self, root: str) -> str:
         """A path that lets one browser in to the workspace ``root``, once."""
         return f"{LOGIN}?token={self._visitors.link(root)}"
 
-    def stop(self) -> None:
-        """Let everybody go who waits for an answer."""
-        self._talks.stop()
-
 
 def open_site(state: State, port: int) -> WebSite:
     """The pages over the state of the service's application, at a port."""
-    assets = Assets()
+    assets, visitors, talks = Assets(), Visitors(), Talks()
     renderer = Renderer(assets, PAGES)
-    trouble, visitors = Trouble(renderer), Visitors()
     app = Starlette(
-        routes=[*_common(), *(route for page in PAGES for route in page.routes)],
+        routes=[
+            Route("/", _home),
+            get("/alive", _alive),
+            post("/theme", _theme),
+            post("/logout", _logout),
+            *(route for page in PAGES for route in page.routes),
+        ],
         middleware=[
             Middleware(BodyLimit, limit=UPLOAD_LIMIT),
             Middleware(GZipMiddleware, minimum_size=SQUEEZED, compresslevel=4),
         ],
         exception_handlers={
-            KdsError: trouble.tell, HTTPException: trouble.missing, Exception: trouble.fault,
+            KdsError: renderer.tell, HTTPException: renderer.missing, Exception: renderer.fault,
         },
     )  # fmt: skip
-    talks = Talks()
-    own = {"talks": talks, "bin": Bin(), "jobs": defaultdict(list)}
+    auth = AuthMiddleware(app, assets.squeezed(), visitors, port, renderer)
+    own = {"talks": talks, "bin": chat_page.Bin(), "jobs": defaultdict(list), "auth": auth}
     app.state = State({**state._state, "renderer": renderer, **own})
-    auth = AuthMiddleware(app, assets.squeezed(), visitors, port, trouble)
-    app.state.auth = auth
     return WebSite(auth, visitors, talks)
-
-
-def _common() -> list[Route]:
-    return [
-        Route("/", _home),
-        get("/alive", _alive),
-        post("/theme", _theme),
-        post("/logout", _logout),
-    ]
 
 
 async def _home(_: Request) -> Response:

@@ -14,6 +14,8 @@ from threading import Event, Thread
 from time import perf_counter
 from typing import Final, Unpack
 
+from kds.activation import Entry
+from kds.agents.agent import Agent
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
 from kds.service.errors import describe_fault
@@ -25,7 +27,7 @@ from kds.session.conversation import NearestConversations
 from kds.session.exchange import Answer, Exchange
 from kds.session.memory import SessionMemory
 from kds.session.session import Session
-from kds.web.markup import GrowingText
+from kds.web.rendering import GrowingText
 
 MOST_TALKS: Final = 32
 """Conversations that stay open; each holds its file open, and the oldest goes first."""
@@ -58,14 +60,13 @@ class Telling:
         self.answer: Answer | None = None
         """The whole of it, when it is over."""
         self.error: KdsError | None = None
-        self._exchange = exchange
         self._over = Event()
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._making: asyncio.Task[None] | None = None
         self._told = self._shown = ""
         self._begun = 0.0
-        Thread(target=self._run, name="kds-telling", daemon=True).start()
+        Thread(target=self._run, args=[exchange], name="kds-telling", daemon=True).start()
 
     @property
     def over(self) -> bool:
@@ -103,9 +104,9 @@ class Telling:
             self._begun, self._told = perf_counter(), self.said
             self._shown = await asyncio.to_thread(make, self._told)
 
-    def _run(self) -> None:
+    def _run(self, exchange: Exchange) -> None:
         try:
-            for piece in self._exchange.pieces():
+            for piece in exchange.pieces():
                 if isinstance(piece, Answer):
                     self.answer = piece
                 else:
@@ -131,9 +132,14 @@ class Talk:
     """The last answer, which may be on its way."""
     latest: Turn | None = None
     """What the router made of the last message, of those that this service has heard."""
+    fits: Entry | None = None
+    """The skill, agent, command or prompt file that the last message calls for."""
+    ran: tuple[Agent, str] | None = None
+    """Who has answered by such a file, and its text."""
 
     def begin(self, exchange: Exchange) -> Telling:
         """Have an exchange answered."""
+        self.fits = self.ran = None
         self.latest, self.telling = exchange.turn, Telling(exchange)
         return self.telling
 
@@ -144,9 +150,9 @@ class Talk:
         return 0.0 if asked and self.session.has_model else AT_ONCE_S
 
     @property
-    def running(self) -> Telling | None:
-        """The answer that is on its way, if one is."""
-        return None if self.telling is None or self.telling.over else self.telling
+    def running(self) -> bool:
+        """Whether an answer is on its way."""
+        return self.telling is not None and not self.telling.over
 
 
 class Talks:
@@ -163,19 +169,21 @@ class Talks:
             talk = self._open.get(key)
             made_of = served.conversations, served.memory.config.settings.model
             if talk is None or (talk.made_of != made_of and not talk.running):
-                talk = await self._opened(served, session, talk)
-                talk.made_of = made_of
-                self._open[key] = talk
+                opened = await self._opened(served, session)
+                if talk is not None:
+                    await asyncio.to_thread(talk.session.close)
+                    talk.session, talk.made_of = opened, made_of
+                self._open[key] = talk = talk or Talk(opened, made_of)
             self._open.move_to_end(key)
-            await self._make_room()
+            idle = [key for key, one in self._open.items() if not one.running]
+            for old in idle[: max(0, len(self._open) - MOST_TALKS)]:
+                await asyncio.to_thread(self._open.pop(old).session.close)
         return talk
 
     def told(self, telling: str) -> tuple[Talk, Telling] | None:
         """The answer with this id, and its conversation; None when nobody knows it any more."""
-        for talk in self._open.values():
-            if talk.telling is not None and talk.telling.id == telling:
-                return talk, talk.telling
-        return None
+        both = ((talk, talk.telling) for talk in self._open.values() if talk.telling)
+        return next(((talk, one) for talk, one in both if one.id == telling), None)
 
     async def close(self, served: ServedWorkspace, session: str) -> None:
         """Let go of a conversation that is to be erased."""
@@ -188,28 +196,16 @@ class Talks:
         for talk in self._open.values():
             Thread(target=talk.session.close, name="kds-halting", daemon=True).start()
 
-    async def _opened(
-        self, served: ServedWorkspace, session: str | None, before: Talk | None
-    ) -> Talk:
+    async def _opened(self, served: ServedWorkspace, session: str | None) -> Session:
         library, loop = served.conversations.library, asyncio.get_running_loop()
 
         def routes(memory: SessionMemory) -> NearestConversations:
             client = ServedRouterClient(served, loop, memory.known)
             return NearestConversations(served.workspace, library, client, memory=memory)
 
-        opened = await asyncio.to_thread(
+        return await asyncio.to_thread(
             lambda: Session.open(served.workspace, name=session, routes=routes)
         )
-        talk = Talk(opened, (None, None))
-        if before is not None:
-            talk.telling, talk.latest = before.telling, before.latest
-            await asyncio.to_thread(before.session.close)
-        return talk
-
-    async def _make_room(self) -> None:
-        idle = [key for key, talk in self._open.items() if not talk.running]
-        for key in idle[: max(0, len(self._open) - MOST_TALKS)]:
-            await asyncio.to_thread(self._open.pop(key).session.close)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def test_every_client_s_entries_are_found(project: Path, home: Path) -> None:
         ("opencode", "agent", "helper"),
         ("agents", "skill", "lint"),
         ("codex", "prompt", "fix"),
-        ("claude", "skill", "pdf"),
+        ("claude", "skill", "tools:pdf"),
     }
 
 
@@ -126,10 +126,26 @@ def test_what_only_the_user_may_start_is_ranked_and_never_said(project: Path, ho
 
 def test_an_entry_for_other_files_than_those_named_is_not_said(project: Path, home: Path) -> None:
     path = project / ".claude/skills/release-notes/SKILL.md"
-    write(path, skill("release-notes", "Write the release notes", "paths: docs/releases/*.md"))
+    globs = "paths: ['docs/**/*.{md,rst}', CHANGES.*]"
+    write(path, skill("release-notes", "Write the release notes", globs))
     activator = Activator.open(project, home=home)
-    assert activator.suggest("write the release notes in docs/releases/2.4.md").choice
-    assert activator.suggest("write the release notes in src/app/main.py").choice is None
+    named = ("docs/2.4.md", "docs/a/b/2.4.rst", "2.4.md", "CHANGES.txt", "src/CHANGES.txt")
+    others = ("src/app/main.py", "src/2.4.md", "docs/2.4.py")
+    said = {
+        file: activator.suggest(f"write the release notes in {file}").choice is not None
+        for file in (*named, *others)
+    }
+    assert said == dict.fromkeys(named, True) | dict.fromkeys(others, False)
+
+
+def test_copies_for_several_clients_count_once(project: Path, home: Path) -> None:
+    text = "write the release notes for version 2.4"
+    told = []
+    for client in ("claude", "codex", "github"):
+        path = project / f".{client}/skills/release-notes/SKILL.md"
+        write(path, skill("release-notes", "Write the release notes of a version"))
+        told.append(Activator.open(project, home=home).suggest(text).ranked)
+    assert told[0] == told[1] == told[2]
 
 
 def test_files_that_cannot_be_read_are_named_and_the_others_count(

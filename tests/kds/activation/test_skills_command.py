@@ -1,11 +1,15 @@
 """`kds skills`: what there is, what fits, what to mend, and cases as tests."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from kds.activation.uses import Uses
+from kds.brain.workspace import Workspace
 from kds.cli.main import app
 
 NOTES = (
@@ -43,6 +47,8 @@ def test_list_names_each_entry_with_its_client_and_the_cost_of_the_listing(proje
         ("claude", "release-notes"),
     ]
     assert 30 < told["listing_tokens"]["claude"] < 80
+    assert told["listing_tokens"]["copilot"] == told["listing_tokens"]["claude"]  # it reads them
+    assert ".claude/skills/db-migration/SKILL.md" in kds(project, "list").stdout
     assert kds(project, "list", "--client", "codex").stdout.startswith("no skill")
     assert "'clod' is not one of" in str(kds(project, "list", "--client", "clod").exception)
 
@@ -53,6 +59,14 @@ def test_explain_says_what_fits_and_why(project: Path) -> None:
     assert told["ranked"][0][0] == "release-notes"
     assert told["why"]["named"] == 1.0
     assert "release-notes" in kds(project, "explain", "write the release notes").stdout
+    Uses(Workspace.find(project)).add("tell the world", "release-notes", "used")
+    assert "use_said" in kds(project, "explain", "tell the world", "--json").stdout
+    settings = "activation: {learn: false, precision: 1, enabled: false}\n"
+    write(project / "kds-brain/settings.yaml", settings)
+    ended = kds(project, "explain", "write the release notes for 2.4", "--json")
+    assert json.loads(ended.stdout)["choice"] is None
+    assert "use_said" not in kds(project, "explain", "tell the world", "--json").stdout
+    assert "activation.enabled is off" in ended.stderr
 
 
 def test_check_finds_near_duplicates_and_descriptions_that_say_little(project: Path) -> None:
@@ -60,9 +74,15 @@ def test_check_finds_near_duplicates_and_descriptions_that_say_little(project: P
     front = f"---\nname: notes\ndescription: {NOTES}\n---\nDo it.\n"
     write(project / ".claude/skills/notes/SKILL.md", front)
     write(project / ".claude/commands/ship.md", "Ship.\n")
+    vague = "description: Knowledge of the billing database, its tables and its history"
+    write(project / ".claude/agents/billing.md", f"---\n{vague}\n---\n")
     ended = kds(project, "check", "--json")
     found = {(one["kind"], tuple(one["entries"])) for one in json.loads(ended.stdout)["findings"]}
-    assert {("same", ("notes", "release-notes")), ("short", ("ship",))} <= found
+    assert {
+        ("same", ("notes", "release-notes")),
+        ("short", ("ship",)),
+        ("when", ("billing",)),
+    } <= found
     assert ended.return_value == 1
     annotated = kds(project, "check", "--format", "github").stdout
     assert "::warning file=.claude/commands/ship.md::" in annotated
@@ -98,6 +118,22 @@ def test_cases_pass_or_say_what_was_said_instead(project: Path) -> None:
     assert "cases.yaml:3" in ended.stdout
     assert "expected release-notes, said nothing" in ended.stdout
     assert ended.stdout.rstrip().endswith("2 passed, 1 failed")
+
+
+def test_pytest_collects_files_of_cases(project: Path) -> None:
+    cases = project / "tests/release.skills.yaml"
+    write(
+        cases,
+        "- {prompt: write the release notes for 2.4, expect: release-notes}\n"
+        "- {prompt: make it purple, expect: release-notes}\n",
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", str(cases)],
+        cwd=project, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "1 failed, 1 passed" in ran.stdout
+    assert "release.skills.yaml:2" in ran.stdout
+    assert "expected release-notes, said nothing" in ran.stdout
 
 
 def test_a_case_that_names_no_entry_is_an_error_with_its_line(project: Path) -> None:

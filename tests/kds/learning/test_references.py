@@ -11,7 +11,7 @@ from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach_reference
 from kds.router.references.taught import TAUGHT
-from kds.web.taught_turns import MOST, corrections_of
+from kds.web.chat_page import MOST_CORRECTIONS, corrections_of
 
 BUTTONS = ("Add a save button to the toolbar", "Add a cancel button to the footer")
 RED = "Make the button red"
@@ -69,4 +69,4 @@ def test_a_message_offers_everything_else_that_was_talked_about(place: Workspace
     assert "Why is the save button slow?" in [one.message for one in left]
     assert corrections_of(said(place, "Why is the job slow?"), resolver) == ()
     many = said(place, *BUTTONS, " ".join(f"Stop the job {number}." for number in range(40)))
-    assert len(corrections_of(many, resolver)) <= MOST
+    assert len(corrections_of(many, resolver)) <= MOST_CORRECTIONS

@@ -1,9 +1,14 @@
 """The chat in a real browser: journeys from the first context on."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from kds.activation.uses import Uses
 
 from ...agents.openai_server import FakeProvider, Text, Trickle
 from ...effort import PATIENCE_S
@@ -188,3 +193,69 @@ def test_the_page_fits_a_small_screen(new_page: Callable[..., Any]) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_text("Sessions", exact=True).click()
     assert page.locator(".sessions a").first.is_visible()
+
+
+NOTES = (
+    "---\nname: release-notes\n{more}description: Write release notes from merged pull requests. "
+    "Use when a version is about to be published.\n---\n"
+    "List what was merged since the last tag, for $ARGUMENTS.\n"
+)
+WISH = "write the release notes for version 2.4"
+
+
+@pytest.fixture
+def skill(site: Site) -> Iterator[Path]:
+    path = site.workspace.root / ".claude/skills/release-notes/SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(NOTES.format(more=""))
+    yield path
+    shutil.rmtree(site.workspace.root / ".claude")
+
+
+def offers(browser: Any) -> Any:
+    return browser.get_by_role("button", name="Run the skill “release-notes”")
+
+
+def test_a_skill_that_fits_is_a_button_that_has_the_model_follow_it(
+    browser: Any, provider: FakeProvider, skill: Path, site: Site
+) -> None:
+    provider.play(Text("Which tag?"), Text("# 2.4\n\nFaster."), Text("# 2.4\n\nMuch faster."))
+    say(browser, WISH)
+    offers(browser).click()
+    reply = browser.locator(".line.reply", has_text="Faster.")
+    reply.wait_for()
+    assert reply.locator(".who").inner_text().startswith("release-notes")
+    system, *others = provider.asked[-1].messages
+    assert f"List what was merged since the last tag, for {WISH}." in system["content"]
+    assert others[-1] == {"role": "user", "content": WISH}
+    assert not offers(browser).count()
+    used = [(use.entry, use.outcome, use.prompt) for use in Uses(site.workspace).read()]
+    assert used == [("release-notes", "used", WISH)]
+    browser.get_by_role("button", name="Answer again").click()
+    browser.locator(".line.reply", has_text="Much faster.").wait_for()
+    assert "List what was merged" in provider.asked[-1].messages[0]["content"]
+    assert browser.locator(".line.user").count() == 1
+    say(browser, "make the button purple")
+    assert not offers(browser).count()
+
+
+def test_a_skill_is_run_without_a_model_and_without_javascript(
+    new_page: Callable[..., Any], skill: Path
+) -> None:
+    page = new_page(at="/chat", **SMALL)
+    page.locator("#message").fill(WISH)
+    page.get_by_role("button", name="Send").click()
+    offers(page).click()
+    assert f"for {WISH}." in page.locator("#tail pre").inner_text()
+
+
+def test_no_button_is_for_what_only_the_model_or_nobody_may_start(
+    browser: Any, skill: Path
+) -> None:
+    for line in ("user-invocable: false\n", "disable-model-invocation: true\n"):
+        skill.write_text(NOTES.format(more=line))
+        say(browser, WISH)
+        assert not offers(browser).count()
+    skill.write_text(NOTES.format(more=""))
+    say(browser, WISH)
+    offers(browser).wait_for()

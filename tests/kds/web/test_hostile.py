@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from kds.web import taught_turns
+from kds.web import chat_page
 
 from ...agents.openai_server import FakeProvider, Text
 from .conftest import Site, Visitor
@@ -180,7 +180,7 @@ def test_a_learned_phrase_stays_text(
         example = SimpleNamespace(id=message, text=message, intent=intent)
         return SimpleNamespace(example=example, new=True, redacted=False, instead_of="")
 
-    monkeypatch.setattr(taught_turns, "teach", taught)  # what is learned is judged elsewhere
+    monkeypatch.setattr(chat_page, "teach", taught)  # what is learned is judged elsewhere
     for text in MARKUP:
         stays_text(visitor.send_form("/chat/learn", message=text, intent=text))
     page = new_page(at="/settings")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from kds.web.markup import GrowingText, as_html
+from kds.web.rendering import GrowingText, as_html
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from kds.api.conversations import Conversations
 from kds.brain.errors import KdsError
 from kds.brain.memory.export import from_json
 from kds.service.errors import NotServedError
-from kds.web.session_changes import MOST_ERASED, UNDO_S, Bin
+from kds.web.chat_page import MOST_ERASED, UNDO_S, Bin
 
 from ...agents.openai_server import FakeProvider, Stall
 from ...effort import PATIENCE_S

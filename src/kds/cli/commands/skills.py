@@ -10,6 +10,7 @@ from kds.activation.checks import Finding, check_entries, listing_tokens
 from kds.activation.discovery import READS, discover, reads
 from kds.activation.uses import Uses
 from kds.brain.installation import kds_version
+from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import flag, group
 from kds.cli.guard import TESTS_FAILED, Refusal, complain
@@ -37,8 +38,11 @@ def _open(workspace: Workspace) -> Activator:
 
 
 def _read(workspace: Workspace) -> Activator:
+    chosen = load_settings(workspace).activation
+    if not chosen.enabled:
+        complain("activation.enabled is off: nothing is named beside prompts")
     with slow("reading skills, agents and commands"):
-        return Activator.open(workspace)
+        return Activator.open(workspace, precision=chosen.precision, learn=chosen.learn)
 
 
 @command("kds skills list --client claude", of=skills, name="list")
@@ -50,11 +54,14 @@ def list_(*, client: str | None, workspace: Workspace) -> None:
         complain(problem)
     entries = [one for one in found.entries if client is None or reads(client, one)]
     tokens = listing_tokens(entries)
-    rows = [(one.client, one.kind, one.name, one.description[:80]) for one in entries]
+    rows = [
+        (one.client, one.kind, one.name, _where(one, workspace.root), one.description[:80])
+        for one in entries
+    ]
     cost = "about {:,} tokens of skills and agents in every request"
     say(
         {"entries": [_summary(one) for one in entries], "listing_tokens": tokens},
-        Table(("client", "kind", "name", "what it is for"), rows, NO_ENTRIES),
+        Table(("client", "kind", "name", "where", "what it is for"), rows, NO_ENTRIES),
         [(name, cost.format(count)) for name, count in tokens.items()],
     )
 
@@ -172,7 +179,16 @@ def test(*, file: Path, workspace: Workspace) -> int:
     return TESTS_FAILED if failed else 0
 
 
+def _where(entry: Entry, root: Path) -> str:
+    """The file of an entry, from the project or from the user's home."""
+    path = entry.path or Path()
+    if path.is_relative_to(root):
+        return path.relative_to(root).as_posix()
+    home = Path.home()
+    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)
+
+
 def _summary(entry: Entry) -> dict[str, object]:
     path = str(entry.path) if entry.path else None
-    return {**fields(entry, "client kind name description"), "path": path,
-            "suggested": entry.suggested, "paths": list(entry.paths)}  # fmt: skip
+    return {**fields(entry, "client kind name description suggested invocable"), "path": path,
+            "paths": list(entry.paths)}  # fmt: skip

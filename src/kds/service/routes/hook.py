@@ -91,7 +91,7 @@ class HookState:
 
     def __init__(self) -> None:
         self._prompts: dict[tuple[str | None, str], float] = {}
-        self._activators: dict[tuple[str, ActivationSettings], asyncio.Task[Activator]] = {}
+        self._activators: dict[tuple[str | None, ActivationSettings], asyncio.Task[Activator]] = {}
         self.session = lru_cache(SESSIONS)(lambda name: Followed())
         """A session by its name, as far as it was read."""
 
@@ -104,7 +104,7 @@ class HookState:
         return key in last
 
     def activator(
-        self, served: ServedWorkspace, client: str, chosen: ActivationSettings
+        self, served: ServedWorkspace, client: str | None, chosen: ActivationSettings
     ) -> Activator | None:
         """Return the activator once it is read; None before, and when it cannot be."""
         key = client, chosen
@@ -115,7 +115,7 @@ class HookState:
             )
 
         if key not in self._activators:
-            self._activators[key] = asyncio.create_task(served.archivist.run(read))
+            self._activators[key] = asyncio.create_task(asyncio.to_thread(read))
         task = self._activators[key]
         return task.result() if task.done() and task.exception() is None else None
 
@@ -307,11 +307,13 @@ async def fitting(
     history: tuple[Utterance, ...],
     conversation: str | None,
     *,
-    client: str = "copilot",
+    client: str | None = "copilot",
     transcript: str | None = None,
+    by_user: bool = False,
 ) -> Entry | None:
     """What a message calls for, of what ``client`` can use: once in a conversation, and None until
-    the library is read. What ran before is learned where the client names its transcript."""
+    the library is read. What ran before is learned where the client names its transcript. What
+    only the model may start is not for a button (``by_user``)."""
     chosen = served.memory.config.settings.activation
     if served.person or not chosen.enabled or says_enough(message):
         return None
@@ -319,7 +321,7 @@ async def fitting(
     if activator is None:
         return None
     session = _state(served).session(conversation)
-    if chosen.learn and transcript:
+    if chosen.learn and transcript and client:
         path, uses = Path(transcript), Uses(served.workspace)
         names = {entry.name for entry in activator.entries}
         before = session.last_named()  # now: this prompt may get a name before the thread reads
@@ -331,5 +333,7 @@ async def fitting(
 
         _in_background(served.archivist.run(learn))
     told = await served.worker.run(lambda: activator.suggest(message, history))
-    named = told.entry is not None and session.name(message, told.entry.name)
-    return told.entry if named else None
+    entry = told.entry
+    if entry is None or (by_user and not entry.invocable):
+        return None
+    return entry if session.name(message, entry.name) else None

@@ -60,7 +60,7 @@ async def route(served: Served, asked: RouteRequest) -> Response:
     """
     reply = to_wire(await routed(served, asked))
     if asked.fits:
-        entry = await fitting(served, asked.message, asked.said, asked.conversation)
+        entry = await fitting(served, asked.message, asked.said, asked.conversation, by_user=True)
         reply["fits"] = entry and {"name": entry.name, "kind": entry.kind}
     return JSONResponse({**reply, "warnings": list(served.warnings)})
 
