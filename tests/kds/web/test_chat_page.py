@@ -12,7 +12,8 @@ from kds.activation.uses import Uses
 
 from ...agents.openai_server import FakeProvider, Text, Trickle
 from ...effort import PATIENCE_S
-from .conftest import SMALL, Site
+from ..service.conftest import wait_until
+from .conftest import SMALL, Site, Visitor
 
 FAB = "I want to add a FAB button"
 VAGUE = ("login form", "look at the header again", "the design of the login", "header")
@@ -204,10 +205,11 @@ WISH = "write the release notes for version 2.4"
 
 
 @pytest.fixture
-def skill(site: Site) -> Iterator[Path]:
+def skill(site: Site, visitor: Visitor) -> Iterator[Path]:
     path = site.workspace.root / ".claude/skills/release-notes/SKILL.md"
     path.parent.mkdir(parents=True)
     path.write_text(NOTES.format(more=""))
+    wait_until(lambda: "Run the skill" in visitor.send_form("/chat/send", message=WISH).text)
     yield path
     shutil.rmtree(site.workspace.root / ".claude")
 
