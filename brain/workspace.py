@@ -291,7 +291,7 @@ def locked_text(
     shared = shared_database(workspace, environ=environ)
     if shared is None:
         return LockedFile(workspace.brain / name, partial(_keep_private, workspace))
-    from kds.brain.store.texts import PostgresText  # without a server nothing of the driver
+    from kds.brain.store.tenancy import PostgresText  # without a server nothing of the driver
 
     return PostgresText.of(shared, name, clock=clock)
 

@@ -64,9 +64,8 @@ from kds.brain.passages.store import (
     slices,
 )
 from kds.brain.store.columns import from_micros, to_micros
-from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.store.health import healing
+from kds.brain.store.maintenance import healing, note_scrub, wipe
 from kds.brain.store.migrations import FileKind, read_script
 from kds.brain.store.sqlite import Database
 from kds.brain.words.tokens import TokenCounter

@@ -30,7 +30,7 @@ from kds.brain.passages.store import WITHOUT_VECTOR, MessageSearch, Place
 from kds.brain.passages.values import Message
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection
-from kds.brain.store.health import healing
+from kds.brain.store.maintenance import healing
 from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
 from kds.brain.store.tenancy import Tenancy

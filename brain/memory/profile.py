@@ -17,8 +17,8 @@ from kds.brain.passages.question import Question
 from kds.brain.passages.recall import Vector
 from kds.brain.passages.store import Embedder
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
-from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.maintenance import note_scrub, wipe
 from kds.brain.words.stems import EMPTY_WORDS, WORD, stem
 from kds.brain.words.tokens import TokenCounter
 

@@ -39,9 +39,8 @@ from kds.brain.passages.store import (
 )
 from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
-from kds.brain.store.deletion import note_scrub, wipe
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.store.health import healing
+from kds.brain.store.maintenance import healing, note_scrub, wipe
 from kds.brain.words.tokens import TokenCounter
 
 ID_LIMIT: Final = 128

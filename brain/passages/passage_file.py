@@ -17,9 +17,8 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.passages.store import PassageStore, Weights, backfill, ids_within
 from kds.brain.passages.values import Scored
-from kds.brain.store import health
-from kds.brain.store.deletion import scrub_if_due
-from kds.brain.store.health import Check, healing
+from kds.brain.store import maintenance
+from kds.brain.store.maintenance import Check, healing, scrub_if_due
 from kds.brain.store.migrations import FileKind, version_of
 from kds.brain.store.sqlite import TIMEOUT_S, Database
 from kds.brain.store.sqlite_files import all_files, size_of
@@ -174,8 +173,8 @@ class PassageFile(PassageStore):
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return in how many passages each word occurs: of several terms, the rarest counts."""
         with suppress(StoreError):  # whatever is asked next says what is wrong, and may mend it
-            if not health.index_answers(self.database):
-                health.mend_index(self.database)
+            if not maintenance.index_answers(self.database):
+                maintenance.mend_index(self.database)
         with self.database.read() as connection:
             counts = {word: [self._frequency(connection, one) for one in self._forms(word)]
                       for word in words}  # fmt: skip
@@ -221,12 +220,12 @@ class PassageFile(PassageStore):
 
     def check(self) -> Check:
         """Examine the whole store; changes nothing."""
-        return health.check(self.database)
+        return maintenance.check(self.database)
 
     def rebuild(self) -> Check:
         """Rebuild the search index, queue what has no vector, and examine everything."""
         with self.database.write() as connection:
-            health.remake_indexes(connection, self.kind.indexes)
+            maintenance.remake_indexes(connection, self.kind.indexes)
             backfill(connection)
         return self.check()
 

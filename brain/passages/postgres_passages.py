@@ -25,7 +25,7 @@ from kds.brain.passages.store import (
 )
 from kds.brain.passages.values import Scored
 from kds.brain.store.engine import Connection
-from kds.brain.store.health import Check
+from kds.brain.store.maintenance import Check
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
 from kds.brain.words.tokens import TokenCounter, estimate_tokens

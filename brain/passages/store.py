@@ -26,7 +26,7 @@ from kds.brain.git import keep_private
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel, Passage, Scored, Summary
 from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.store.health import Check, healing
+from kds.brain.store.maintenance import Check, healing
 from kds.brain.store.sqlite import Database
 from kds.brain.words.identifiers import joined_forms
 from kds.brain.words.tokens import TokenCounter, estimate_tokens

@@ -34,8 +34,6 @@ GRACE_S: Final = 0.5
 CONNECTIONS: Final = 16
 """At most, a process: more threads than that wait for one another."""
 
-SCHEMES: Final = ("postgresql://", "postgres://")
-
 _SHARED: Final[dict[tuple[int, str], "Server"]] = {}
 _SHARING: Final = Lock()
 """One pool an address and process, not one a store: a server has some hundred connections."""
@@ -50,19 +48,35 @@ class Server:
         Raises StoreError when the URL is none, or psycopg is not installed.
         """
         self._driver = _driver()
+        pools = load_extra("psycopg_pool", extra="postgres", purpose="use PostgreSQL")
         self.place = place_of(url)
         self.timeout_s = timeout_s
         self.closed = False
         self._retry_at = 0.0
         self._holders = 1
         self._url = url
+        kinds = self._driver.errors
+        # One who waited too long for a lock or a connection says nothing of the server.
+        self._busy = (kinds.QueryCanceled, kinds.LockNotAvailable, pools.PoolTimeout)
         self._options = {
             "autocommit": True,
             "prepare_threshold": None,
             "connect_timeout": CONNECT_S,
             "application_name": "kds",
         }
-        self._pool: Any = self._driver_pool(url)
+        self._pool: Any = pools.ConnectionPool(
+            url,
+            connection_class=_limited(self._driver, timeout_s),
+            min_size=0,
+            max_size=CONNECTIONS,
+            timeout=timeout_s,
+            # Who waits is served as soon as the server is back: with 0 the pool would give up at
+            # once, and let them wait for all of their time.
+            reconnect_timeout=timeout_s,
+            max_idle=60,
+            kwargs=self._options,
+            open=True,
+        )
 
     @classmethod
     def shared(cls, url: str) -> "Server":
@@ -78,25 +92,6 @@ class Server:
             else:
                 found._holders += 1
             return found
-
-    def _driver_pool(self, url: str) -> Any:
-        pools = load_extra("psycopg_pool", extra="postgres", purpose="use PostgreSQL")
-        kinds = self._driver.errors
-        # One who waited too long for a lock or a connection says nothing of the server.
-        self._busy = (kinds.QueryCanceled, kinds.LockNotAvailable, pools.PoolTimeout)
-        return pools.ConnectionPool(
-            url,
-            connection_class=_limited(self._driver, self.timeout_s),
-            min_size=0,
-            max_size=CONNECTIONS,
-            timeout=self.timeout_s,
-            # Who waits is served as soon as the server is back: with 0 the pool would give up at
-            # once, and let them wait for all of their time.
-            reconnect_timeout=self.timeout_s,
-            max_idle=60,
-            kwargs=self._options,
-            open=True,
-        )
 
     @property
     def begin(self) -> str:
@@ -115,7 +110,12 @@ class Server:
             raise StoreError(
                 f"the connection to {self.place} was closed", where=self.place, hint="open it again"
             )
-        self._require_reachable()
+        if time.monotonic() < self._retry_at:
+            raise OutageError(
+                "the database could not be reached a moment ago",
+                where=self.place,
+                hint="it is tried again shortly",
+            )
         with self.translated():
             connection = self._begun(begin, self.timeout_s if limit_s is None else limit_s)
             try:
@@ -154,7 +154,8 @@ class Server:
         """
         for left in reversed(range(CONNECTIONS + 1)):
             if not self._pool.get_stats().get("pool_available"):
-                self._probe()
+                # The pool would wait its whole time for a server that is away, and not say why.
+                self._driver.connect(self._url, **self._options).close()
             connection: Any = self._pool.getconn()
             connection.limit_s = limit_s
             try:
@@ -172,11 +173,6 @@ class Server:
                 return cast("psycopg.Connection[tuple[Any, ...]]", connection)
         raise AssertionError("the last attempt returns or raises")
 
-    def _probe(self) -> None:
-        """Connect once, here and now: the pool would wait its whole time for a server that is away,
-        and not say what is wrong."""
-        self._driver.connect(self._url, **self._options).close()
-
     def _give_back(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
         if not connection.closed and not connection.broken:
             connection.rollback()
@@ -191,22 +187,13 @@ class Server:
             self.closed = True
             self._pool.close()
 
-    def _require_reachable(self) -> None:
-        if time.monotonic() < self._retry_at:
-            raise OutageError(
-                "the database could not be reached a moment ago",
-                where=self.place,
-                hint="it is tried again shortly",
-            )
-
     @contextmanager
     def translated(self) -> Iterator[None]:
         """Raise what goes wrong within as StoreError; MessageError for what no table can hold."""
-        errors = self._driver
         try:
             yield
-        except errors.Error as error:
-            found = _store_error(error, self.place, errors)
+        except self._driver.Error as error:
+            found = _store_error(error, self.place, self._driver.errors)
             if isinstance(found, OutageError) and not isinstance(error, self._busy):
                 self._retry_at = time.monotonic() + RETRY_S
             raise found from error
@@ -264,22 +251,19 @@ def place_of(url: str) -> str:
     >>> place_of("postgresql://ann:secret@db1,db2:5433/team?sslmode=require")
     'postgresql://db1,db2:5433/team'
     """
-    if not url.startswith(SCHEMES):
-        raise StoreError(
-            "the address of the database is none of PostgreSQL",
-            where="KDS_DATABASE",
-            hint="write postgresql://USER:PASSWORD@HOST:PORT/NAME",
-        )
+    hint = "write postgresql://USER:PASSWORD@HOST:PORT/NAME"
+    if not url.startswith(("postgresql://", "postgres://")):
+        told = "the address of the database is none of PostgreSQL"
+        raise StoreError(told, where="KDS_DATABASE", hint=hint)
     from psycopg.conninfo import conninfo_to_dict
 
     try:
         parts = conninfo_to_dict(url)
-    except _driver().Error as error:
+    except _driver().Error as error:  # its message may hold the password
         raise StoreError(
-            "the address of the database cannot be read",  # its message may hold the password
+            "the address of the database cannot be read",
             where="KDS_DATABASE",
-            hint="write postgresql://USER:PASSWORD@HOST:PORT/NAME, "
-            "with %40 for @ and %2F for / in a password",
+            hint=f"{hint}, with %40 for @ and %2F for / in a password",
         ) from error
     hosts, ports = (str(parts.get(key, "")).split(",") for key in ("host", "port"))
     if len(set(ports)) == 1:  # said once, for all of them
@@ -288,43 +272,34 @@ def place_of(url: str) -> str:
     return f"postgresql://{','.join(named)}/{parts.get('dbname', '')}"
 
 
-def _store_error(error: Exception, place: str, errors: Any) -> KdsError:
+_REASONS: Final = (
+    (("UndefinedTable", "InvalidSchemaName", "UndefinedFunction"), StoreError,
+     "the database has no tables of KDS, or older ones", "make them: kds db upgrade"),
+    (("QueryCanceled", "LockNotAvailable"), OutageError,
+     "the database took too long to answer", "try again; see kds db check"),
+    (("ReadOnlySqlTransaction",), OutageError, "the database is read-only: a standby, perhaps",
+     "name all hosts in KDS_DATABASE, with target_session_attrs=read-write"),
+    (("OperationalError",), OutageError, "the database cannot be reached",
+     "is it running, and is KDS_DATABASE right? It is tried again with the next call"),
+)  # fmt: skip
+"""What errors of the driver say, the first that fits: its message and the fix."""
+
+
+def _store_error(error: Any, place: str, kinds: Any) -> KdsError:
     """Say what went wrong. Only ``where`` has addresses and the server's own words: an answer to
     somebody else than the owner leaves it out."""
-    text = str(error).partition("\n")[0].strip()
-    kinds = errors.errors
-    if isinstance(error, kinds.UndefinedTable | kinds.InvalidSchemaName | kinds.UndefinedFunction):
-        return StoreError(
-            "the database has no tables of KDS, or older ones",
-            where=place,
-            hint="make them: kds db upgrade",
-        )
-    if isinstance(error, errors.DataError) and error.sqlstate is None:  # the driver's own word
+    if isinstance(error, kinds.DataError) and error.sqlstate is None:  # the driver's own word
         return MessageError("a text or a name holds a zero byte", hint="leave it out")
-    if isinstance(error, kinds.QueryCanceled | kinds.LockNotAvailable):
-        return OutageError(
-            "the database took too long to answer", where=place, hint="try again; see kds db check"
+    text = str(error).partition("\n")[0].strip()
+    where = f"{place} ({text})"
+    for names, kind, message, hint in _REASONS:
+        if isinstance(error, tuple(getattr(kinds, name) for name in names)):
+            away = names == ("OperationalError",)
+            return kind(message, where=where if away else place, hint=hint)
+    constraint = isinstance(error, kinds.ForeignKeyViolation) and error.diag.constraint_name
+    if constraint and constraint.endswith("_tenant_fkey"):
+        return RemovedError(
+            "the person was removed", hint="ask for a new token: kds team add PERSON"
         )
-    if isinstance(error, kinds.ReadOnlySqlTransaction):
-        return OutageError(
-            "the database is read-only: a standby, perhaps",
-            where=place,
-            hint="name all hosts in KDS_DATABASE, with target_session_attrs=read-write",
-        )
-    if isinstance(error, errors.OperationalError):
-        return OutageError(
-            "the database cannot be reached",
-            where=f"{place} ({text})",
-            hint="is it running, and is KDS_DATABASE right? It is tried again with the next call",
-        )
-    if isinstance(error, kinds.ForeignKeyViolation):
-        constraint = error.diag.constraint_name or ""
-        if constraint.endswith("_tenant_fkey"):
-            return RemovedError(
-                "the person was removed", hint="ask for a new token: kds team add PERSON"
-            )
-    return StoreError(
-        f"the database refused (SQLSTATE {error.sqlstate})",  # type: ignore[attr-defined]
-        where=f"{place} ({text})",
-        hint="see kds db check",
-    )
+    message = f"the database refused (SQLSTATE {error.sqlstate})"
+    return StoreError(message, where=where, hint="see kds db check")

@@ -38,34 +38,23 @@ def _sql(name: str, **values: object) -> str:
     return read_script(Path(__file__).parent / "schema" / f"{name}.sql", owned=_OWNED, **values)
 
 
-def _passages(schema: str) -> str:
-    """The tables and functions that every schema of passages has, whatever they are passages of."""
-    return _sql("passages", schema=schema)
-
-
-def _own_rows(schema: str) -> str:
-    """Let a member see and make rows of one tenant only, in the tables that are new."""
-    return _sql("own_rows", schema=schema)
-
-
 ROLE: Final = _sql("role")
 """Roles are the server's, not a database's: made once for all of them. The lock of an upgrade is
 its database's, so that of another one may make the role at the same moment."""
 
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
-    (_sql("conversations"), _passages("kds"), _own_rows("kds")),
+    (_sql("conversations"), _sql("passages", schema="kds"), _sql("own_rows", schema="kds")),
     (
         _sql("documents"),
-        _passages("kds_documents"),
-        _own_rows("kds_documents"),
+        *(_sql(name, schema="kds_documents") for name in ("passages", "own_rows")),
     ),
     tuple(
-        script
+        _sql(name, schema=schema)
         for schema in ("kds", "kds_documents")
-        for script in (_sql("common_words", schema=schema), _own_rows(schema))
+        for name in ("common_words", "own_rows")
     ),
-    (_sql("kept_texts"), _own_rows("kds")),
-    (_sql("conversation_vectors"), _own_rows("kds")),
+    (_sql("kept_texts"), _sql("own_rows", schema="kds")),
+    (_sql("conversation_vectors"), _sql("own_rows", schema="kds")),
     (_sql("details"),),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""
@@ -77,12 +66,6 @@ LEAST_SERVER: Final = 160_000
 
 LEAST_VECTOR: Final = (0, 8)
 """The pgvector whose index goes on until it has enough rows of one tenant."""
-
-
-def version(server: Server) -> int:
-    """Return how many steps the database has had; 0 when it has no tables of KDS."""
-    with server.transaction(server.begin) as connection:
-        return steps_of(connection)
 
 
 def upgrade(server: Server) -> tuple[int, int]:
@@ -105,7 +88,10 @@ def _take_step(server: Server) -> int:
     """
     # A step may build an index over all there is, and who comes second waits for it.
     with server.transaction(f"BEGIN; {UPGRADE_LOCK}", limit_s=inf) as connection:
-        _require_server(connection, server.place)
+        found = connection.info.server_version
+        if found < LEAST_SERVER:
+            told = f"PostgreSQL {found // 10_000} is too old"
+            raise StoreError(told, where=server.place, hint="use PostgreSQL 16 or newer")
         before = steps_of(connection)
         if before > len(STEPS):
             raise StoreError(
@@ -129,7 +115,8 @@ def require(server: Server) -> None:
 
     Newer ones are fine: a service of the version before serves on while others are replaced.
     """
-    found = version(server)
+    with server.transaction(server.begin) as connection:
+        found = steps_of(connection)
     if found < len(STEPS):
         raise StoreError(
             "the database has no tables of KDS"
@@ -141,7 +128,7 @@ def require(server: Server) -> None:
 
 
 def steps_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
-    """Return how many steps the database has had, within a transaction."""
+    """Return how many steps the database has had; 0 when it has no tables of KDS."""
     row = connection.execute(b"SELECT to_regclass('kds.version') IS NOT NULL").fetchone()
     if row is None or not row[0]:
         return 0
@@ -152,16 +139,6 @@ def steps_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
 def numbers_of(version: str) -> tuple[int, ...]:
     """Return the first two numbers of a version."""
     return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-
-
-def _require_server(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> None:
-    found = connection.info.server_version
-    if found < LEAST_SERVER:
-        raise StoreError(
-            f"PostgreSQL {found // 10_000} is too old",
-            where=place,
-            hint="use PostgreSQL 16 or newer",
-        )
 
 
 def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> None:

@@ -18,7 +18,6 @@ from kds.brain.store.tenancy import checked_name
 Role = Literal["member", "admin"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
-
 PREFIX: Final = "kds_"
 """Of a token, so that scanners for secrets know it."""
 
@@ -98,11 +97,7 @@ class Team:
                 b"WHERE organisation = coalesce(%s, organisation) ORDER BY created_at, digest",
                 (organisation,),
             ).fetchall()
-        return tuple(
-            Token(digest[:12], Person(*names), *times)
-            for digest, *rest in rows
-            for names, times in [(rest[:3], rest[3:])]
-        )
+        return tuple(Token(row[0][:12], Person(*row[1:4]), *row[4:]) for row in rows)
 
     def revoke(self, organisation: str, person: str, token: str | None = None) -> int:
         """End the tokens of a person, or the one whose id begins so; returns how many."""

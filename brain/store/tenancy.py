@@ -1,20 +1,24 @@
-"""One tenant's view of a server: `kds.brain.store.engine.Engine` for the tables.
+"""One tenant's view of a server: the engine of its tables, and its texts as rows.
 
 A tenant is what a person of an organisation does in a project: the rows of one are seen by no
 other, as the files of two workspaces have nothing in common.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
-from kds.brain.store.engine import Connection, Cursor, Engine
+from kds.brain.files import ASIDE, LockedText
+from kds.brain.store.columns import to_micros
+from kds.brain.store.engine import Connection, Cursor
 from kds.brain.store.postgres import Server
+from kds.brain.workspace import SharedDatabase
 
 if TYPE_CHECKING:
     import psycopg
@@ -60,9 +64,7 @@ class Tenancy:
         clock: Clock = utc_now,
     ) -> None:
         """``tenant`` is a number that `tenant_number` gave."""
-        self.server = server
-        self.tenant = tenant
-        self.clock = clock
+        self.server, self.tenant, self.clock = server, tenant, clock
         self._area = area
         self._closed = False
 
@@ -186,6 +188,97 @@ def checked_name(text: str, what: str) -> str:
     return text
 
 
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: type[Engine] = Tenancy
+# Texts: `kds.brain.files.LockedText` as rows. Each has a mark that no state of any text had before:
+# who sees the one he has seen has nothing to read anew.
+
+_PUT: Final = (
+    "INSERT INTO kept_text(name, content, at) VALUES (?, ?, ?) ON CONFLICT(name) "
+    "DO UPDATE SET content = {content}, at = excluded.at, mark = DEFAULT"
+)
+
+
+def remove_older(shared: SharedDatabase, prefix: str, than: datetime) -> int:
+    """Remove the texts whose names begin so that were last written before; returns how many."""
+    with tenancy_of(shared) as tenancy, tenancy.write(lock=f"older {prefix}") as connection:
+        return connection.execute(
+            "DELETE FROM kept_text WHERE starts_with(name, ?) AND at < ?",
+            (prefix, to_micros(than)),
+        ).rowcount
+
+
+@contextmanager
+def tenancy_of(shared: SharedDatabase, *, clock: Clock = utc_now) -> Iterator[Tenancy]:
+    """Lend a tenant for as long as the block runs; connections stay open while others use them."""
+    server = shared.server()
+    try:
+        yield Tenancy(server, tenant_number(server, shared.tenant), clock=clock)
+    finally:
+        server.close()
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresText(LockedText):
+    """A text of a tenant, which is a row."""
+
+    opened: Callable[[], AbstractContextManager[Tenancy]]
+    key: str
+    place: str
+    begun: tuple[Connection, Clock] | None = None
+    """The transaction that holds it for changing."""
+
+    @classmethod
+    def of(cls, shared: SharedDatabase, name: str, *, clock: Clock = utc_now) -> "PostgresText":
+        """Return the text of that name; the server is asked later."""
+        return cls(lambda: tenancy_of(shared, clock=clock), name, str(shared))
+
+    def __str__(self) -> str:
+        return f"{self.place}/{self.key}"
+
+    @property
+    def aside(self) -> "PostgresText":
+        """The row beside it."""
+        return replace(self, key=f"{self.key}{ASIDE}")
+
+    def read(self) -> bytes | None:
+        """Return the content."""
+        with self._begun(writes=False) as (connection, _):
+            query = "SELECT content FROM kept_text WHERE name = ?"
+            row = connection.execute(query, (self.key,)).fetchone()
+        return None if row is None else str(row[0]).encode()
+
+    @contextmanager
+    def locked(self, *, timeout_s: float) -> Iterator["PostgresText"]:
+        """Begin a transaction that nobody else has for this text; it waits as long as any does."""
+        with self._begun() as begun:
+            yield replace(self, begun=begun)
+
+    def replace(self, content: bytes) -> None:
+        """Write the row anew."""
+        self._put(_PUT.format(content="excluded.content"), content)
+
+    def append(self, content: bytes) -> None:
+        """Add to the row."""
+        self._put(_PUT.format(content="kept_text.content || excluded.content"), content)
+
+    def remove(self) -> None:
+        """Remove the row."""
+        with self._begun() as (connection, _):
+            connection.execute("DELETE FROM kept_text WHERE name = ?", (self.key,))
+
+    def _put(self, statement: str, content: bytes) -> None:
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            raise StoreError("it is not UTF-8 text", where=str(self)) from error
+        with self._begun() as (connection, clock):
+            connection.execute(statement, (self.key, text, to_micros(clock())))
+
+    @contextmanager
+    def _begun(self, *, writes: bool = True) -> Iterator[tuple[Connection, Clock]]:
+        if self.begun is not None:
+            yield self.begun
+            return
+        with self.opened() as tenancy:
+            lent = tenancy.write(lock=f"text {self.key}") if writes else tenancy.read()
+            with lent as connection:
+                yield connection, tenancy.clock

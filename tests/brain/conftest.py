@@ -25,8 +25,11 @@ from conformance import HandClock as HandClock  # noqa: E402  # needs the path
 
 from kds.brain.files import LockedFile, LockedText  # noqa: E402
 from kds.brain.memory.memory_store import SqliteStore  # noqa: E402
-from kds.brain.store.tenancy import Tenancy, tenant_number  # noqa: E402
-from kds.brain.store.texts import PostgresText  # noqa: E402
+from kds.brain.store.tenancy import (  # noqa: E402
+    PostgresText,
+    Tenancy,
+    tenant_number,
+)
 from kds.brain.workspace import Workspace  # noqa: E402
 
 NOBODY = 65534

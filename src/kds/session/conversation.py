@@ -103,7 +103,7 @@ def tidy(workspace: Workspace, *, clock: Clock = utc_now) -> None:
     if shared is None:
         tidy_work(workspace.brain / FOLDER, now=time.time)
         return
-    from kds.brain.store.texts import remove_older  # without a server nothing of the driver
+    from kds.brain.store.tenancy import remove_older  # without a server nothing of the driver
 
     with suppress(StoreError):  # it says nothing any more, whether it goes or stays
         remove_older(shared, f"{FOLDER}/", clock() - MAX_AGE)

@@ -25,7 +25,7 @@ from kds.brain.memory.records import SESSION_COLUMNS, Session, session_of
 from kds.brain.memory.sessions import insert as insert_session
 from kds.brain.passages.store import marks, slices
 from kds.brain.passages.values import Role
-from kds.brain.store.deletion import wipe
+from kds.brain.store.maintenance import wipe
 from kds.brain.store.migrations import FileKind
 from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import all_files

@@ -17,7 +17,7 @@ from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import DOCUMENT_BIAS
-from kds.brain.store.health import index_sizes
+from kds.brain.store.maintenance import index_sizes
 from kds.brain.turn import plain
 from kds.query.service import QueryService, rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope

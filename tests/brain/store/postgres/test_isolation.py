@@ -25,8 +25,7 @@ from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.memory.records import Profile
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Team
-from kds.brain.store.tenancy import Tenancy, tenant_number
-from kds.brain.store.texts import PostgresText
+from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
 from kds.brain.turn import ContextEntry
 
 Admin = psycopg.Connection[tuple[Any, ...]]

@@ -15,8 +15,7 @@ from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.files import LockedFile, LockedText
 from kds.brain.learning.examples import FILE_NAME
 from kds.brain.store.postgres import Server
-from kds.brain.store.tenancy import Tenancy, tenant_number
-from kds.brain.store.texts import PostgresText
+from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
 
 Act = Callable[[LockedText, bytes], object]
 
