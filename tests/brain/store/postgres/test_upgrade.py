@@ -111,7 +111,7 @@ class Person:
         self.documents = PostgresDocuments(server, number, clock=clock)
         tenancy = Tenancy(server, number, clock=clock)
         self.contexts = PostgresContexts(lambda: tenancy, clock=clock)
-        self.contexts.note_marks = lambda _: None  # type: ignore[method-assign]  # came later
+        self.contexts._note_marks = lambda _: None  # type: ignore[method-assign]  # came later
         self.clock = clock
 
     def fill(self, *, documents: bool) -> None:
