@@ -33,7 +33,7 @@ from kds.api.embeddings import embed_waiting, load_embedder
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.recall import recall
 from kds.brain.passages.store import Embedder
-from kds.brain.words.stems import WORD
+from kds.brain.words.terms import WORD
 
 FUNCTIONS = 600
 A_CONVERSATION = 12

@@ -26,7 +26,7 @@ from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.records import Archive, Session
 from kds.brain.passages.recall import RecallSettings, recall
 from kds.brain.passages.values import EVERYWHERE, Message, Role, Scope
-from kds.brain.words.stems import WORD
+from kds.brain.words.terms import WORD
 from kds.brain.workspace import Workspace
 
 SESSION_MESSAGES = 100

@@ -28,9 +28,7 @@ from kds.brain.documents.values import (
 from kds.brain.passages.chunking import packed
 from kds.brain.passages.store import Row
 from kds.brain.store.columns import kept_text
-from kds.brain.words.identifiers import ident_words
-from kds.brain.words.stems import seen_stems, stem_set
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, estimate_tokens, ident_words, seen_stems, stem_set
 
 READER: Final = 1
 """Version of what readers and chunker make of a file: a file that another version has read is

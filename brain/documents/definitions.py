@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from kds.brain.documents.values import Block, patterns, words
-from kds.brain.words.stems import phrase_key
+from kds.brain.words.terms import phrase_key
 
 STATED: Final = 1.0
 """Quoted or marked, with words that define: "X" means; an entry of a list of terms."""

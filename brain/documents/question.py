@@ -14,8 +14,16 @@ from typing import Final
 from kds.brain.documents.definitions import LONGEST_TERM
 from kds.brain.documents.values import label_of, number_key, pattern_list, patterns, words
 from kds.brain.passages.question import Question, Term, read_question
-from kds.brain.words.identifiers import joined_forms, names_in
-from kds.brain.words.stems import ABOUT_MEANING, EMPTY, WORD, phrase_key, stem, stems
+from kds.brain.words.terms import (
+    ABOUT_MEANING,
+    EMPTY,
+    WORD,
+    joined_forms,
+    names_in,
+    phrase_key,
+    stem,
+    stems,
+)
 
 LONGEST: Final = 1000
 """Characters in which two things are compared: more are a paste with a question in it."""

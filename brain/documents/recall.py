@@ -24,7 +24,7 @@ from kds.brain.passages.question import LONG_QUERY, Term
 from kds.brain.passages.recall import DenseHits, Log, embed_question, search_vectors, words_told
 from kds.brain.passages.rerank import Weights, fuse, rarity
 from kds.brain.passages.store import Embedder
-from kds.brain.words.stems import ABOUT_MEANING, EMPTY, WORD, has_phrase, said, stem, stem_line
+from kds.brain.words.terms import ABOUT_MEANING, EMPTY, WORD, has_phrase, said, stem, stem_line
 
 if TYPE_CHECKING:
     from kds.brain.documents.store import Documents

@@ -68,7 +68,7 @@ from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.maintenance import healing, note_scrub, wipe
 from kds.brain.store.migrations import FileKind, read_script
 from kds.brain.store.sqlite import Database
-from kds.brain.words.tokens import TokenCounter
+from kds.brain.words.terms import TokenCounter
 
 APPLICATION_ID: Final = 0x4B445344
 """'KDSD': says whose file it is."""

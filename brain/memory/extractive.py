@@ -15,7 +15,7 @@ from typing import Final
 from kds.brain.memory.facts import READ_CHARS, REMEMBERED, Fact, FactKind, Told, facts_of, words_of
 from kds.brain.memory.shortening import CODE_MARK, mark_code
 from kds.brain.passages.values import Message
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, estimate_tokens
 
 LIST_SHARE: Final = 0.75
 """Of the room that facts may take in lists. The rest is for sentences: after thirty turns a summary

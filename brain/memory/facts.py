@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from kds.brain.words.period import MONTHS
-from kds.brain.words.stems import stem
+from kds.brain.words.terms import stem
 
 FactKind = Literal["decision", "date", "amount", "name", "identifier"]
 

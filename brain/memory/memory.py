@@ -34,7 +34,7 @@ from kds.brain.passages.recall import Hit, Recall, RecallSettings, recall, recal
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Passage, Role, Scope, Summary
 from kds.brain.settings import LiveConfig, MemorySettings
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
 SHARED_WORDS: Final = 2

@@ -19,8 +19,7 @@ from kds.brain.passages.store import Embedder
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.maintenance import note_scrub, wipe
-from kds.brain.words.stems import EMPTY_WORDS, WORD, stem
-from kds.brain.words.tokens import TokenCounter
+from kds.brain.words.terms import EMPTY_WORDS, WORD, TokenCounter, stem
 
 PROFILE_TOKENS: Final = 200
 """Of the profile in one prompt at most."""

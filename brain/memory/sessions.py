@@ -41,7 +41,7 @@ from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.maintenance import healing, note_scrub, wipe
-from kds.brain.words.tokens import TokenCounter
+from kds.brain.words.terms import TokenCounter
 
 ID_LIMIT: Final = 128
 """Characters of an id from outside."""

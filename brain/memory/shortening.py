@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kds.brain.words.code_spans import CodeSpan, code_spans
-from kds.brain.words.tokens import TokenCounter
+from kds.brain.words.terms import TokenCounter
 
 REPLY_CHARS: Final = 500
 """Characters of a reply that are sent again, the sign of the cut included."""
@@ -53,7 +53,7 @@ def mark_code(text: str) -> str:
 def fit(text: str, limit_tokens: int, count: TokenCounter) -> str:
     """Return ``text`` in at most ``limit_tokens``, cut at a word border; "" when nothing fits.
 
-    >>> from kds.brain.words.tokens import estimate_tokens
+    >>> from kds.brain.words.terms import estimate_tokens
     >>> fit("Make the FAB button purple", 4, estimate_tokens)
     'Make the FAB …'
     """

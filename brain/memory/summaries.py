@@ -19,7 +19,7 @@ from kds.brain.passages.store import Embedder, session_number
 from kds.brain.passages.values import Message, Summary, SummaryKind, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
-from kds.brain.words.stems import stems
+from kds.brain.words.terms import stems
 
 if TYPE_CHECKING:
     from kds.brain.memory.memory_store import MemoryStore

@@ -26,7 +26,7 @@ from kds.brain.passages.values import Message, Role, Summary
 from kds.brain.settings import MemorySettings
 from kds.brain.store.columns import kept_text
 from kds.brain.turn import Utterance
-from kds.brain.words.tokens import TokenCounter
+from kds.brain.words.terms import TokenCounter
 
 TURNS: Final = 4
 """Turns that go verbatim. A turn begins with what the user says."""

@@ -12,7 +12,7 @@ from typing import Final
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import Hit
 from kds.brain.passages.values import Passage
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, estimate_tokens
 
 BUDGET_TOKENS: Final = 1000
 """What a prompt has for memories (issue 5)."""

@@ -12,8 +12,7 @@ from typing import Final
 
 from kds.brain.passages.values import ChunkKind
 from kds.brain.words.code_spans import CodeSpan, code_spans
-from kds.brain.words.identifiers import ident_words
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, estimate_tokens, ident_words
 
 CHUNK_TOKENS: Final = 500
 """The most a part of prose may have (issue 5)."""

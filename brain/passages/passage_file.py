@@ -22,7 +22,7 @@ from kds.brain.store.maintenance import Check, healing, scrub_if_due
 from kds.brain.store.migrations import FileKind, version_of
 from kds.brain.store.sqlite import TIMEOUT_S, Database
 from kds.brain.store.sqlite_files import all_files, size_of
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from kds.brain.store.engine import Connection
 from kds.brain.store.maintenance import Check
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, estimate_tokens
 from kds.brain.workspace import SharedDatabase
 
 LONGEST_TERM: Final = 500

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from kds.brain.words.identifiers import joined_forms, names_in
 from kds.brain.words.period import Period, find_period
-from kds.brain.words.stems import EMPTY_WORDS, WORD, forms_of, stem
+from kds.brain.words.terms import EMPTY_WORDS, WORD, forms_of, joined_forms, names_in, stem
 
 MANY_TERMS: Final = 24
 """Different words that are searched for. A pasted page must not cost a second."""

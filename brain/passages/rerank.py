@@ -22,9 +22,8 @@ from typing import Final
 from kds.brain.errors import KdsError
 from kds.brain.passages.question import Question, Term
 from kds.brain.passages.values import Passage
-from kds.brain.words.identifiers import ident_words
 from kds.brain.words.period import MONTHS
-from kds.brain.words.stems import WORD, stem
+from kds.brain.words.terms import WORD, ident_words, stem
 
 NEIGHBOURS: Final[Mapping[int, float]] = {-4: 0.2, -3: 0.3, -2: 0.4, -1: 0.6, 1: 0.4, 2: 0.3}
 """Distance in passages -> what a word said there is worth here. Backwards more: a message is about

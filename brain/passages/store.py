@@ -28,8 +28,7 @@ from kds.brain.store.columns import kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.maintenance import Check, healing
 from kds.brain.store.sqlite import Database
-from kds.brain.words.identifiers import joined_forms
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.words.terms import TokenCounter, estimate_tokens, joined_forms
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 
 CHUNK_BITS: Final = 24

@@ -12,8 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from kds.brain.words.stems import FORMS, stem
-from kds.brain.words.tokens import estimate_tokens
+from kds.brain.words.terms import FORMS, estimate_tokens, stem
 from kds.router.english import words as listed
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis

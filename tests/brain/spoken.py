@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from kds.brain.passages.values import ChunkKind, Message, Passage, Role
-from kds.brain.words.tokens import estimate_tokens
+from kds.brain.words.terms import estimate_tokens
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 

@@ -24,7 +24,7 @@ from kds.brain import encoder
 from kds.brain.errors import KdsError
 from kds.brain.files import make_private_folder, read_private, replace_private
 from kds.brain.turn import Utterance
-from kds.brain.words.stems import stem
+from kds.brain.words.terms import stem
 
 if TYPE_CHECKING:
     import numpy as np

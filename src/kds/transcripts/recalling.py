@@ -21,7 +21,7 @@ from kds.brain.passages.recall import Hit, recall
 from kds.brain.passages.rerank import rarity
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message
-from kds.brain.words.stems import WORD, stem
+from kds.brain.words.terms import WORD, stem
 from kds.transcripts.catalogue import (
     CHARS_OF_TOKEN,
     AssistantMemory,

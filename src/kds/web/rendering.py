@@ -35,7 +35,7 @@ from starlette.types import ASGIApp
 from kds.brain.clock import minute, moment
 from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
-from kds.brain.words.stems import WORD, stem
+from kds.brain.words.terms import WORD, stem
 from kds.service.errors import describe_fault
 from kds.service.requests import internal_error, status_of
 

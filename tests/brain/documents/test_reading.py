@@ -11,7 +11,7 @@ from kds.brain.documents.chunking import CHUNK_TOKENS, cut
 from kds.brain.documents.definitions import definitions, leading
 from kds.brain.documents.question import compared_sides, read_asked, side_of
 from kds.brain.documents.values import Block, number_key, read_heading, referred_in
-from kds.brain.words.stems import phrase_key
+from kds.brain.words.terms import phrase_key
 
 
 @pytest.mark.parametrize(

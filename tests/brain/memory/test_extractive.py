@@ -9,7 +9,7 @@ from spoken import CONVERSATION, FACTS, spoken
 
 from kds.brain.memory.extractive import ExtractiveSummarizer, Limit, lacking, read
 from kds.brain.passages.values import Role
-from kds.brain.words.tokens import estimate_tokens
+from kds.brain.words.terms import estimate_tokens
 
 summarise = ExtractiveSummarizer()
 

@@ -7,7 +7,7 @@ from spoken import Pairs, spoken
 from kds.brain.memory.shortening import REPLY_CHARS
 from kds.brain.memory.window import LABEL, Budget, Window, lay_out, turns_of
 from kds.brain.passages.values import Role
-from kds.brain.words.tokens import estimate_tokens
+from kds.brain.words.terms import estimate_tokens
 
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 

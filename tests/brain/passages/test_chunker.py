@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.passages.chunking import Piece, cut
-from kds.brain.words.tokens import estimate_tokens
+from kds.brain.words.terms import estimate_tokens
 
 
 def bodies(text: str, **options: int) -> list[str]:

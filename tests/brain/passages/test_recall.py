@@ -23,7 +23,7 @@ from kds.brain.passages.rerank import (
     weights_for,
 )
 from kds.brain.passages.values import ChunkKind, Role, Scope
-from kds.brain.words.tokens import estimate_tokens
+from kds.brain.words.terms import estimate_tokens
 
 CODE = '```python\ndef parse_rows(path):\n    """Read the rows."""\n    return load(path)\n```'
 TALK: tuple[tuple[Role, str, str], ...] = (

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.agents.openai_server import Asked, Failure, FakeProvider, Slow, Text
 
-from kds.brain.words.tokens import estimate_tokens
+from kds.brain.words.terms import estimate_tokens
 from kds.brain.workspace import Workspace
 from kds.service.listening import HttpAddress
 from kds.service.server import ServiceOptions

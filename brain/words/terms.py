@@ -1,4 +1,4 @@
-"""Words as they are compared: stems, forms that share none, phrases, words that say nothing.
+"""Words as they are compared and counted: stems, identifiers, tokens.
 
 The stems are M. F. Porter's ("An algorithm for suffix stripping", 1980) as SQLite's FTS5 index
 makes them, so that a word the index matched is recognised when a hit is judged. The stemmer of
@@ -6,10 +6,11 @@ snowballstemmer differs in 25 of 7,193 words of our texts ("assembly", "ecology"
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final
+
+import regex
 
 WORD: Final = re.compile(r"[^\W_]+")
 """What the index takes for a word."""
@@ -118,12 +119,12 @@ def stem_line(text: str) -> str:
     >>> stem_line("Closing Dates")
     ' close  date '
     """
-    return "".join(f" {one} " for one in stems(text))
+    return _line(stems(text))
 
 
 def stem_set(text: str) -> str:
     """Return the stems of a text as `stem_line` does, each once."""
-    return "".join(f" {one} " for one in dict.fromkeys(stems(text)))
+    return _line(dict.fromkeys(stems(text)))
 
 
 def seen_stems(text: str, also: str) -> str:
@@ -132,9 +133,12 @@ def seen_stems(text: str, also: str) -> str:
     >>> seen_stems("set page_size", "page size pagesize")
     ' set  page  size  pages '
     """
-    line = stem_line(text)
-    others = (one for one in dict.fromkeys(stems(also)) if f" {one} " not in line)
-    return line + "".join(f" {one} " for one in others)
+    own = stems(text)
+    return _line([*own, *(one for one in dict.fromkeys(stems(also)) if one not in own)])
+
+
+def _line(words: Iterable[str]) -> str:
+    return "".join(f" {one} " for one in words)
 
 
 def said(line: str, word: str) -> int:
@@ -162,24 +166,21 @@ EMPTY_WORDS: Final = frozenset(
 (LoCoMo: 0.1 points)."""
 
 EMPTY: Final = frozenset(
-    map(
-        stem,
-        "a about all also am an and any are as at be been being but by can could did do does doing "
-        "for from had has have how i if in into is it its just let may me might must my no not now "
-        "of off ok on or our please s shall should so that the their them then there these they "
-        "this those to too under up us was we were what when where which who whom whose happens "
-        "happen happened why will with would yes you your".split(),
+    stems(
+        """a about all also am an and any are as at be been being but by can could did do does doing
+        for from had has have how i if in into is it its just let may me might must my no not now of
+        off ok on or our please s shall should so that the their them then there these they this
+        those to too under up us was we were what when where which who whom whose happens happen
+        happened why will with would yes you your"""
     )
 )
 """The same of questions about documents, as stems: measured apart, other words cost nothing."""
 
 ABOUT_MEANING: Final = frozenset(
-    map(
-        stem,
-        "mean means meaning definition define defined term word explain describe stand "
-        "refer tell exactly work works calculated calculate determined computed called know say "
-        "says said please information info detail details summary understand question count "
-        "qualify".split(),
+    stems(
+        """mean means meaning definition define defined term word explain describe stand refer tell
+        exactly work works calculated calculate determined computed called know say says said please
+        information info detail details summary understand question count qualify"""
     )
 )
 """Stems that ask for what a thing is, whatever it is."""
@@ -209,18 +210,13 @@ wolf wolves|loaf loaves|thief thieves|index indices|matrix matrices|vertex verti
 """Irregular verbs and plurals of daily English, from grammar and not from any data set."""
 
 
-def _by_stem() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for group in _IRREGULAR.replace("\n", "|").strip("|").split("|"):
-        forms = tuple(group.split())
-        for form in forms:
-            known = found.get(stem(form), ())
-            found[stem(form)] = tuple(dict.fromkeys((*known, *forms)))
-    return MappingProxyType(found)
-
-
-FORMS: Final = _by_stem()
+FORMS: Final[dict[str, tuple[str, ...]]] = {}
 """Stem -> every form of the word, or of both words where two share a form ("lay", "leaves")."""
+
+for _group in _IRREGULAR.replace("\n", "|").strip("|").split("|"):
+    for _form in _group.split():
+        _known = FORMS.get(stem(_form), ())
+        FORMS[stem(_form)] = tuple(dict.fromkeys((*_known, *_group.split())))
 
 
 def forms_of(word: str) -> tuple[str, ...]:
@@ -230,3 +226,130 @@ def forms_of(word: str) -> tuple[str, ...]:
     (('went', 'go', 'goes', 'gone'), ('deploy',))
     """
     return tuple(dict.fromkeys((word, *FORMS.get(stem(word), ()))))
+
+
+# Identifiers
+
+_NAME: Final = re.compile(r"(?<!\w)[^\W\d]\w*(?:(?:\.|::|->)[^\W\d]\w*)*")
+"""A name, with the names it is reached through: ``os.path.join``, ``std::move``."""
+
+_LINK: Final = re.compile(r"\.|::|->")
+_INNER_CAPITAL: Final = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}[a-z]")
+_ASCII_WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_UNICODE_WORD: Final = regex.compile(
+    r"\p{Lu}+(?=\p{Lu}[^\p{Lu}\W\d_])|\p{Lu}?[^\p{Lu}\W\d_]+|\p{Lu}+|\d+", regex.VERSION1
+)
+_MANY_NAMES: Final = 2000
+"""Identifiers kept of one text: a generated file must not fill the index."""
+
+
+def parts_of(identifier: str) -> tuple[str, ...]:
+    """Split an identifier into its words, in lower case.
+
+    ``getUserName``, ``get_user_name`` and ``get user name`` share the words ``get user name``; the
+    first two also share ``getusername``, which is rare and therefore says more.
+
+    >>> parts_of("getUserName"), parts_of("HTTP_Server2"), parts_of("os.path.join")
+    (('get', 'user', 'name'), ('http', 'server', '2'), ('os', 'path', 'join'))
+    """
+    words = _ASCII_WORD if identifier.isascii() else _UNICODE_WORD  # the first is much faster
+    return tuple(word.lower() for word in words.findall(identifier))
+
+
+def joined(identifier: str) -> str:
+    """Return the one spelling that all spellings of an identifier share.
+
+    >>> joined("getUserName") == joined("get_user_name") == joined("GET-USER-NAME")
+    True
+    """
+    return "".join(parts_of(identifier))
+
+
+def joined_forms(identifiers: Iterable[str]) -> tuple[str, ...]:
+    """Return the joined spelling of each identifier that has one, each once."""
+    return tuple(dict.fromkeys(filter(None, map(joined, identifiers))))
+
+
+def is_compound(name: str) -> bool:
+    """Tell whether a word can only be an identifier: it has an underscore or an inner capital.
+
+    >>> [is_compound(word) for word in ("load_rows", "loadRows", "HTMLPage", "API", "load", "_x")]
+    [True, True, True, False, False, False]
+    """
+    return "_" in name.strip("_") or _INNER_CAPITAL.search(name) is not None
+
+
+def names_in(text: str, *, code: bool) -> Iterator[str]:
+    """Yield the identifiers of a text, each once: in prose only what cannot be a plain word.
+
+    >>> list(names_in("Call os.path.join or load_rows() here.", code=False))
+    ['os.path.join', 'load_rows']
+    """
+    seen: set[str] = set()
+    for found in _NAME.finditer(text):
+        name = found[0]
+        if name not in seen and len(name) > 1 and (code or _is_identifier(text, found)):
+            seen.add(name)
+            yield name
+            if len(seen) == _MANY_NAMES:
+                return
+
+
+def ident_words(text: str, *, code: bool) -> str:
+    """Return what the index knows of a text's identifiers: parts and joined forms, each once.
+
+    >>> ident_words("x = getUserName(db.session)", code=True)
+    'get user name getusername db session dbsession'
+    """
+    words: dict[str, None] = {}
+    for name in names_in(text, code=code):
+        pieces = _LINK.split(name)
+        for piece in pieces:
+            parts = parts_of(piece)
+            words.update(dict.fromkeys(parts))
+            if len(parts) > 1:
+                words["".join(parts)] = None
+        if len(pieces) > 1:
+            words[joined(name)] = None
+    return " ".join(words)
+
+
+def _is_identifier(text: str, found: re.Match[str]) -> bool:
+    links = _LINK.split(found[0])
+    if len(links) > 1 or is_compound(found[0]):
+        return True
+    after = text[found.end() : found.end() + 1]
+    return after == "(" or (after == "`" and text[found.start() - 1 : found.start()] == "`")
+
+
+# Tokens
+
+TokenCounter = Callable[[str], int]
+"""Returns the number of tokens of a text; 0 for an empty one, and never less for more text."""
+
+_PIECE: Final = re.compile(
+    r"(?P<word>[^\W\d_]+)|(?P<number>\d+)|(?P<space>\n\s*|[ \t]{2,})|(?P<sign>[^\w\s]|_)"
+)
+_PER_TOKEN: Final = {"word": 8, "number": 3, "space": 8, "sign": 1}
+"""Characters that make one token as a rule: most words of chat are a token, long names several.
+Indentation is counted, which WordPiece drops."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate how many tokens ``text`` has for a language model.
+
+    KDS brings no tokenizer; users of one hand its counter to the store. Against WordPiece (whole
+    text / mean error of a message): chat +2 % / 4 %, documentation +0 % / 7 %, code +5 % / 5 %.
+    Rather too many than too few: what keeps to the estimate should keep to the model's budget.
+
+    >>> estimate_tokens("Make the FAB button purple"), estimate_tokens("")
+    (5, 0)
+    """
+    return sum(map(_cost, _PIECE.finditer(text)))
+
+
+def _cost(piece: re.Match[str]) -> int:
+    text, kind = piece[0], piece.lastgroup or ""
+    if kind == "word" and not text.isascii():  # a sign of Chinese: one or two
+        return len(text.encode("utf-8", "surrogatepass")) // 3 + 1
+    return -(-len(text) // _PER_TOKEN[kind])
