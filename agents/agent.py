@@ -1,15 +1,16 @@
-"""An agent: a prompt file, ready to be rendered for a Turn, and to be run with a model."""
+"""An agent: a prompt file, ready to be rendered for a Turn, and to be run with a model; and what it
+hands back, a frozen AgentReply."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Final, Self
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import DispatchError
 from kds.brain.message import clean_message
-from kds.brain.turn import UNKNOWN, Turn
+from kds.brain.turn import UNKNOWN, Turn, plain
 from kds.brain.yaml_files import nearest
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
@@ -121,3 +122,93 @@ class Agent:
         from kds.agents.run import AgentRunnable
 
         return AgentRunnable(self, model, tools=tools, timeout_s=timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of all the calls that one reply took, as the provider counts them.
+
+    >>> Usage(10, 2, 12) + Usage(5, 1, 6)
+    Usage(input_tokens=15, output_tokens=3, total_tokens=18)
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+
+    def __add__(self, other: Self) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.total_tokens + other.total_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One tool that the model called. ``result`` is what the model was told of it.
+
+    ``failed``: the tool is unknown, its arguments did not fit, or it raised.
+    """
+
+    name: str
+    arguments: Mapping[str, object]
+    result: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """Where the model sends the work next: one of the `handoffs` of the agent's prompt file."""
+
+    intent: str
+    agent: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReply:
+    """What an agent made of a Turn.
+
+    ``answered`` is False when no model was asked: ``text`` is the rendered prompt then. ``data``
+    holds the structured fields that the prompt file declares under `output`; it is None where
+    none are declared, and where the model gave none that fit, of which ``notes`` says why.
+    ``usage`` is None when the provider does not count. ``notes`` are for people.
+
+    Pieces of a stream are replies too: ``text`` is what has come since the piece before, the
+    last one has all the rest, and their sum is the reply.
+    """
+
+    agent: str
+    intent: str
+    text: str
+    prompt: str
+    turn: Turn
+    answered: bool = False
+    data: Mapping[str, object] | None = None
+    handoffs: tuple[Handoff, ...] = ()
+    tools: tuple[ToolUse, ...] = ()
+    usage: Usage | None = None
+    model: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __add__(self, other: Self) -> AgentReply:
+        """What two pieces of a stream say together."""
+        usages = [usage for usage in (self.usage, other.usage) if usage is not None]
+        return replace(
+            other,
+            text=self.text + other.text,
+            answered=self.answered or other.answered,
+            data=other.data if other.data is not None else self.data,
+            handoffs=self.handoffs + other.handoffs,
+            tools=self.tools + other.tools,
+            usage=sum(usages, Usage()) if usages else None,
+            notes=self.notes + other.notes,
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """The reply as JSON values; of the turn what `Turn.as_dict` gives."""
+        return {
+            one.name: self.turn.as_dict() if one.name == "turn" else plain(getattr(self, one.name))
+            for one in fields(self)
+        }

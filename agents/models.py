@@ -14,9 +14,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -44,11 +42,13 @@ Kind = Literal[
     "garbage",  # the reply is not an answer
 ]
 
-MESSAGE_CHARS: Final = 400
-"""Characters of a provider's message that are shown: some send whole pages of HTML."""
-
-SHORTEST_SECRET: Final = 6
-"""Characters. Shorter values of secret variables ("none", "true") are words like any other."""
+PROVIDERS: Final = {
+    "openai": ("ChatOpenAI", "OPENAI_API_KEY"),
+    "anthropic": ("ChatAnthropic", "ANTHROPIC_API_KEY"),
+    "ollama": ("ChatOllama", None),
+}
+"""By the word before the colon, which also names the extra: LangChain's class, and the variable
+with the provider's key."""
 
 OWN_KEY: Final = "KDS_MODEL_KEY"
 """The variable with the key for an address that the user gives."""
@@ -62,8 +62,13 @@ LISTING_S: Final = 10.0
 LISTED: Final = 10
 """Models that an error names: some servers have hundreds."""
 
+MESSAGE_CHARS: Final = 400
+"""Characters of a provider's message that are shown: some send whole pages of HTML."""
+
+SHORTEST_SECRET: Final = 6
+"""Characters. Shorter values of secret variables ("none", "true") are words like any other."""
+
 _SECRET_NAMES: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
-_MARK: Final = "[secret]"
 
 _HINTS: Final[Mapping[Kind, str]] = {
     "key": "check the provider's key in the environment (kds help models)",
@@ -85,13 +90,8 @@ _LEADS: Final[Mapping[Kind, str]] = {
 }
 
 _STATUS: Final[Mapping[int, Kind]] = {
-    401: "key",
-    402: "rate",
-    403: "key",
-    404: "model",
-    408: "timeout",
-    429: "rate",
-}
+    401: "key", 402: "rate", 403: "key", 404: "model", 408: "timeout", 429: "rate",
+}  # fmt: skip
 
 _TIMEOUTS: Final = frozenset({"APITimeoutError", "TimeoutException", "ModelTimeoutError"})
 _CONNECTIONS: Final = frozenset({"APIConnectionError", "TransportError", "ModelConnectionError"})
@@ -125,48 +125,31 @@ def model_error(
     gpt did not answer within 60 s
       fix: try again, or raise KDS_MODEL_TIMEOUT_S
     """
-    known = next((one for one in _chain(error) if isinstance(one, ModelError)), None)
+    chain = tuple(_chain(error))
+    known = next((one for one in chain if isinstance(one, ModelError)), None)
     if known is not None:  # raised below the provider's client, which has put its own around it
         return known
-    kind, status = _kind(error), _status(error)
+    status = getattr(error, "status_code", None)  # OpenAI's, Anthropic's and Ollama's errors
+    status = status if isinstance(status, int) and status >= 300 else None
+    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
+    kind: Kind = "garbage"
+    if status is not None:
+        kind = _STATUS.get(status, "refused" if status < 500 else "provider")
+    elif isinstance(error, TimeoutError) or names & _TIMEOUTS:
+        kind = "timeout"
+    elif isinstance(error, OSError) or names & _CONNECTIONS:
+        kind = "unreachable"
     if kind == "timeout":
         limit = "in time" if timeout_s is None else f"within {timeout_s:g} s"
         return ModelError(f"{model} did not answer {limit}", kind=kind)
     shown = f"{model} {_LEADS.get(kind, 'failed')}" + (f" ({status})" if status else "")
-    said = without_secrets(_message(error, kind), secrets)
+    said = without_secrets(_message(chain, kind), secrets)
     return ModelError(f"{shown}: {said}" if said else shown, kind=kind)
 
 
-def without_secrets(text: str, secrets: Mapping[str, str] = os.environ) -> str:
-    """``text`` on one line, cut, and with every secret in it replaced."""
-    for name, value in secrets.items():
-        secret = any(word in name.upper() for word in _SECRET_NAMES)
-        if secret and len(value) >= SHORTEST_SECRET:
-            text = text.replace(value, _MARK)
-    text = redact_secrets(one_line(text)[: 4 * MESSAGE_CHARS])
-    return text if len(text) <= MESSAGE_CHARS else f"{text[: MESSAGE_CHARS - 1].rstrip()}…"
-
-
-def _kind(error: BaseException) -> Kind:
-    status = _status(error)
-    if status is not None:
-        return _STATUS.get(status, "refused" if status < 500 else "provider")
-    names = {kind.__name__ for one in _chain(error) for kind in type(one).__mro__}
-    if isinstance(error, TimeoutError) or names & _TIMEOUTS:
-        return "timeout"
-    if isinstance(error, OSError) or names & _CONNECTIONS:
-        return "unreachable"
-    return "garbage"
-
-
-def _status(error: BaseException) -> int | None:
-    """The HTTP status: OpenAI's, Anthropic's and Ollama's errors have it in the same place."""
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) and status >= 300 else None
-
-
-def _message(error: BaseException, kind: Kind) -> str:
+def _message(chain: tuple[BaseException, ...], kind: Kind) -> str:
     """What the provider said, without what its client puts around it."""
+    error = chain[0]
     body = getattr(error, "body", None)
     if isinstance(body, Mapping):
         inner = body.get("error", body)
@@ -175,134 +158,27 @@ def _message(error: BaseException, kind: Kind) -> str:
         return body
     if isinstance(error, _SHAPELESS) or type(error).__name__ == "ValidationError":
         return "it has not the shape of an answer"
-    causes = [str(one).strip() for one in _chain(error)]
-    if kind == "unreachable":
-        return next((text for text in reversed(causes) if text), type(error).__name__)
-    return causes[0] or type(error).__name__
+    told = [str(one).strip() for one in (reversed(chain) if kind == "unreachable" else chain[:1])]
+    return next(filter(None, told), type(error).__name__)
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """The error, and what caused it."""
     seen: list[BaseException] = []
-    current: BaseException | None = error
-    while current is not None and current not in seen:
-        seen.append(current)
-        yield current
-        current = current.__cause__
+    while error is not None and error not in seen:
+        seen.append(error)
+        yield error
+        error = error.__cause__
 
 
-Options = dict[str, Any]
-
-HTTP_OPTIONS: Final[Options] = {"follow_redirects": False}
-"""Of an httpx client."""
-
-_open_clients: Final[list[Any]] = []
-
-
-@cache
-def _clients(sync: Callable[..., Any], for_loops: Callable[..., Any]) -> tuple[Any, Any]:
-    """Clients of an SDK's own kinds, shared by all models: they hold connections.
-
-    The first is closed when the process ends, or before by `close_clients`; the second only the
-    event loop that used it could close.
-    """
-    client = sync(**HTTP_OPTIONS)
-    _open_clients.append(client)
-    return client, for_loops(**HTTP_OPTIONS)
-
-
-@atexit.register
-def close_clients() -> None:
-    """Close the connections of all models; a model that is made afterwards opens new ones."""
-    _clients.cache_clear()
-    while _open_clients:
-        _open_clients.pop().close()
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """One of LangChain's integrations, which is also the name of its extra."""
-
-    extra: str
-    kind: str
-    key: str | None
-    """The variable with its key."""
-
-    def model(
-        self, name: str, settings: ModelSettings, *, key: str | None, url: str | None = None
-    ) -> BaseChatModel:
-        """The chat model, at ``url`` where it is one of the user's own. Raises ModelError."""
-        make = getattr(self.integration(), self.kind)
-        options = _ollama if self.extra == "ollama" else _hosted
-        bound = {"num_predict" if self.extra == "ollama" else "max_tokens": settings.max_tokens}
-        try:
-            made: BaseChatModel = make(
-                model=name,
-                temperature=settings.temperature,
-                **{option: n for option, n in bound.items() if n is not None},
-                **options(self, settings, key, url),
-            )
-        except ValueError as error:  # pydantic's too
-            message = f"{name} cannot be set up: {type(error).__name__}"
-            raise ModelError(message, kind="setting", hint="read: kds help models") from error
-        if self.extra == "anthropic":
-            _bind_anthropic(made)
-        return made
-
-    def integration(self) -> ModuleType:
-        """The module of LangChain's integration. Raises ModelError when it is not installed."""
-        try:
-            name = f"langchain_{self.extra}"
-            return load_extra(name, extra=self.extra, purpose="ask a model")
-        except KdsError as error:
-            raise ModelError(error.message, kind="extra", hint=error.hint) from error
-
-
-def _hosted(
-    provider: Provider, settings: ModelSettings, key: str | None, url: str | None
-) -> Options:
-    """Options of OpenAI's class and of Anthropic's."""
-    options: Options = {
-        "api_key": key, "timeout": settings.timeout_s, "max_retries": settings.max_retries,
-    }  # fmt: skip
-    headers: Options = {"Authorization": f"Bearer {key}"}
-    if provider.extra == "openai":
-        sdk = load_extra("openai", extra="openai", purpose="ask a model")
-        client, for_loops = _clients(sdk.DefaultHttpxClient, sdk.DefaultAsyncHttpxClient)
-        options |= {"stream_usage": True, "http_client": client, "http_async_client": for_loops,
-                    "openai_proxy": None}  # LangChain takes no proxy beside clients  # fmt: skip
-        headers = {"OpenAI-Organization": "", "OpenAI-Project": ""}  # not for others
-    return options if url is None else options | {"base_url": url, "default_headers": headers}
-
-
-def _bind_anthropic(model: Any) -> None:
-    """Put our HTTP clients under ``model``: its class has no option for them, and caches these."""
-    sdk = load_extra("anthropic", extra="anthropic", purpose="ask a model")
-    client, for_loops = _clients(sdk.DefaultHttpxClient, sdk.DefaultAsyncHttpxClient)
-    vars(model).update(
-        _client=model._client.with_options(http_client=client),
-        _async_client=model._async_client.with_options(http_client=for_loops),
-    )
-
-
-def _ollama(
-    provider: Provider, settings: ModelSettings, key: str | None, url: str | None
-) -> Options:
-    client: Options = {"timeout": settings.timeout_s, **HTTP_OPTIONS}
-    if url is None:
-        return {"client_kwargs": client}
-    return {"client_kwargs": client | {"headers": {"Authorization": f"Bearer {key}"}},
-            "base_url": url}  # fmt: skip
-
-
-OPENAI: Final = Provider("openai", "ChatOpenAI", "OPENAI_API_KEY")
-
-PROVIDERS: Final[Mapping[str, Provider]] = {
-    "openai": OPENAI,
-    "anthropic": Provider("anthropic", "ChatAnthropic", "ANTHROPIC_API_KEY"),
-    "ollama": Provider("ollama", "ChatOllama", None),
-}
-"""By the word before the colon of a model's name."""
+def without_secrets(text: str, secrets: Mapping[str, str] = os.environ) -> str:
+    """``text`` on one line, cut, and with every secret in it replaced."""
+    for name, value in secrets.items():
+        secret = any(word in name.upper() for word in _SECRET_NAMES)
+        if secret and len(value) >= SHORTEST_SECRET:
+            text = text.replace(value, "[secret]")
+    text = redact_secrets(one_line(text)[: 4 * MESSAGE_CHARS])
+    return text if len(text) <= MESSAGE_CHARS else f"{text[: MESSAGE_CHARS - 1].rstrip()}…"
 
 
 def load_chat_model(
@@ -313,49 +189,52 @@ def load_chat_model(
     A URL without `#model` is asked which models it serves, and must serve one. Else nothing is
     sent. Raises ModelError.
     """
-    name, url = settings.name, settings.base_url
-    if name is None:
-        name, url = url, None
+    name = settings.name or settings.base_url
+    url = settings.base_url if settings.name else None
     if name is None:
         return None
     own_key = environ.get(OWN_KEY, "").strip() or NO_KEY
     if "://" in name:
-        return _at_address(name, settings, own_key)
-    provider, model = _provided(name)
-    provider.integration()  # without it a key is of no use
+        address, _, model = name.partition("#")
+        url = _check_address(address)
+        if not model:
+            model = _only_model(_made("openai", "any", settings, own_key, url), url, own_key)
+        return _made("openai", model, settings, own_key, url)
+    extra, model = _provided(name)
+    _imported(f"langchain_{extra}", extra)  # without it a key is of no use
     if url is not None:
-        return provider.model(model, settings, key=own_key, url=_check_address(url))
-    key = environ.get(provider.key, "").strip() if provider.key else None
+        return _made(extra, model, settings, own_key, _check_address(url))
+    variable = PROVIDERS[extra][1]
+    key = environ.get(variable, "").strip() if variable else None
     if key == "":
-        hint = f"set {provider.key}"
-        raise ModelError(f"no key is set for {name}", kind="key", hint=hint)
-    return provider.model(model, settings, key=key)
+        raise ModelError(f"no key is set for {name}", kind="key", hint=f"set {variable}")
+    return _made(extra, model, settings, key, None)
 
 
-def checked_model(model: BaseChatModel | str | None) -> BaseChatModel | str | None:
-    """``model``, when it is a chat model, None, or the name of one; nothing is loaded for that.
+def chosen_model(
+    settings: ModelSettings, model: BaseChatModel | str | None
+) -> tuple[ModelSettings, BaseChatModel | None]:
+    """What is asked where the caller may name a model: the settings with its name, or the model.
 
-    Raises ModelError: what can be no model is said before anything is asked of it.
+    Nothing is loaded. Raises ModelError for what can be no model.
     """
     if isinstance(model, str):
         if "://" in model:
             _check_address(model.partition("#")[0])
         else:
             _provided(model)
-    elif model is not None and not all(hasattr(model, each) for each in ("stream", "bind_tools")):
+        return settings.model_copy(update={"name": model}), None
+    if model is not None and not all(hasattr(model, each) for each in ("stream", "bind_tools")):
         message = f"not a chat model: {type(model).__name__}"
         hint = "pass a chat model of LangChain, or a name such as openai:NAME"
         raise ModelError(message, kind="setting", hint=hint)
-    return model
+    return settings, model
 
 
 def model_label(model: BaseChatModel) -> str:
     """What to call a model in a reply, in notes and in errors: its name, or that of its class."""
-    for field in ("model_name", "model"):
-        name = getattr(model, field, None)
-        if isinstance(name, str) and name:
-            return name
-    return type(model).__name__
+    names = (getattr(model, field, None) for field in ("model_name", "model"))
+    return next((one for one in names if isinstance(one, str) and one), type(model).__name__)
 
 
 def model_secrets(model: BaseChatModel) -> dict[str, str]:
@@ -367,28 +246,91 @@ def model_secrets(model: BaseChatModel) -> dict[str, str]:
     }
 
 
-def _provided(name: str) -> tuple[Provider, str]:
+_open_clients: Final[list[Any]] = []
+
+
+@cache
+def _clients(sync: Callable[..., Any], for_loops: Callable[..., Any]) -> tuple[Any, Any]:
+    """Clients of an SDK's own kinds, shared by all models: they hold connections.
+
+    The first is closed when the process ends, or before by `close_clients`; the second only the
+    event loop that used it could close.
+    """
+    client = sync(follow_redirects=False)
+    _open_clients.append(client)
+    return client, for_loops(follow_redirects=False)
+
+
+@atexit.register
+def close_clients() -> None:
+    """Close the connections of all models; a model that is made afterwards opens new ones."""
+    _clients.cache_clear()
+    while _open_clients:
+        _open_clients.pop().close()
+
+
+def _made(
+    extra: str, name: str, settings: ModelSettings, key: str | None, url: str | None
+) -> BaseChatModel:
+    """The chat model, at ``url`` where it is one of the user's own. Raises ModelError."""
+    options: dict[str, Any] = {"model": name, "temperature": settings.temperature}
+    if settings.max_tokens is not None:
+        options["num_predict" if extra == "ollama" else "max_tokens"] = settings.max_tokens
+    bearer = {"Authorization": f"Bearer {key}"}
+    clients: tuple[Any, Any] = (None, None)
+    if extra == "ollama":
+        http: dict[str, Any] = {"timeout": settings.timeout_s, "follow_redirects": False}
+        options["client_kwargs"] = http if url is None else http | {"headers": bearer}
+    else:
+        sdk = _imported(extra, extra)
+        clients = _clients(sdk.DefaultHttpxClient, sdk.DefaultAsyncHttpxClient)
+        options |= {
+            "api_key": key, "timeout": settings.timeout_s, "max_retries": settings.max_retries,
+        }  # fmt: skip
+        if url is not None:
+            options["default_headers"] = bearer
+    if extra == "openai":
+        options |= {"stream_usage": True, "http_client": clients[0],
+                    "http_async_client": clients[1],
+                    "openai_proxy": None}  # LangChain takes no proxy beside clients  # fmt: skip
+        if url is not None:  # the user's organisation is not for others
+            options["default_headers"] = {"OpenAI-Organization": "", "OpenAI-Project": ""}
+    if url is not None:
+        options["base_url"] = url
+    try:
+        made = getattr(_imported(f"langchain_{extra}", extra), PROVIDERS[extra][0])(**options)
+    except ValueError as error:  # pydantic's too
+        message = f"{name} cannot be set up: {type(error).__name__}"
+        raise ModelError(message, kind="setting", hint="read: kds help models") from error
+    if extra == "anthropic":  # its class has no option for HTTP clients, and caches these
+        vars(made).update(
+            _client=made._client.with_options(http_client=clients[0]),
+            _async_client=made._async_client.with_options(http_client=clients[1]),
+        )
+    model: BaseChatModel = made
+    return model
+
+
+def _imported(module: str, extra: str) -> Any:
+    try:
+        return load_extra(module, extra=extra, purpose="ask a model")
+    except KdsError as error:
+        raise ModelError(error.message, kind="extra", hint=error.hint) from error
+
+
+def _provided(name: str) -> tuple[str, str]:
     """The provider of a name, and what it calls the model. Raises ModelError."""
     prefix, _, model = (part.strip() for part in name.partition(":"))
-    provider = PROVIDERS.get(prefix.lower())
-    if provider is not None and model:
-        return provider, model
+    extra = prefix.lower()
+    if extra in PROVIDERS and model:
+        return extra, model
     forms = ", ".join(f"{each}:NAME" for each in PROVIDERS)
     hint = f"use {forms}, or a URL http://host/v1#NAME"
-    if provider is not None:
-        hint = f"write {prefix.lower()}:NAME-OF-THE-MODEL"
-    elif near := nearest(prefix.lower(), PROVIDERS):
+    if extra in PROVIDERS:
+        hint = f"write {extra}:NAME-OF-THE-MODEL"
+    elif near := nearest(extra, PROVIDERS):
         hint = f"did you mean {near}:...?"
     raise ModelError(f"unknown model '{name}'", kind="setting", hint=hint)
-
-
-def _at_address(name: str, settings: ModelSettings, key: str) -> BaseChatModel:
-    """A model of a server that speaks OpenAI's protocol."""
-    address, _, model = name.partition("#")
-    url = _check_address(address)
-    if not model:
-        model = _only_model(OPENAI.model("any", settings, key=key, url=url), url, settings, key)
-    return OPENAI.model(model, settings, key=key, url=url)
 
 
 def _check_address(url: str) -> str:
@@ -408,9 +350,9 @@ def _check_address(url: str) -> str:
     return parts._replace(fragment="").geturl().rstrip("/")
 
 
-def _only_model(probe: Any, url: str, settings: ModelSettings, key: str) -> str:
+def _only_model(probe: Any, url: str, key: str) -> str:
     """The one model of a server. Raises ModelError when it has none, or several to choose from."""
-    timeout_s = min(settings.timeout_s, LISTING_S)
+    timeout_s = min(probe.request_timeout, LISTING_S)
     client = probe.root_client.with_options(max_retries=0, timeout=timeout_s)
     try:
         names = Deadline(timeout_s).call(lambda: [each.id for each in client.models.list()])

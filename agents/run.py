@@ -1,4 +1,4 @@
-"""An agent as a LangChain Runnable: from a Turn or a message to an AgentReply.
+"""An agent as a LangChain Runnable, from a Turn or a message to an AgentReply; and the router.
 
     reply = agent.as_runnable(model).invoke("Make it purple")
 
@@ -10,7 +10,15 @@ what a tool raises is told to the model. A stream yields replies that add up (`A
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -25,28 +33,28 @@ from langchain_core.messages import (
     HumanMessage,
     SystemMessage,
     ToolMessage,
+    convert_to_messages,
     message_chunk_to_message,
 )
+from langchain_core.prompt_values import PromptValue
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.tools import BaseTool
 
-from kds.agents.agent import Agent
+from kds.agents.agent import Agent, AgentReply, Handoff, ToolUse, Usage
 from kds.agents.models import (
     ModelError,
-    checked_model,
+    chosen_model,
     load_chat_model,
     model_error,
     model_label,
     model_secrets,
     without_secrets,
 )
-from kds.agents.reply import HAND_OFF, AgentReply, Handing, Handoff, ToolUse, Usage
-from kds.agents.runnable import RouterInput, message_text
 from kds.agents.tools import AnyTool, built_in_tools, chosen_tools, ready
 from kds.brain.documents.store import DocumentPlace
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, MessageError
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.message import well_formed
 from kds.brain.settings import load_settings
@@ -65,8 +73,16 @@ MOST_ROUNDS: Final = 8
 RESULT_CHARS: Final = 16_000
 """Characters of a tool's result that a model reads: some 4,000 tokens."""
 
+HAND_OFF: Final = "hand_off"
+"""Name of the tool that hands the work on."""
+
+REASON_CHARS: Final = 300
+
 GAP: Final = "\n\n"
 """Between what a model says before it uses tools, and what it says after."""
+
+RouterInput = str | BaseMessage | PromptValue | Sequence[Any] | Mapping[str, Any]
+"""A text, a human message, messages (the last human one counts), or {"message": one of these}."""
 
 AgentInput = Turn | RouterInput
 """A Turn from the router, or a message in any shape that the router takes (`RouterInput`);
@@ -76,6 +92,48 @@ _CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length"})
 _FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
 _ENDINGS: Final = ("finish_reason", "stop_reason", "done_reason", "status")
 """Where OpenAI, Anthropic and Ollama say why an answer ended."""
+
+
+def router_runnable(
+    route: Callable[[str], Turn], *, name: str = "kds-router"
+) -> Runnable[RouterInput, Turn]:
+    """A Runnable that routes a message and returns its Turn.
+
+    Batches run one message after the other, in order: each is part of the conversation that the
+    next one may refer to. Raises MessageError for an input without a human text.
+    """
+    step: Runnable[RouterInput, Turn] = RunnableLambda(
+        lambda given: route(message_text(given)), name=name
+    )
+    return step.with_config(max_concurrency=1)
+
+
+def message_text(given: object) -> str:
+    """The text of the user, out of every shape that LangChain hands on. Raises MessageError."""
+    if isinstance(given, str):
+        return str(given)
+    if isinstance(given, BaseMessage):
+        return str(given.text)
+    if isinstance(given, Mapping):
+        for key in ("message", "messages", "input"):
+            if key in given:
+                return message_text(given[key])
+        fault = f"no 'message' among the keys: {', '.join(map(str, given)) or 'none'}"
+    elif isinstance(given, PromptValue) or (
+        isinstance(given, Sequence) and not isinstance(given, bytes | bytearray)
+    ):
+        fault = "no human message in the list"
+        try:
+            messages = given.to_messages() if isinstance(given, PromptValue) else given
+            for message in reversed(convert_to_messages(messages)):
+                if isinstance(message, HumanMessage):
+                    return str(message.text)
+        except (NotImplementedError, ValueError, TypeError, KeyError) as error:
+            fault = f"not a list of messages: {error}"
+    else:
+        fault = f"not a message: {type(given).__name__}"
+    hint = 'pass a text, a HumanMessage, a list of messages, or {"message": ...}'
+    raise MessageError(fault, hint=hint)
 
 
 class AgentRunnable(Runnable[AgentInput, AgentReply]):
@@ -98,7 +156,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
         self.timeout_s = timeout_s or TIMEOUT_S
         self.name = agent.name
         self._given = tuple(tools)
-        self._tools, self._notes = chosen_tools(agent.prompt, self._given)
+        self.tools, self.notes = chosen_tools(agent.prompt, self._given)
 
     def with_model(
         self, model: BaseChatModel | None, *, timeout_s: float | None = None
@@ -111,21 +169,27 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
         self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AgentReply:
         """Run the agent; further arguments go to the model."""
-        return self._call_with_config(self._invoke, input, config, **kwargs)
 
-    async def ainvoke(
-        self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AgentReply:
-        """As `invoke`, in a thread."""
-        return await run_in_executor(config, self.invoke, input, config, **kwargs)
+        def whole(
+            given: AgentInput, run_manager: object, config: RunnableConfig, **options: Any
+        ) -> AgentReply:
+            [reply] = self._pieces(given, config, options, streams=False)
+            return reply
+
+        return self._call_with_config(whole, input, config, **kwargs)
 
     def stream(
         self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[AgentReply]:
         """Yield pieces of the reply; the last one has all that is not text."""
-        yield from self._transform_stream_with_config(
-            iter([input]), self._transform, config, **kwargs
-        )
+
+        def pieces(
+            given: Iterator[AgentInput], run_manager: object, config: RunnableConfig,
+            **options: Any,
+        ) -> Iterator[AgentReply]:  # fmt: skip
+            yield from self._pieces(next(given), config, options, streams=True)
+
+        yield from self._transform_stream_with_config(iter([input]), pieces, config, **kwargs)
 
     async def astream(
         self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: Any
@@ -147,18 +211,6 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
             return self.agent.taking(given)
         return self.agent.turn(message_text(given))
 
-    def _invoke(
-        self, given: AgentInput, run_manager: object, config: RunnableConfig, **kwargs: Any
-    ) -> AgentReply:
-        [reply] = self._pieces(given, config, kwargs, streams=False)
-        return reply
-
-    def _transform(
-        self, given: Iterator[AgentInput], run_manager: object, config: RunnableConfig,
-        **kwargs: Any,
-    ) -> Iterator[AgentReply]:  # fmt: skip
-        yield from self._pieces(next(given), config, kwargs, streams=True)
-
     def _pieces(
         self, given: AgentInput, config: RunnableConfig, options: Mapping[str, Any],
         *, streams: bool,
@@ -166,19 +218,10 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
         turn, prompt = self.turn(given), self.agent.prompt
         blank = AgentReply(prompt.name, prompt.intent or turn.intent, "", turn.prompt, turn)
         if self.model is None:
-            yield replace(blank, text=turn.prompt, notes=self._notes)
+            yield replace(blank, text=turn.prompt, notes=self.notes)
             return
-        yield from _Run(
-            self.agent,
-            self.model,
-            replace(blank, answered=True, model=model_label(self.model)),
-            tools={name: ready(tool, turn) for name, tool in self._tools.items()},
-            notes=self._notes,
-            timeout_s=self.timeout_s,
-            streams=streams and prompt.output is None,
-            config=config,
-            options=options,
-        ).pieces()
+        blank = replace(blank, answered=True, model=model_label(self.model))
+        yield from _Run(self, self.model, blank, streams, config, options).pieces()
 
 
 Place = Workspace | Path | str | None
@@ -201,18 +244,14 @@ def load(
     Raises DispatchError, ConfigError, WorkspaceError and ModelError.
     """
     place = Workspace.at(workspace)
-    settings = load_settings(place).model
-    checked_model(model)
-    if isinstance(model, str):
-        settings, model = settings.model_copy(update={"name": model}), None
-    if model is None:
-        model = load_chat_model(settings)
+    settings, given = chosen_model(load_settings(place).model, model)
+    asked = load_chat_model(settings) if given is None else given
     library = PromptLibrary.load(place.prompts_dir)
     own = built_in_tools(
         memory=MemoryPlace.of(place), documents=documents or DocumentPlace.of(place)
     )
     return Agent.named(name, library, workspace=str(place.root)).as_runnable(
-        model, tools=(*own, *tools), timeout_s=settings.timeout_s
+        asked, tools=(*own, *tools), timeout_s=settings.timeout_s
     )
 
 
@@ -230,27 +269,24 @@ class _Run:
 
     def __init__(
         self,
-        agent: Agent,
+        runnable: AgentRunnable,
         model: BaseChatModel,
         blank: AgentReply,
-        *,
-        tools: Mapping[str, BaseTool],
-        notes: Sequence[str],
-        timeout_s: float,
         streams: bool,
         config: RunnableConfig,
         options: Mapping[str, Any],
     ) -> None:
-        self._prompt, self._model, self._blank = agent.prompt, model, blank
-        self._tools = tools
-        self._notes = list(notes)
-        self._timeout_s, self._deadline = timeout_s, Deadline(timeout_s)
-        self._streams, self._config, self._options = streams, config, options
-        self._handing = Handing.of(agent.prompt, agent.library)
-        self._offers = bool(self._handing.targets) and HAND_OFF not in tools
+        turn, prompt = blank.turn, runnable.agent.prompt
+        self._prompt, self._model, self._blank = prompt, model, blank
+        self._streams = streams and prompt.output is None
+        self._config, self._options = config, options
+        self._deadline, self._timeout_s = Deadline(runnable.timeout_s), runnable.timeout_s
+        self._tools = {name: ready(tool, turn) for name, tool in runnable.tools.items()}
+        found = ((one, runnable.agent.library.for_intent(one)) for one in prompt.handoffs)
+        self._targets = {intent: agent for intent, agent in found if agent is not None}
+        self._offers = bool(self._targets) and HAND_OFF not in self._tools
         """Whether the model is given the tool to hand on."""
         self._refused = False
-        turn = blank.turn
         self._messages: list[BaseMessage] = [
             SystemMessage(turn.prompt),
             *((AIMessage if said.role == "assistant" else HumanMessage)(said.text)
@@ -263,17 +299,28 @@ class _Run:
         self._handoffs: dict[str, Handoff] = {}
         self._uses: list[ToolUse] = []
         self._usage: Usage | None = None
+        self._notes = list(runnable.notes)
 
     def pieces(self) -> Iterator[AgentReply]:
         """Run to the end: yield texts as they arrive, last everything else. Raises ModelError."""
-        schema = self._prompt.output
-        if schema is None or self._tools:
+        if self._prompt.output is None or self._tools:
             yield from self._talk()
-        if schema is not None:
-            self._structure(schema)
-        reply = self._reply()
-        rest = reply.text.removeprefix(self._shown) if reply.text.startswith(self._shown) else ""
-        yield replace(reply, text=rest)
+        if self._prompt.output is not None:
+            self._structure(self._prompt.output)
+        text = GAP.join(self._texts)
+        if self._refused and not self._handoffs:
+            self._notes.append("no handoffs: the model takes no tools")
+        if not text.strip():
+            self._notes.append("the model gave no text")
+        yield replace(
+            self._blank,
+            text=text.removeprefix(self._shown) if text.startswith(self._shown) else "",
+            data=self._data,
+            handoffs=tuple(self._handoffs.values()),
+            tools=tuple(self._uses),
+            usage=self._usage,
+            notes=tuple(dict.fromkeys(self._notes)),
+        )
 
     def _talk(self) -> Iterator[AgentReply]:
         """Ask and use tools, until the model has nothing more to call."""
@@ -285,7 +332,12 @@ class _Run:
                     raise
                 self._offers, self._refused = False, True
                 answer = yield from self._ask()
-            if not self._serve(self._heard(answer)):
+            answer = _with_ids(answer, len(self._messages))
+            self._messages.append(answer)
+            self._count(answer)
+            if answer.text:
+                self._texts.append(_clean(str(answer.text)))
+            if not self._serve(answer):
                 return
         self._notes.append(f"stopped after {MOST_ROUNDS} rounds of tools")
 
@@ -304,7 +356,9 @@ class _Run:
 
     def _bound(self) -> Runnable[Any, Any]:
         """The model with its tools."""
-        tools = [*self._tools.values(), *([self._handing.tool()] if self._offers else [])]
+        tools: list[Any] = [*self._tools.values()]
+        if self._offers:
+            tools.append(self._hand_off_schema())
         if not tools:
             return self._model
         try:
@@ -315,6 +369,20 @@ class _Run:
                 raise self._unable("takes no tools", hint) from None
             self._offers = False
             return self._model
+
+    def _hand_off_schema(self) -> dict[str, Any]:
+        """The tool to hand on, as the model is told of it."""
+        lines = "\n".join(f"{name}: {agent.description}" for name, agent in self._targets.items())
+        intent = {"type": "string", "enum": list(self._targets), "description": "who goes on"}
+        reason = {"type": "string", "description": "why, in one sentence"}
+        return {
+            "title": HAND_OFF,
+            "description": "Hand the work on when yours is done and the user's wish goes beyond "
+            f"it. Write your answer as well.\n{lines}",
+            "type": "object",
+            "properties": {"intent": intent, "reason": reason},
+            "required": ["intent"],
+        }
 
     def _invoked(self, model: Runnable[Any, Any]) -> Any:
         ask = partial(model.invoke, list(self._messages), self._config, **self._options)
@@ -348,30 +416,21 @@ class _Run:
             label = model_label(self._model)
             raise model_error(error, label, secrets=secrets, timeout_s=self._timeout_s) from None
 
-    def _heard(self, answer: AIMessage) -> AIMessage:
-        """Write down an answer. Its tool calls get names and ids: some servers leave ids out."""
-        made = {
-            field: [
-                call
-                | {
-                    "name": call["name"] if isinstance(call["name"], str) else "",
-                    "id": call["id"] or f"call-{len(self._messages)}-{field}-{index}",
-                }
-                for index, call in enumerate(getattr(answer, field))
-            ]
-            for field in ("tool_calls", "invalid_tool_calls")
-        }
-        answer = answer.model_copy(update=made)
-        self._messages.append(answer)
-        self._count(answer)
-        if answer.text:
-            self._texts.append(_clean(str(answer.text)))
-        return answer
-
     def _count(self, answer: AIMessage) -> None:
-        if (spent := usage_of(answer)) is not None:
+        """Add up its tokens, and note what a user should know of how it ended."""
+        counted: Mapping[str, Any] = answer.usage_metadata or {}
+        figures = [counted.get(name) for name in ("input_tokens", "output_tokens", "total_tokens")]
+        if all(type(figure) is int and figure >= 0 for figure in figures):
+            spent = Usage(*figures)  # type: ignore[arg-type]  # they are numbers
             self._usage = spent if self._usage is None else self._usage + spent
-        self._notes += answer_notes(answer)
+        endings = {str(answer.response_metadata.get(name)) for name in _ENDINGS}
+        if endings & _CUT_OFF:
+            cut = "the answer was cut off at the limit of tokens (KDS_MODEL_MAX_TOKENS)"
+            self._notes.append(cut)
+        if endings & _FILTERED:
+            self._notes.append("the provider held the answer back: its filter objects to it")
+        if refusal := answer.additional_kwargs.get("refusal"):
+            self._notes.append(f"the model refuses: {without_secrets(str(refusal))}")
 
     def _serve(self, answer: AIMessage) -> bool:
         """Do what the model calls for; False when there is nothing to tell it."""
@@ -385,39 +444,44 @@ class _Run:
 
     def _take(self, call: Mapping[str, Any]) -> bool:
         """Do one call; True when it hands the work on."""
-        name, tool = call["name"], self._tools.get(call["name"])
-        if tool is not None:
+        name, arguments = call["name"], call["args"]
+        if (tool := self._tools.get(name)) is not None:
             text, failed = self._used(tool, call)
             self._tell(call, _clean(text[:RESULT_CHARS]), failed=failed)
             return False
-        if name == HAND_OFF and self._handing.targets:
-            handoff = self._handing.given(call["args"].get("intent"), call["args"].get("reason"))
-            if handoff is not None:
-                self._handoffs.setdefault(handoff.intent, handoff)
-                noted = "noted; now give your answer to the user"
-                self._messages.append(ToolMessage(noted, tool_call_id=call["id"], name=name))
-                return True
-            reason = f"intent must be one of: {', '.join(self._handing.targets)}"
-        else:
-            reason = f"unknown tool; the tools are: {', '.join(self._tools) or 'none'}"
-        self._tell(call, reason, failed=True)
-        return False
+        if name != HAND_OFF or not self._targets:
+            known = ", ".join(self._tools) or "none"
+            self._tell(call, f"unknown tool; the tools are: {known}", failed=True)
+            return False
+        said, why = arguments.get("intent"), arguments.get("reason")
+        said = said.strip() if isinstance(said, str) else ""
+        agents = {agent.name: target for target, agent in self._targets.items()}
+        intent = agents.get(said.lower(), said.upper())
+        if intent not in self._targets:
+            reason = f"intent must be one of: {', '.join(self._targets)}"
+            self._tell(call, reason, failed=True)
+            return False
+        reason = " ".join(why.split())[:REASON_CHARS] if isinstance(why, str) else ""
+        handoff = Handoff(intent, self._targets[intent].name, reason)
+        self._handoffs.setdefault(intent, handoff)
+        noted = "noted; now give your answer to the user"
+        self._messages.append(ToolMessage(noted, tool_call_id=call["id"], name=name))
+        return True
 
     def _used(self, tool: BaseTool, call: Mapping[str, Any]) -> tuple[str, bool]:
         """What a tool returns, or what is wrong; and whether it failed."""
+        given: Any = {**call, "type": "tool_call"}
+        use = partial(tool.invoke, given, self._config)
+        if getattr(tool, "coroutine", None) is not None:
+            use = partial(lambda: asyncio.run(tool.ainvoke(given, self._config)))
         try:
-            result = self._run_tool(tool, {**call, "type": "tool_call"})
+            result = self._deadline.call(use)
         except Exception as error:  # noqa: BLE001  # foreign code: the model is told
             said = without_secrets(error.message if isinstance(error, KdsError) else str(error))
             return (f"{type(error).__name__}: {said}" if said else type(error).__name__), True
         if isinstance(result, ToolMessage):
             return str(result.text), result.status == "error"
         return str(result), False
-
-    def _run_tool(self, tool: BaseTool, call: Any) -> object:
-        if getattr(tool, "coroutine", None) is None:
-            return self._deadline.call(partial(tool.invoke, call, self._config))
-        return self._deadline.call(lambda: asyncio.run(tool.ainvoke(call, self._config)))
 
     def _tell(self, call: Mapping[str, Any], text: str, *, failed: bool) -> None:
         """Tell the model what its call came to, and write it down for the reply."""
@@ -428,7 +492,12 @@ class _Run:
 
     def _structure(self, schema: Mapping[str, object]) -> None:
         """Ask for the data, once all tools are used."""
-        asking = self._asking({"title": self._prompt.name.replace("-", "_"), **schema})
+        titled = {"title": self._prompt.name.replace("-", "_"), **schema}
+        try:
+            asking = self._model.with_structured_output(titled, include_raw=True)
+        except NotImplementedError:
+            hint = "use another model, or remove 'output' from the prompt file"
+            raise self._unable("gives no structured output", hint) from None
         with self._model_errors():
             made = self._invoked(asking)
             raw, found = made["raw"], _clean(made["parsed"])
@@ -443,50 +512,25 @@ class _Run:
         else:
             self._data = found
 
-    def _asking(self, schema: dict[str, Any]) -> Runnable[Any, Any]:
-        try:
-            return self._model.with_structured_output(schema, include_raw=True)
-        except NotImplementedError:
-            hint = "use another model, or remove 'output' from the prompt file"
-            raise self._unable("gives no structured output", hint) from None
-
     def _unable(self, what: str, hint: str) -> ModelError:
         return ModelError(f"{model_label(self._model)} {what}", kind="refused", hint=hint)
 
-    def _reply(self) -> AgentReply:
-        text = GAP.join(self._texts)
-        if self._refused and not self._handoffs:
-            self._notes.append("no handoffs: the model takes no tools")
-        if not text.strip():
-            self._notes.append("the model gave no text")
-        return replace(
-            self._blank,
-            text=text,
-            data=self._data,
-            handoffs=tuple(self._handoffs.values()),
-            tools=tuple(self._uses),
-            usage=self._usage,
-            notes=tuple(dict.fromkeys(self._notes)),
-        )
 
+def _with_ids(answer: AIMessage, number: int) -> AIMessage:
+    """An answer whose tool calls have names and ids: some servers leave ids out."""
 
-def usage_of(answer: AIMessage) -> Usage | None:
-    """The tokens of an answer; None when they are not counted, or not with numbers."""
-    counted: Mapping[str, Any] = answer.usage_metadata or {}
-    figures = [counted.get(name) for name in ("input_tokens", "output_tokens", "total_tokens")]
-    given, made, total = (figure if type(figure) is int else -1 for figure in figures)
-    return Usage(given, made, total) if min(given, made, total) >= 0 else None
+    def named(field: str) -> list[Any]:
+        return [
+            call
+            | {
+                "name": call["name"] if isinstance(call["name"], str) else "",
+                "id": call["id"] or f"call-{number}-{field}-{index}",
+            }
+            for index, call in enumerate(getattr(answer, field))
+        ]
 
-
-def answer_notes(answer: AIMessage) -> Iterator[str]:
-    """What a user should know of how an answer ended."""
-    endings = {str(answer.response_metadata.get(name)) for name in _ENDINGS}
-    if endings & _CUT_OFF:
-        yield "the answer was cut off at the limit of tokens (KDS_MODEL_MAX_TOKENS)"
-    if endings & _FILTERED:
-        yield "the provider held the answer back: its filter objects to it"
-    if refusal := answer.additional_kwargs.get("refusal"):
-        yield f"the model refuses: {without_secrets(str(refusal))}"
+    made = {field: named(field) for field in ("tool_calls", "invalid_tool_calls")}
+    return answer.model_copy(update=made)
 
 
 def _clean(value: Any) -> Any:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.service.lifecycle import spawn_service as spawn_service
     from kds.service.service_client import RouterClient as RouterClient
-    from kds.session.exchange import Answer as Answer
+    from kds.session.answers import Answer as Answer
     from kds.session.session import Session as Session
     from kds.testing.dialogues import Dialogue as Dialogue
     from kds.testing.dialogues import ExpectedTurn as ExpectedTurn
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from kds.testing.dialogues import score as score
 
 _HOMES = {
-    "kds.session.exchange": "Answer",
+    "kds.session.answers": "Answer",
     "kds.brain.errors": (
         "ConfigError DialogueFileError DispatchError ExampleFileError KdsError MessageError "
         "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"

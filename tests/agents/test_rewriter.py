@@ -9,7 +9,7 @@ from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError
-from kds.agents.rewriter import (
+from kds.agents.prompting import (
     THINKING_TOKENS,
     ModelRewriter,
     bounded,

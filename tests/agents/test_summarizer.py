@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from kds.agents.summarizer import MESSAGE_CHARS, PROMPT_CHARS, ModelSummarizer
+from kds.agents.prompting import MESSAGE_CHARS, PROMPT_CHARS, ModelSummarizer
 from kds.brain.memory.extractive import ExtractiveSummarizer
 from kds.brain.memory.summarizer import CheckedSummarizer
 from kds.brain.passages.values import Message

@@ -1,20 +1,117 @@
-"""Every conversation of one workspace, over rules, prompts and a model that are loaded once."""
+"""Every conversation of one workspace, over rules, prompts and a model that are loaded once.
 
+The workspace's own context is shared by all its windows. A client that says which
+conversation a message belongs to gets a context of its own, in a file of its own.
+"""
+
+import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self
 
-from kds.api.parts import LearnedParts, Parts, RewriterSource
-from kds.api.records import Records
-from kds.api.routing import Router, precision_of, rehearsed
+from kds.api.parts import LearnedParts, Parts, RewriterSource, precision_of
+from kds.api.routing import Router, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.journal import Contexts, Journal
+from kds.brain.context.journal import MAX_AGE, Contexts, Journal, LoadedContext
 from kds.brain.settings import LiveConfig
-from kds.brain.turn import Turn
+from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
-from kds.router.references.resolver import Known
-from kds.router.rewrite import FindRewriter
+from kds.learning.corrections import LearningLog
+from kds.learning.teaching import offer
+from kds.router.log import make_log
+from kds.router.pipeline import Pipeline
+from kds.router.prompts.library import PromptLibrary
+
+_OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.waiting)?(?:\.lock|\.bad)?")
+"""Names that `kds.brain.context.names` makes, what a journal keeps beside them, and what
+earlier versions left for a server."""
+
+
+class Records:
+    """The contexts of every conversation of one workspace, its memory, and what it learns."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        library: PromptLibrary,
+        contexts: Contexts,
+        turns: TurnRecord,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        origin: str | None = None,
+    ) -> None:
+        self.workspace = workspace
+        """Whose conversations these are."""
+        self.library = library
+        """The prompts that messages are dispatched to."""
+        self.contexts = contexts
+        """The contexts of all conversations."""
+        self.turns = turns
+        """What is told of every turn that is logged."""
+        self.origin = origin
+        """Where messages come from unless it is said of one (`kds.brain.context.names`)."""
+        self._learning = LearningLog(workspace, library, clock=turns.clock, environ=environ)
+
+    def log(
+        self, turn: Turn, *, conversation: str | None = None, origin: str | None = None
+    ) -> Turn:
+        """Remember a turn that was routed without that; returned with the record of it.
+
+        For callers that do something between the two. Raises StoreError and WorkspaceError.
+        """
+        self.workspace.ensure()
+        step = make_log(self.journal(conversation, origin=origin))
+        logged = Pipeline([step], given=step.reads).run(turn)
+        return self._noted(logged, conversation)
+
+    def journal(
+        self,
+        conversation: str | None = None,
+        *,
+        join: bool = False,
+        inherit: bool = True,
+        origin: str | None = None,
+    ) -> Journal:
+        """The context of a conversation. Raises MessageError when its name cannot be one.
+
+        One that is to ``join`` reports to the workspace's; if it may ``inherit``, that stands in
+        for it as long as it is empty. ``origin`` says where messages of the workspace's own come
+        from, and so which of them count (`kds.brain.context.names`).
+        """
+        if conversation is None:
+            return self.contexts.journal(origin=origin or self.origin)
+        own = self.contexts.journal(conversation)
+        if not join:
+            return own
+        window = f"window:{hashlib.sha256(conversation.encode(errors='replace')).hexdigest()[:12]}"
+        return _Joined(own, self.contexts.journal(), inherit, window)
+
+    def clear(self, conversation: str | None = None) -> int:
+        """Forget the context of a conversation, and what it referred to; returns the entries.
+
+        Raises MessageError, and StoreError when either cannot be written.
+        """
+        count = self.journal(conversation).clear()
+        self.turns.forget(conversation)
+        return count
+
+    def _noted(self, turn: Turn, conversation: str | None) -> Turn:
+        """Tell the memory of a turn that stands in the context by now, and the learning.
+
+        What that notes of a correction is recorded in the turn that is returned.
+        """
+        if (trouble := self.turns.note(turn, conversation)) is not None:
+            record = StepRecord("memory", (f"{WARNING}{trouble}",))
+            turn = replace(turn, records=(*turn.records, record))
+        event = self._learning.note(turn, conversation)
+        if event is None or event.kind != "corrected":
+            return turn
+        return replace(turn, records=(*turn.records, StepRecord(NOTED, (offer(event),))))
 
 
 class Conversations(Records):
@@ -23,32 +120,25 @@ class Conversations(Records):
     def __init__(
         self,
         parts: Parts,
+        turns: TurnRecord,
         *,
-        clock: Clock = utc_now,
-        turns: TurnRecord | None = None,
         environ: Mapping[str, str] = os.environ,
         contexts: Contexts | None = None,
     ) -> None:
         """``parts`` are as `Parts.load` gives them; what was taught is laid over them here."""
-        contexts = contexts or Contexts(parts.workspace, clock=clock, environ=environ)
-        turns = turns or TurnLog(parts.workspace, clock=clock, environ=environ)
-        super().__init__(
-            parts.workspace, parts.library, contexts, clock=clock, turns=turns, environ=environ
-        )
-        self._base = parts
+        contexts = contexts or Contexts(parts.workspace, clock=turns.clock, environ=environ)
+        super().__init__(parts.workspace, parts.library, contexts, turns, environ=environ)
         config = LiveConfig(parts.workspace, environ=environ)
+        self._base = parts
         self._learned = LearnedParts(parts, config)
         self._precision = precision_of(config)
-        self._rewriter = RewriterSource(config, parts.library, parts.resolver)
+        self.rewriter = RewriterSource(config, parts.library, parts.resolver)
+        """Finds the rewriter that the settings name, None when they name none."""
 
     @classmethod
     def open(
-        cls,
-        workspace: Workspace,
-        *,
-        clock: Clock = utc_now,
-        turns: TurnRecord | None = None,
-    ) -> "Conversations":
+        cls, workspace: Workspace, *, clock: Clock = utc_now, turns: TurnRecord | None = None
+    ) -> Self:
         """Load rules, prompts and model of ``workspace``: seconds, not milliseconds.
 
         ``turns`` is told of every turn that is logged, instead of a `TurnLog`. No folder is made
@@ -56,7 +146,7 @@ class Conversations(Records):
         does not load.
         """
         parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
-        return cls(parts, clock=clock, turns=turns)
+        return cls(parts, turns or TurnLog(workspace, clock=clock))
 
     @property
     def parts(self) -> Parts:
@@ -71,11 +161,6 @@ class Conversations(Records):
     def warnings(self) -> tuple[str, ...]:
         """What went wrong on loading without being an error."""
         return self.parts.warnings
-
-    @property
-    def rewriter(self) -> FindRewriter:
-        """Finds the rewriter that the settings name, None when they name none."""
-        return self._rewriter
 
     def route(
         self,
@@ -92,56 +177,50 @@ class Conversations(Records):
     ) -> Turn:
         """Route ``message`` in its conversation; without a name, in that of the workspace.
 
-        With ``join`` the context of the workspace stands in while the conversation has none,
-        and every message is remembered there too: a new window goes on with what was said in
-        the one before; without ``inherit`` it begins empty. ``history`` and ``rewrite`` are those
-        of `Router.route`. ``known`` is what the conversation has referred to, where the caller
-        remembers that. ``origin``: where a message of the workspace's own conversation was typed;
-        it does not refer to what another terminal says (`kds.brain.context.names`).
+        ``join``, ``inherit`` and ``origin`` are those of `journal`: a new window goes on with what
+        was said in the one before, and no message refers to what another terminal says.
+        ``history`` and ``rewrite`` are those of `Router.route`. ``known`` is what the conversation
+        has referred to, where the caller remembers that.
 
         Raises what `Router.route` raises, and WorkspaceError when the folder cannot be used.
         """
         if log:
             self.workspace.ensure()
         journal = self.journal(conversation, join=join, inherit=inherit, origin=origin)
+
+        def referred_to() -> Sequence[str]:
+            """Nothing while other terminals share it: the memory cannot tell their terms apart."""
+            if known is not None:
+                return known
+            terms = self.turns.known(conversation)
+            if not terms or conversation is not None or origin is None:
+                return terms
+            shared = len(journal.load().entries) < len(self.journal().load().entries)
+            return () if shared else terms
+
         # The lock of the conversation comes first: what others taught until now counts.
         with journal.alone() if log else nullcontext():
             router = Router(
                 self._learned.at(self.contexts.marks(look=not log)),
                 journal,
-                clock=self._clock,
+                clock=self.turns.clock,
                 log=log,
-                known=self._known(journal, conversation, origin)
-                if known is None
-                else lambda: known,
-                rewriter=self._rewriter,
+                known=referred_to,
+                rewriter=self.rewriter,
                 precision=self._precision,
             )
             turn = router.route(message, history=history, rewrite=rewrite)
         return self._noted(turn, conversation) if log else turn
 
-    def _known(self, journal: Journal, conversation: str | None, origin: str | None) -> Known:
-        """What the conversation has referred to; nothing while other terminals share it: the
-        memory does not tell whose term is whose."""
-        known = self.turns.known(conversation)
-        if conversation is not None or origin is None:
-            return known
-
-        def unshared() -> Sequence[str]:
-            terms = tuple(known())
-            shared = terms and len(journal.load().entries) < len(self.journal().load().entries)
-            return () if shared else terms
-
-        return unshared
-
     def rehearse(self) -> Router:
         """Open a conversation in memory that leaves no trace."""
-        return rehearsed(self.parts, self._clock)
+        return rehearsed(self.parts, self.turns.clock)
 
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""
         parts = Parts.load(self.workspace, may_write=self.workspace.brain.is_dir())
-        return Conversations(parts, clock=self._clock, contexts=self.contexts)
+        turns = TurnLog(self.workspace, clock=self.turns.clock)
+        return Conversations(parts, turns, contexts=self.contexts)
 
     def under(
         self,
@@ -151,10 +230,58 @@ class Conversations(Records):
         contexts: Contexts | None = None,
     ) -> "Conversations":
         """Return the same with the settings that hold in another environment."""
-        return Conversations(
-            self._base,
-            clock=self._clock,
-            turns=turns,
-            environ=environ,
-            contexts=contexts,
-        )
+        return Conversations(self._base, turns, environ=environ, contexts=contexts)
+
+
+def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
+    """Remove what in ``folder`` was last written longer than MAX_AGE before ``now`` (epoch s).
+
+    A conversation's lock and set-aside lines go with it; files of other names stay, and so does
+    everything behind a link: a project may have brought one along that leads elsewhere.
+    """
+    if folder.is_symlink():
+        return 0
+    horizon = now() - MAX_AGE.total_seconds()
+    count = 0
+    for path in folder.glob("*"):
+        with suppress(OSError):  # another process was faster
+            if _OURS.fullmatch(path.name) and path.lstat().st_mtime < horizon:
+                path.unlink()
+                count += path.suffix == ".jsonl"
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined(Journal):
+    """A conversation that may begin where the workspace's stands, and reports back to it.
+
+    Only one that may ``inherit`` begins there, and only with a first message that refers to
+    something: one that stands alone begins a conversation of its own.
+    """
+
+    own: Journal
+    shared: Journal
+    inherit: bool
+    origin: str
+    """What the lines in the shared context say of where they come from."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        return self.own.alone()
+
+    def load(self) -> LoadedContext:
+        loaded = self.own.load()
+        if loaded.entries or not self.inherit:
+            return loaded
+        found = self.shared.load()
+        return replace(found, warnings=(*loaded.warnings, *found.warnings))
+
+    def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
+        refers_back = entry.context_ref is not None and not fresh
+        if self.inherit and refers_back and not self.own.load().entries:
+            for earlier in self.shared.load().entries:
+                self.own.log(earlier)
+        self.shared.log(replace(entry, origin=self.origin), fresh=fresh)
+        return self.own.log(entry, fresh=fresh)
+
+    def clear(self) -> int:
+        return max(self.own.clear(), self.shared.clear())

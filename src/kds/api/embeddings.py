@@ -48,17 +48,6 @@ class NamedEmbedder:
         return list(map(float, self.model.embed_query(text)))
 
 
-class Shipped(ShippedEmbedder):
-    """The encoder that ships with KDS, loaded at the first text."""
-
-    def __init__(self) -> None:
-        if not shared_encoder().available:
-            raise EncoderError(
-                "the shipped embedding model needs onnxruntime",
-                hint="pip install onnxruntime, or set recall.embeddings to off",
-            )
-
-
 def model_name(setting: str | None) -> str | None:
     """Return the model that a setting names; None where it is off.
 
@@ -71,7 +60,12 @@ def model_name(setting: str | None) -> str | None:
 def load_embedder(name: str) -> Embedder:
     """Make the embedding model that ``name`` names. Raises EmbeddingsError when it cannot be."""
     if name == NAME:
-        return NamedEmbedder(name, Shipped())
+        if not shared_encoder().available:
+            raise EncoderError(
+                "the shipped embedding model needs onnxruntime",
+                hint="pip install onnxruntime, or set recall.embeddings to off",
+            )
+        return ShippedEmbedder()
     module, separator, attribute = name.partition(":")
     if not (module and separator and attribute):
         raise EmbeddingsError(
@@ -110,39 +104,31 @@ def embed_waiting(
             vectors = embedder.embed_documents([job.text for job in jobs])
         except Exception as error:  # foreign code: its jobs must go back
             store.fail_embeddings(ids, f"{type(error).__name__}: {error}")
-            raise EmbeddingsError(
-                f"the model '{embedder.name}' failed: {type(error).__name__}: {error}",
-                hint="see whether its service is up; what is done is kept",
-            ) from error
-        _measured(store, len(jobs), (perf_counter() - started) * 1000.0)
+            raise _failed(embedder, error) from error
+        if isinstance(store, MemoryStore):  # a document store keeps no measurements
+            took_ms = round((perf_counter() - started) * 1000.0, 3)
+            with suppress(StoreError):
+                store.metrics.add(EMBEDDING, {"texts": len(jobs), "ms": took_ms})
         done += store.store_embeddings(embedder.name, dict(zip(ids, vectors, strict=True)))
         if tell is not None:
             tell("embedding", done, max(total, done))
-    return done + _embed_summaries(store, embedder, goes_on)
-
-
-def _embed_summaries(store: PassageStore, embedder: Embedder, goes_on: Callable[[], bool]) -> int:
-    done = 0
-    if not isinstance(store, MemoryStore):
-        return done
     try:
-        while goes_on() and (made := store.embed_summaries(embedder)):
+        while isinstance(store, MemoryStore) and goes_on():
+            if not (made := store.embed_summaries(embedder)):
+                break
             done += made
     except StoreError:
         raise
     except Exception as error:  # foreign code
-        raise EmbeddingsError(
-            f"the model '{embedder.name}' failed: {type(error).__name__}: {error}",
-            hint="see whether its service is up; what is done is kept",
-        ) from error
+        raise _failed(embedder, error) from error
     return done
 
 
-def _measured(store: PassageStore, texts: int, ms: float) -> None:
-    """Note how long the model took; a document store keeps no measurements."""
-    if isinstance(store, MemoryStore):
-        with suppress(StoreError):
-            store.metrics.add(EMBEDDING, {"texts": texts, "ms": round(ms, 3)})
+def _failed(embedder: Embedder, error: Exception) -> EmbeddingsError:
+    return EmbeddingsError(
+        f"the model '{embedder.name}' failed: {type(error).__name__}: {error}",
+        hint="see whether its service is up; what is done is kept",
+    )
 
 
 def _made(name: str, module: str, attribute: str) -> object:

@@ -7,17 +7,18 @@ from threading import Lock
 from typing import Final
 
 from kds.brain.context.journal import Marks
-from kds.brain.errors import KdsError
-from kds.brain.settings import Config, LiveConfig, Settings
+from kds.brain.errors import ConfigError, KdsError
+from kds.brain.settings import Config, LiveConfig
 from kds.brain.workspace import Workspace
 from kds.learning.teaching import Known, known_in
+from kds.router.decide import Precision
 from kds.router.english import load_english
 from kds.router.intents.model import IntentModel
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import TurnModel, turn_model_for
 from kds.router.language.analysis import open_language
 from kds.router.prompts.library import PromptLibrary
-from kds.router.references.decision import Decider, shipped_decider
+from kds.router.references.decision import PRECISION, Decider, shipped_decider
 from kds.router.references.resolver import Resolver
 from kds.router.references.ruleset import load_rules
 from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode
@@ -37,43 +38,44 @@ class RewriterSource:
         *,
         rest_s: float = REST_S,
     ) -> None:
-        self._config = config
-        self._library = library
-        self._resolver = resolver
+        self._config, self._library, self._resolver = config, library, resolver
         self._rest_s = rest_s
         self._lock = Lock()
-        self._found: tuple[tuple[object, ...], CheckedRewriter | None] | None = None
+        self._found: tuple[object, CheckedRewriter | None] = object(), None
 
     def __call__(self) -> CheckedRewriter | None:
         """Return the rewriter; None when no model is set up. Raises SettingsError."""
         settings = self._config.settings
-        mode = self._mode_of(settings)
+        # A memory that is not to rewrite queries does not have them rewritten by a model.
+        wanted = settings.memory.enable_query_rewriting
+        mode: Mode = settings.rewriting.mode if wanted else "rules-only"
         key = (settings.model, settings.rewriting.timeout_s, mode)
         with self._lock:
-            if self._found is None or self._found[0] != key:
-                self._found = key, self._made(settings, mode)
+            if self._found[0] != key:
+                from kds.agents.prompting import configured_rewriter  # imported only with a model
+
+                rewriter = configured_rewriter(settings.model, self._library)
+                checked = None if rewriter is None else CheckedRewriter(
+                    rewriter,
+                    self._resolver.analyse,
+                    mode=mode,
+                    timeout_s=settings.rewriting.timeout_s,
+                    rest_s=self._rest_s,
+                )  # fmt: skip
+                self._found = key, checked
             return self._found[1]
 
-    def _made(self, settings: Settings, mode: Mode) -> CheckedRewriter | None:
-        from kds.agents.rewriter import configured_rewriter  # imported only with a model
 
-        rewriter = configured_rewriter(settings.model, self._library)
-        if rewriter is None:
-            return None
-        timeout_s = settings.rewriting.timeout_s
-        return CheckedRewriter(
-            rewriter,
-            self._resolver.analyse,
-            mode=mode,
-            timeout_s=timeout_s,
-            rest_s=self._rest_s,
-        )
+def precision_of(config: LiveConfig) -> Precision:
+    """Find the precision that the settings promise now; the default while they are wrong."""
 
-    def _mode_of(self, settings: Settings) -> Mode:
-        """A memory that is not to rewrite queries does not have them rewritten by a model."""
-        if not settings.memory.enable_query_rewriting:
-            return "rules-only"
-        return settings.rewriting.mode
+    def precision() -> float:
+        try:
+            return config.settings.references.precision
+        except ConfigError:  # told where all settings are read
+            return PRECISION
+
+    return precision
 
 
 logger = logging.getLogger(__name__)
@@ -150,19 +152,20 @@ class LearnedParts:
             config = self._live.current(marks=marks)
             if config is not self._config and (marks is not None or config.database is None):
                 try:
-                    known = known_in(config, self._base.library)
-                    self.now = self._base if known == Known() else laid_over(self._base, known)
+                    self.now = self._with(known_in(config, self._base.library))
                     self._config = config
                 except KdsError as error:  # what was taught so far still counts
                     logger.warning("what was learned is not read again: %s", error)
             return self.now
 
-
-def laid_over(base: Parts, known: Known) -> Parts:
-    """The parts with what was taught in the place of anything that was taught before."""
-    return replace(
-        base,
-        model=base.model.with_own(known.pairs),
-        resolver=base.resolver.with_taught(known.references),
-        warnings=(*base.warnings, *known.warnings),
-    )
+    def _with(self, known: Known) -> Parts:
+        """The parts with what was taught in the place of anything that was taught before."""
+        base = self._base
+        if known == Known():
+            return base
+        return replace(
+            base,
+            model=base.model.with_own(known.pairs),
+            resolver=base.resolver.with_taught(known.references),
+            warnings=(*base.warnings, *known.warnings),
+        )

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import kds.agents
-from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver
+from kds.api.parts import LearnedParts, Parts, RewriterSource, load_resolver, precision_of
 from kds.api.rehearsal import RehearsalJournal, RuleOutcome, run_rule_tests
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.journal import Contexts, Journal
-from kds.brain.errors import ConfigError, DispatchError
+from kds.brain.errors import DispatchError
 from kds.brain.message import clean_message, utterances
 from kds.brain.settings import LiveConfig
 from kds.brain.turn import UNKNOWN, StepRecord, Turn
@@ -18,7 +18,7 @@ from kds.brain.workspace import Workspace
 from kds.router.answer import make_answer
 from kds.router.classify import WRITES
 from kds.router.conversation import remembered
-from kds.router.decide import Precision, usual_precision
+from kds.router.decide import Precision
 from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
 from kds.router.load import make_load
@@ -27,7 +27,6 @@ from kds.router.pipeline import GIVEN, Pipeline, Step
 from kds.router.prompts.invocation import parse_invocation
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
-from kds.router.references.decision import PRECISION
 from kds.router.references.resolver import Known, Resolver, nothing_known
 from kds.router.references.rule import Rule
 from kds.router.resolve import make_resolve
@@ -42,11 +41,7 @@ ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
 
 
 def build_steps(
-    parts: Parts,
-    journal: Journal,
-    known: Known = nothing_known,
-    rewriter: FindRewriter = no_rewriter,
-    precision: Precision = usual_precision,
+    parts: Parts, journal: Journal, known: Known, rewriter: FindRewriter, precision: Precision
 ) -> tuple[Step, ...]:
     """List the steps of the router, in order. `log` is the last one: all else has succeeded.
 
@@ -64,9 +59,7 @@ def build_steps(
     )
     recall = make_rewrite(parts.resolver, rewriter, discourse_of, only_kept=True)
     dispatch = make_dispatch(
-        parts.library,
-        feature_of=parts.resolver.feature_of,
-        workspace=str(parts.workspace.root),
+        parts.library, feature_of=parts.resolver.feature_of, workspace=str(parts.workspace.root)
     )
     again = [recall if step.name == recall.name else step for step in understand]
     ask_again = Pipeline([*again, dispatch], given=GIVEN | {"context"})
@@ -97,12 +90,8 @@ class Router:
         precision: Precision | None = None,
     ) -> None:
         precision = precision or precision_of(LiveConfig(parts.workspace))
-        *silent, last = build_steps(parts, journal, known, rewriter, precision)
-        self._parts = parts
-        self._journal = journal
-        self._clock = clock
-        self._silent = Pipeline(silent)
-        self._pipeline = Pipeline([*silent, last]) if log else self._silent
+        self._steps = build_steps(parts, journal, known, rewriter, precision)
+        self._parts, self._journal, self._clock, self._log = parts, journal, clock, log
 
     @classmethod
     def open(
@@ -116,14 +105,17 @@ class Router:
         workspace = Workspace.at(path)
         if log:
             workspace.ensure()
-        contexts = Contexts(workspace, clock=clock)
-        journal = contexts.journal()
+        contexts, config = Contexts(workspace, clock=clock), LiveConfig(workspace)
         base = Parts.load(workspace, may_write=log)
-        config = LiveConfig(workspace)
         parts = LearnedParts(base, config).at(contexts.marks(look=True))
-        rewriter = RewriterSource(config, parts.library, parts.resolver)
-        precision = precision_of(config)
-        return cls(parts, journal, clock=clock, log=log, rewriter=rewriter, precision=precision)
+        return cls(
+            parts,
+            contexts.journal(),
+            clock=clock,
+            log=log,
+            rewriter=RewriterSource(config, parts.library, parts.resolver),
+            precision=precision_of(config),
+        )
 
     @property
     def context(self) -> Journal:
@@ -161,17 +153,19 @@ class Router:
         StoreError when the context cannot be used, DispatchError when the invocation names
         a prompt that takes no message.
         """
-        return self._run(self._pipeline, message, history=history, rewrite=rewrite)
+        return self._run(message, history, rewrite, log=self._log)
 
     def explain(self, message: str) -> tuple[StepRecord, ...]:
         """Route ``message`` without remembering it, and return what every step recorded."""
-        return self._run(self._silent, message).records
+        return self._run(message, (), None, log=False).records
 
     def check_rules(self) -> tuple[RuleOutcome, ...]:
         """Run the tests inside the rule files, those of the workspace included."""
-        return run_rule_tests(
-            self.rules, rewriting_steps(self._parts.resolver), self._rewriting_without
-        )
+
+        def without(rule: str) -> tuple[Step, ...]:
+            return _rewriting(load_resolver(self._parts.workspace, without=rule))
+
+        return run_rule_tests(self.rules, _rewriting(self._parts.resolver), without)
 
     def rehearse(self, clock: Clock) -> "Router":
         """Open a conversation in memory, with an empty context: the workspace sees nothing."""
@@ -193,27 +187,20 @@ class Router:
         """Compose: `prompt | router` routes what the Runnable before it makes."""
         return other | self.as_runnable()
 
-    def _rewriting_without(self, rule: str) -> tuple[Step, ...]:
-        return rewriting_steps(load_resolver(self._parts.workspace, without=rule))
-
     def _run(
-        self,
-        pipeline: Pipeline,
-        message: str,
-        *,
-        history: Iterable[object] = (),
-        rewrite: bool | None = None,
+        self, message: str, history: Iterable[object], rewrite: bool | None, *, log: bool
     ) -> Turn:
         text, agent = _addressed(clean_message(message), self._parts.library)
+        steps = self._steps if log else self._steps[:-1]
         if agent is not None:
             named = _named(agent)
-            others = (step for step in pipeline.steps if step.name != "foreign")
-            pipeline = Pipeline(named if step.name == named.name else step for step in others)
+            others = (step for step in steps if step.name != "foreign")
+            steps = tuple(named if step.name == named.name else step for step in others)
         turn = Turn(message=text, at=self._clock(), history=utterances(history), rewrite=rewrite)
-        if pipeline.steps[-1].name != "log":
-            return pipeline.run(turn)
+        if not log:
+            return Pipeline(steps).run(turn)
         with self._journal.alone():
-            return pipeline.run(turn)
+            return Pipeline(steps).run(turn)
 
 
 def rehearsed(parts: Parts, clock: Clock) -> Router:
@@ -221,7 +208,7 @@ def rehearsed(parts: Parts, clock: Clock) -> Router:
     return Router(parts, RehearsalJournal(clock=clock), clock=clock)
 
 
-def rewriting_steps(resolver: Resolver) -> tuple[Step, ...]:
+def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
     """The steps that the tests inside rule files exercise: by the rules alone."""
     rules_alone = resolver.untaught()
     return (make_resolve(rules_alone), make_expand(rules_alone))
@@ -242,18 +229,6 @@ def _named(agent: PromptFile) -> Step:
     return Step("classify", frozenset(), WRITES | {"english"}, classify)
 
 
-def precision_of(config: LiveConfig) -> Precision:
-    """Find the precision that the settings promise now; the default while they are wrong."""
-
-    def precision() -> float:
-        try:
-            return config.settings.references.precision
-        except ConfigError:  # told where all settings are read
-            return PRECISION
-
-    return precision
-
-
 def _addressed(message: str, library: PromptLibrary) -> tuple[str, PromptFile | None]:
     """What is to be routed, and the agent that a `#file:` invocation hands it to, if it does."""
     invocation = parse_invocation(message, library)
@@ -262,8 +237,7 @@ def _addressed(message: str, library: PromptLibrary) -> tuple[str, PromptFile | 
     if invocation.command is None:
         if invocation.ref in ENTRANCES:
             return clean_message(invocation.text), None
-        prompts = (prompt for prompt in library.agents() if prompt.ref == invocation.ref)
-        agent = next(prompts, None)
+        agent = next((one for one in library.agents() if one.ref == invocation.ref), None)
         if agent is not None and agent.intent != UNKNOWN:
             return clean_message(invocation.text), agent
     raise DispatchError(

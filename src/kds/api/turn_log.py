@@ -8,7 +8,7 @@ import hashlib
 import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -39,7 +39,6 @@ class TurnRecord(ABC):
 
     surface: ClassVar[str]
     on_by_default: ClassVar[bool]
-    """Whether it is on by default."""
 
     def __init__(
         self,
@@ -48,8 +47,8 @@ class TurnRecord(ABC):
         clock: Clock = utc_now,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._workspace = workspace
-        self._clock = clock
+        self.workspace = workspace
+        self.clock = clock
         self._environ = environ
         self._lock = RLock()
         self._memory: ConversationMemory | None = None
@@ -59,15 +58,15 @@ class TurnRecord(ABC):
         """Whether anything was ever remembered in this workspace: looking makes no file."""
         from kds.brain.memory.memory_store import MemoryPlace  # as heavy as the memory
 
-        return MemoryPlace.of(self._workspace, environ=self._environ).exists
+        return MemoryPlace.of(self.workspace, environ=self._environ).exists
 
     @abstractmethod
     def note(self, turn: Turn, conversation: str | None = None) -> str | None:
         """Take note of a turn that was logged; returns what went wrong, if it is to be said."""
 
     @abstractmethod
-    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
-        """What a conversation has referred to, for `kds.api.routing.Router`; asked at each turn."""
+    def known(self, conversation: str | None = None) -> Sequence[str]:
+        """What a conversation has referred to; nothing where that is not remembered."""
 
     def forget(self, conversation: str | None = None) -> None:
         """Forget what a conversation has referred to, as its context is cleared. Raises StoreError.
@@ -84,25 +83,36 @@ class TurnRecord(ABC):
                 self._memory.close()
                 self._memory = None
 
-    def _find_summarizer(self) -> "Summarizer | None":
+    def find_summarizer(self) -> "Summarizer | None":
         """The model that condenses what was said; None: there is none."""
         return None
 
     def _opened(self) -> "ConversationMemory":
+        from kds.brain.memory.memory import ConversationMemory, Tools
+
         with self._lock:
             if self._memory is None:
-                from kds.brain.memory.memory import ConversationMemory, Tools
-
                 tools = Tools(
-                    find_summarizer=self._find_summarizer,
-                    clock=self._clock,
+                    find_summarizer=lambda: self.find_summarizer(),
+                    clock=self.clock,
                     on_by_default=self.on_by_default,
                     surface=self.surface,
                 )
-                self._memory = ConversationMemory.open(
-                    self._workspace, tools, environ=self._environ
-                )
+                self._memory = ConversationMemory.open(self.workspace, tools, environ=self._environ)
             return self._memory
+
+    def _remember_terms(self, turn: Turn, conversation: str | None, answer: str = "") -> None:
+        """Note what a turn referred to, and what a new plan is about; nothing of a secret."""
+        targets = [reference.target for reference in turn.references if reference.target]
+        found = targets or ([turn.context_ref] if turn.context_ref else [])
+        hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
+        terms = [term for term in found if not reveals(term, hidden)]
+        self._opened().remember_turn(
+            conversation or SHARED, terms, answer=answer, fresh=turn.context_switch
+        )
+
+    def _antecedents(self, conversation: str | None) -> list[str]:
+        return [found.term for found in self._opened().antecedents(conversation or SHARED)]
 
 
 class TurnLog(TurnRecord):
@@ -119,53 +129,30 @@ class TurnLog(TurnRecord):
         is logged, and returned.
         """
         try:
-            memory = self._wanted()
-            if memory is None:
-                return None
-            memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
-            session = conversation or turn.session_id or SHARED
-            memory.add(session, "user", turn.message, at=turn.at)
-            memory.remember_turn(
-                conversation or SHARED, turn_terms(turn), fresh=turn.context_switch
-            )
+            if self._is_on():
+                memory = self._opened()
+                memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
+                session = conversation or turn.session_id or SHARED
+                memory.add(session, "user", turn.message, at=turn.at)
+                self._remember_terms(turn, conversation)
         except KdsError as error:
             logger.warning("the turn was not remembered: %s", error)
             return f"the turn was not remembered: {error.message}"
         return None
 
-    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
+    def known(self, conversation: str | None = None) -> Sequence[str]:
         """What a conversation has referred to; nothing where the memory is off, or fails."""
+        try:
+            return self._antecedents(conversation) if self._is_on() else ()
+        except KdsError as error:
+            logger.warning("routed without the memory: %s", error)
+            return ()
 
-        def antecedents() -> Iterable[str]:
-            try:
-                memory = self._wanted()
-                if memory is None:
-                    return ()
-                return [found.term for found in memory.antecedents(conversation or SHARED)]
-            except KdsError as error:
-                logger.warning("routed without the memory: %s", error)
-                return ()
-
-        return antecedents
-
-    def _wanted(self) -> "ConversationMemory | None":
-        """The memory, where it is on now. Without any setting it is off."""
-        if self._memory is None and not self._may_be_on():
-            return None
-        memory = self._opened()
-        return memory if memory.flags.enabled else None
-
-    def _may_be_on(self) -> bool:
-        files = (self._workspace.settings_path, own_settings_path(self._environ))
-        return MEMORY in self._environ or any(path.exists() for path in files)
-
-
-def turn_terms(turn: Turn) -> list[str]:
-    """Return what a turn referred to, and what a new plan is about; nothing of a secret."""
-    targets = [reference.target for reference in turn.references if reference.target]
-    found = targets or ([turn.context_ref] if turn.context_ref else [])
-    hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
-    return [term for term in found if not reveals(term, hidden)]
+    def _is_on(self) -> bool:
+        """Whether the memory is on now. Without any setting it is off, and is not loaded."""
+        files = (self.workspace.settings_path, own_settings_path(self._environ))
+        may_be = MEMORY in self._environ or any(path.exists() for path in files)
+        return (may_be or self._memory is not None) and bool(self._opened().flags.enabled)
 
 
 def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, object]:

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from kds.agents.agent import Agent
 from kds.agents.models import load_chat_model, model_label
-from kds.agents.quotation import cited, memory_note, quoted
-from kds.agents.summarizer import summarizer_of
+from kds.agents.prompting import cited, memory_note, quoted, summarizer_of
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory import PromptMemory
 from kds.brain.memory.summarizer import Summarizer

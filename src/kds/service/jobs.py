@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
+from kds.api.conversations import tidy_conversations
 from kds.api.embeddings import embed_waiting
-from kds.api.records import tidy_conversations
 from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory_store import MemoryStore

@@ -299,7 +299,7 @@ class RouterClient:
         """
         if (client := self.find()) is not None:
             turns, conversation = self._turns, how.get("conversation")
-            known = None if turns is None else list(turns.known(conversation)())
+            known = None if turns is None else turns.known(conversation)
             try:
                 with self._watch("waiting for the service"):
                     return client.route(message, known=known, tell=self._tell, **how)

@@ -5,24 +5,22 @@ what the agent before it left (`prompts/internal/agent-handover.md`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal
 
-from kds.agents.agent import Agent
-from kds.agents.models import ModelError, checked_model, load_chat_model
-from kds.agents.quotation import memory_note
-from kds.agents.reply import AgentReply
-from kds.agents.summarizer import summarizer_of
+from kds.agents.agent import Agent, AgentReply
+from kds.agents.models import ModelError, chosen_model, load_chat_model
+from kds.agents.prompting import memory_note, summarizer_of
 from kds.brain.context.work import Halted
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory import PromptMemory
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.summarizer import Summarizer
-from kds.brain.settings import ModelSettings, load_settings
+from kds.brain.settings import load_settings
 from kds.brain.timeouts import BlockingQueue, Deadline, OutOfTimeError
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
@@ -46,7 +44,11 @@ LOADING_S: Final = 60.0
 """How long a model's client may take to load, which does not count as the model's time: some
 seconds of imports, on a cold disk more."""
 
-Outcome = Literal["running", "done", "halted", "failed"]
+HANDOVER: Final = "agent-handover"
+"""The prompt file with what an agent is told about the one before it."""
+
+BEFORE_CHARS: Final = 16_000
+"""Of the reply that an agent builds on: about 4,000 tokens, more than any plan of seven tasks."""
 
 
 class AgentRun:
@@ -67,19 +69,16 @@ class AgentRun:
         self.agent = agent
         self.reply: AgentReply | None = None
         self.error: KdsError | None = None
-        self._speak = speak
-        self._timeout_s = timeout_s
-        self._load = load
+        self.outcome: Literal["running", "done", "halted", "failed"] = "running"
+        self._speak, self._load, self._timeout_s = speak, load, timeout_s
         self._deadline = Deadline(LOADING_S, clock=clock)
         self._inbox = BlockingQueue()
         self._said: list[str] = []
-        self._outcome: Outcome = "running"
         self._lock = Lock()
 
     @property
-    def outcome(self) -> Outcome:
-        """How it ended, if it has."""
-        return self._outcome
+    def _over(self) -> bool:
+        return self.outcome != "running"
 
     @property
     def text(self) -> str:
@@ -88,10 +87,19 @@ class AgentRun:
 
     def __iter__(self) -> Iterator[str]:
         """Yield the pieces as they come, until the reply, an error, a halt or its time is up."""
-        if self._outcome != "running":
-            return
         try:
-            yield from self._heard()
+            with closing(self._deadline.each(self._items, self._inbox)) as items:
+                for item in items:
+                    if isinstance(item, AgentReply):
+                        self._end("done", reply=item)
+                        return
+                    with self._lock:
+                        if self._over:
+                            return
+                        self._said.append(item)
+                    if item:
+                        yield item
+            raise KdsError(f"{self.agent} ended without a reply")
         except OutOfTimeError:
             message = f"{self.agent} had no answer after {self._timeout_s:g} s"
             self._end("failed", error=ModelError(message, kind="timeout"))
@@ -107,53 +115,28 @@ class AgentRun:
         self._inbox.end()  # wakes the thread that waits
         return halted
 
-    def _heard(self) -> Iterator[str]:
-        with closing(self._deadline.each(self._items, self._inbox)) as items:
-            for item in items:
-                if isinstance(item, AgentReply):
-                    self._end("done", reply=item)
-                    return
-                if not self._hear(item):
-                    return
-                if item:
-                    yield item
-        self._end("failed", error=KdsError(f"{self.agent} ended without a reply"))
-
     def _items(self) -> Speech:
         """What is said, in the thread; nothing more once it has ended."""
         self._load()
         self._deadline.renew(self._timeout_s + GRACE_S)
         yield ""  # the waiting thread starts its time again
         for item in self._speak():
-            if self._outcome != "running":
+            if self._over:
                 return  # the speech goes with it, and lets go of the connection
             yield item
 
-    def _hear(self, piece: str) -> bool:
-        """Take a piece in; False when it comes too late."""
-        with self._lock:
-            if self._outcome != "running":
-                return False
-            self._said.append(piece)
-            return True
-
     def _end(
-        self, outcome: Outcome, *, reply: AgentReply | None = None, error: KdsError | None = None
+        self,
+        outcome: Literal["done", "halted", "failed"],
+        *,
+        reply: AgentReply | None = None,
+        error: KdsError | None = None,
     ) -> bool:
         with self._lock:
-            if self._outcome != "running":
+            if self._over:
                 return False
-            self._outcome, self.reply, self.error = outcome, reply, error
+            self.outcome, self.reply, self.error = outcome, reply, error
             return True
-
-
-NOTHING: Final = PromptMemory()
-
-HANDOVER: Final = "agent-handover"
-"""The prompt file with what an agent is told about the one before it."""
-
-BEFORE_CHARS: Final = 16_000
-"""Of the reply that an agent builds on: about 4,000 tokens, more than any plan of seven tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,24 +145,47 @@ class Assignment:
 
     agent: Agent
     turn: Turn
-    earlier: tuple[Said, ...] = ()
-    memory: PromptMemory = NOTHING
+    earlier: tuple[Said, ...]
+    memory: PromptMemory
     """What other conversations and the profile have on it."""
-    before: Said | None = None
+    before: Said | None
     """The reply that the work is handed over with, whole."""
-    asked: str = ""
+    asked: str
     """What that was the reply to."""
-    stopped: Halted | None = None
+    stopped: Halted | None
+
+    @classmethod
+    def of(
+        cls,
+        plan: TurnPlan,
+        turn: Turn,
+        agent: Agent,
+        memory: SessionMemory,
+        previous: AgentReply | None = None,
+    ) -> Assignment:
+        """What ``agent`` is to do of ``plan``, after the agent of the ``previous`` reply to it."""
+        if previous is None:
+            earlier = memory.earlier(plan.said)
+            before = memory.last_reply() if plan.handed else None
+            asked, stopped = plan.handed, plan.stopped
+        else:
+            earlier = memory.earlier("")
+            answered = Said("assistant", previous.text, previous.agent)
+            before = answered if previous.answered else None
+            asked, stopped = plan.said, None
+        known = memory.for_prompt(turn, earlier) if agent.prompt.memory else PromptMemory()
+        return cls(agent, turn, earlier, known, before, asked, stopped)
 
     def as_turn(self) -> Turn:
         """The turn as the agent answers it: its prompt whole, and what was said before."""
-        parts = (self.informed().prompt, self._handover())
-        return replace(self.turn, prompt="\n\n".join(filter(None, parts)), history=self._history())
+        prompt = "\n\n".join(filter(None, (self.prompt, self._handover())))
+        return replace(self.turn, prompt=prompt, history=self._history())
 
-    def informed(self) -> Turn:
-        """The turn with what the memory has on it in its prompt."""
+    @property
+    def prompt(self) -> str:
+        """The prompt with what the memory has on the turn."""
         note = memory_note(self.agent.library, self.memory)
-        return replace(self.turn, prompt=f"{self.turn.prompt}\n\n{note}") if note else self.turn
+        return f"{self.turn.prompt}\n\n{note}" if note else self.turn.prompt
 
     def _history(self) -> tuple[Utterance, ...]:
         earlier = self.earlier
@@ -198,63 +204,31 @@ class Assignment:
         if self.before is None and self.stopped is None:
             return ""
         stopped = self.stopped or Halted()
-        values: Mapping[str, object] = {
+        library = self.agent.library
+        return library.render(library.get(HANDOVER), {
             "previous": self.before.speaker or "the agent before" if self.before else "",
             "agent": self.agent.name,
             "halted": list(stopped.agents),
             "dropped": list(stopped.dropped),
-        }
-        library = self.agent.library
-        return library.render(library.get(HANDOVER), values)
-
-
-def first_assignment(opening: TurnPlan, agent: Agent, memory: SessionMemory) -> Assignment:
-    """What the first agent of an exchange is to do."""
-    earlier = memory.earlier(opening.said)
-    return Assignment(
-        agent,
-        opening.turn,
-        earlier=earlier,
-        memory=memory_for(agent, opening.turn, memory, earlier),
-        before=memory.last_reply() if opening.handed else None,
-        asked=opening.handed,
-        stopped=opening.stopped,
-    )
-
-
-def memory_for(
-    agent: Agent, turn: Turn, memory: SessionMemory, earlier: tuple[Said, ...]
-) -> PromptMemory:
-    """What the memory tells an agent about a turn, if its prompt file wants to know."""
-    if not agent.prompt.memory:
-        return PromptMemory()
-    return memory.for_prompt(turn, earlier)
+        })  # fmt: skip
 
 
 class AgentDesk:
     """Puts agents to work, with the model of the settings or the one that was given."""
 
-    def __init__(
-        self, settings: ModelSettings, model: BaseChatModel | str | None, *, workspace: Workspace
-    ) -> None:
-        """Ask ``model``, the one of that name, or (None) that of the settings.
+    def __init__(self, workspace: Workspace, model: BaseChatModel | str | None) -> None:
+        """Ask ``model``, the one of that name, or (None) that of the settings of ``workspace``.
 
-        Tools search what ``workspace`` has stored. Raises ModelError for what can be no model.
+        Raises ModelError for what can be no model.
         """
-        checked_model(model)
-        if isinstance(model, str):
-            settings, model = settings.model_copy(update={"name": model}), None
-        self._settings = settings
-        self._model = model
-        self._timeout_s = settings.timeout_s
+        self._settings, self._model = chosen_model(load_settings(workspace).model, model)
         self._workspace = workspace
         self._lock = Lock()
 
     @property
     def has_model(self) -> bool:
         """Whether there is a model to ask. It is loaded, and may fail, when it is asked."""
-        settings = self._settings
-        return bool(self._model is not None or settings.name or settings.base_url)
+        return bool(self._model or self._settings.name or self._settings.base_url)
 
     def summarizer(self, library: PromptLibrary) -> Summarizer | None:
         """What condenses conversations with the model; None without one."""
@@ -265,35 +239,31 @@ class AgentDesk:
         return AgentRun(
             lambda: self._speech(assignment),
             agent=assignment.agent.name,
-            timeout_s=self._timeout_s,
+            timeout_s=self._settings.timeout_s,
             load=self._loaded,
         )
 
     def messages(self, assignment: Assignment) -> tuple[Said, ...]:
         """Everything that the agent's model would be sent first; its tools aside."""
         turn = assignment.as_turn()
-        return (
-            Said("system", turn.prompt),
-            *(Said(one.role, one.text) for one in turn.history),
-            Said("user", turn.expanded or turn.message),
-        )
+        said = (Said(one.role, one.text) for one in turn.history)
+        return (Said("system", turn.prompt), *said, Said("user", turn.expanded or turn.message))
 
     def _speech(self, assignment: Assignment) -> Speech:
         turn, agent = assignment.turn, assignment.agent
         model = self._loaded()
         if model is None:
-            prompt = assignment.informed().prompt
+            prompt = assignment.prompt
             yield AgentReply(agent.name, turn.intent, prompt, prompt, turn)
             return
-        runnable = agent.as_runnable(model, tools=self._tools(), timeout_s=self._timeout_s)
-        pieces = runnable.stream(assignment.as_turn())
-        whole = next(pieces)
-        yield whole.text
-        for piece in pieces:
-            whole = whole + piece
-            if piece.text:
-                yield piece.text
-        yield replace(whole, turn=turn)
+        timeout_s = self._settings.timeout_s
+        runnable = agent.as_runnable(model, tools=self._tools(), timeout_s=timeout_s)
+        whole: AgentReply | None = None
+        for piece in runnable.stream(assignment.as_turn()):
+            yield piece.text
+            whole = piece if whole is None else whole + piece
+        if whole is not None:
+            yield replace(whole, turn=turn)
 
     def _tools(self) -> Sequence[AnyTool]:
         """The tools that prompt files may name; they come with LangChain, so with a model."""

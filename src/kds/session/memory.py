@@ -3,17 +3,17 @@
 What goes wrong with the memory is a note for the answer; it never costs a turn.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
 from kds.api.session_names import LAST, all_sessions
-from kds.api.turn_log import SHARED, TURN, TurnRecord, turn_metric, turn_terms
+from kds.api.turn_log import TURN, TurnRecord, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import ExposedError, KdsError
-from kds.brain.memory.memory import ConversationMemory, MemoryPassage, PromptMemory
+from kds.brain.memory.memory import MemoryPassage, PromptMemory
 from kds.brain.memory.records import Session
 from kds.brain.memory.sessions import new_id
 from kds.brain.memory.summarizer import Summarizer
@@ -31,15 +31,17 @@ _CONTEXT_REACH: Final = 60
 _LOOK_BACK: Final = 8
 """Messages in which the last reply is looked for: a user may have said some things since."""
 
+_ID_PART: Final = 6
+"""Characters of an id that name a session; tables show eight."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An earlier message as an agent gets to see it."""
+    """An earlier message as an agent gets to see it; ``speaker`` is the agent that said it."""
 
     role: Role
     text: str
     speaker: str | None = None
-    """The agent that said it."""
 
     def as_utterance(self) -> Utterance:
         """The same for a turn. A summary counts as the user's: it is not a reply."""
@@ -49,8 +51,8 @@ class Said:
 class SessionMemory(TurnRecord):
     """The memory of one conversation, for any number of threads.
 
-    It is also what `kds.api.conversations.Conversations` tells of every turn, in the place of its
-    `TurnLog`: the message goes to this session, whatever feature it is about.
+    `kds.api.conversations.Conversations` tells it of every turn in place of its `TurnLog`: the
+    message goes to this session, whatever feature it is about.
     """
 
     surface = "chat"
@@ -58,15 +60,15 @@ class SessionMemory(TurnRecord):
 
     def __init__(self, workspace: Workspace, *, clock: Clock = utc_now, keeps: bool = True) -> None:
         """Remember for ``workspace``; without ``keeps`` only look at what is there."""
+        super().__init__(workspace, clock=clock)
         self.session: str | None = None
         """The id under which the conversation is remembered, once it is known."""
         self.title: str | None = None
         """What a session that begins here is called; None: as its first message says."""
-        self.find_summarizer: Callable[[], Summarizer | None] = lambda: None
+        self.summarizer: Callable[[], Summarizer | None] = lambda: None
         """Finds the model that condenses what was said."""
-        super().__init__(workspace, clock=clock)
         self._keeps = keeps
-        self._trouble: list[str] = []
+        self._notes: list[str] = []
         self._last: Said | None = None
         self._noted: tuple[str, Details] | None = None
         """The id of the message that was noted last, and what was made of it."""
@@ -80,29 +82,28 @@ class SessionMemory(TurnRecord):
         """Remember what the user said, and measure the turn: before any model is asked."""
 
         def remember() -> None:
-            memory = self._opened()
-            memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
-            details = self._said_here(memory, Details(turn))
-            stored = self._add(memory, "user", turn.message, at=turn.at, details=encode(details))
+            store = self._opened().store
+            store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
+            details = self._said_here(Details(turn))
+            stored = self._add("user", turn.message, at=turn.at, details=encode(details))
             self._noted = None if stored is None else (stored.id, details)
 
         self._noted = None
         self._kept("the message was not remembered", remember)
 
-    def answered_by(self) -> "Callable[[Turn, AnswerDetails], None]":
+    def answered_by(self) -> Callable[[Turn, AnswerDetails], None]:
         """What keeps how the message that was noted last is answered, once that is known; after a
         handover the last one of the session is meant."""
         noted, self._noted = self._noted, None
 
         def keep(turn: Turn, answer: AnswerDetails) -> None:
-            memory = self._opened()
-            found = noted or self._last_noted(memory)
-            if found is None:
+            if (found := noted or self._last_noted()) is None:
                 return
-            name, details = found
-            if turn.at == details.turn.at and turn.message == details.turn.message:
+            message, details = found
+            if (turn.at, turn.message) == (details.turn.at, details.turn.message):
                 details = replace(details, turn=turn)  # with what was noted of it since
-            memory.store.describe(name, encode(self._said_here(memory, details.answered(answer))))
+            kept = self._said_here(details.answered(answer))
+            self._opened().store.describe(message, encode(kept))
 
         return lambda turn, answer: self._kept(
             "how it was answered is not kept", lambda: keep(turn, answer)
@@ -117,32 +118,24 @@ class SessionMemory(TurnRecord):
             self._last = Said("assistant", text, agent)
         if text.strip():
             self._kept(
-                "the reply was not remembered",
-                lambda: self._add(self._opened(), "assistant", text, speaker=agent),
+                "the reply was not remembered", lambda: self._add("assistant", text, speaker=agent)
             )
 
     def close_turn(self, turn: Turn, answer: str, conversation: str | None = None) -> None:
         """Note what a turn referred to, with what was answered: later references look there."""
-
-        def remember() -> None:
-            self._opened().remember_turn(
-                conversation or SHARED, turn_terms(turn), answer=answer, fresh=turn.context_switch
-            )
-
-        self._kept("what the turn referred to was not remembered", remember)
+        self._kept(
+            "what the turn referred to was not remembered",
+            lambda: self._remember_terms(turn, conversation, answer),
+        )
 
     def condense(self) -> None:
         """Make the summaries that are due: behind the answer, so that nobody waits for a model."""
         if session := self.session:
             self._kept("not summarised", lambda: self._opened().catch_up_later(session))
 
-    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
-        """What the conversation has referred to, for `kds.api.routing.Router`; asked each turn."""
-
-        def antecedents() -> Iterable[str]:
-            return [one.term for one in self._opened().antecedents(conversation or SHARED)]
-
-        return lambda: self._found("routed without the memory", antecedents, ())
+    def known(self, conversation: str | None = None) -> Sequence[str]:
+        """What the conversation has referred to."""
+        return self._found("routed without the memory", lambda: self._antecedents(conversation), [])
 
     def earlier(self, message: str) -> tuple[Said, ...]:
         """What was said before ``message``, within the budget of the settings; "": all of it."""
@@ -152,19 +145,18 @@ class SessionMemory(TurnRecord):
             before = sent[:-1] if message.strip() else sent
             return tuple(Said(one.role, one.content) for one in before)
 
-        nothing: tuple[Said, ...] = ()
         if self.session is None:
-            return nothing
-        return self._found("asked without what was said before", window, nothing)
+            return ()
+        return self._found("asked without what was said before", window, ())
 
     def for_prompt(self, turn: Turn, earlier: Iterable[Said]) -> PromptMemory:
         """What the memory adds to the prompt of a turn, beside what was said ``earlier``."""
         said = (turn.message, *(one.text for one in earlier))
-
-        def found() -> PromptMemory:
-            return self._opened().for_prompt(turn.expanded or turn.message, said=said)
-
-        return self._found("asked without the memory", found, PromptMemory())
+        return self._found(
+            "asked without the memory",
+            lambda: self._opened().for_prompt(turn.expanded or turn.message, said=said),
+            PromptMemory(),
+        )
 
     def quotes(self, passages: Iterable[MemoryPassage]) -> tuple[Quote, ...]:
         """Where passages that a prompt quotes stand in their messages."""
@@ -172,18 +164,23 @@ class SessionMemory(TurnRecord):
         def found() -> tuple[Quote, ...]:
             store = self._opened().store
             texts = ((one, store.message(one.message).content) for one in passages if one.message)
-            return tuple(
-                Quote(one.message, max(text.find(one.text), 0), len(one.text))
-                for one, text in texts
-            )
+            return tuple(Quote(one.message, max(text.find(one.text), 0), len(one.text))
+                         for one, text in texts)  # fmt: skip
 
         return self._found("what the prompt quoted is not kept", found, ())
 
     def last_reply(self) -> Said | None:
         """The last reply of an agent, whole; None when there is none."""
+
+        def stored() -> Said | None:
+            newest = reversed(self._newest(_LOOK_BACK, details=False))
+            replies = (one for one in newest if one.role == "assistant" and one.speaker != KDS)
+            found = next(replies, None)
+            return Said("assistant", found.content, found.speaker) if found else None
+
         if self._last is not None or self.session is None:
             return self._last
-        return self._found("the reply before was not found", self._stored_reply, None)
+        return self._found("the reply before was not found", stored, None)
 
     def sessions(self) -> tuple[Session, ...]:
         """Every session of the workspace, the one changed last first. Raises StoreError."""
@@ -215,10 +212,15 @@ class SessionMemory(TurnRecord):
         """An id for a session that begins with its first message; None with the memory off."""
         return new_id() if self._keeps and self.enabled else None
 
-    def take_notes(self) -> tuple[str, ...]:
-        """What went wrong since this was last called."""
+    def tell(self, note: str) -> None:
+        """Keep a note for the answer."""
         with self._lock:
-            notes, self._trouble = tuple(dict.fromkeys(self._trouble)), []
+            self._notes.append(note)
+
+    def take_notes(self) -> tuple[str, ...]:
+        """What there is to tell since this was last called."""
+        with self._lock:
+            notes, self._notes = tuple(dict.fromkeys(self._notes)), []
         with suppress(KdsError):  # it was noted when it happened
             if self._memory is not None and self._memory.exists:
                 notes = (*self._memory.store.take_warnings(), *notes)
@@ -229,39 +231,28 @@ class SessionMemory(TurnRecord):
         self.close()
         self.session = self._last = None
 
-    def _stored_reply(self) -> Said | None:
-        store, session = self._opened().store, self.session or ""
-        if store.find_session(session) is None:
-            return None
-        newest = reversed(store.messages(session, last=_LOOK_BACK))
-        replies = (one for one in newest if one.role == "assistant" and one.speaker != KDS)
-        found = next(replies, None)
-        return Said("assistant", found.content, found.speaker) if found else None
+    def _newest(self, count: int, *, details: bool) -> tuple[Message, ...]:
+        store, session = self._opened().store, self.session
+        if session is None or store.find_session(session) is None:
+            return ()
+        return store.messages(session, last=count, details=details)
 
-    def _last_noted(self, memory: ConversationMemory) -> tuple[str, Details] | None:
+    def _last_noted(self) -> tuple[str, Details] | None:
         """The last message of the user, if it is known what was made of it."""
-        for one in reversed(self._newest(memory)):
-            if one.role == "user":
-                details = decode(one.details, one.content)
-                return None if details is None else (one.id, details)
-        return None
+        newest = reversed(self._newest(_CONTEXT_REACH, details=True))
+        last = next((one for one in newest if one.role == "user"), None)
+        found = decode(last.details, last.content) if last else None
+        return (last.id, found) if last and found else None
 
-    def _said_here(self, memory: ConversationMemory, details: Details) -> Details:
+    def _said_here(self, details: Details) -> Details:
         """The same without what other conversations said."""
         if not details.turn.context:
             return details
-        newest = self._newest(memory, details=False)
+        newest = self._newest(_CONTEXT_REACH, details=False)
         return details.said_here(one.at for one in newest if one.role == "user")
-
-    def _newest(self, memory: ConversationMemory, *, details: bool = True) -> tuple[Message, ...]:
-        session = self.session
-        if session is None or memory.store.find_session(session) is None:
-            return ()
-        return memory.store.messages(session, last=_CONTEXT_REACH, details=details)
 
     def _add(
         self,
-        memory: ConversationMemory,
         role: Role,
         text: str,
         *,
@@ -269,16 +260,18 @@ class SessionMemory(TurnRecord):
         at: datetime | None = None,
         details: str | None = None,
     ) -> Message | None:
-        if self.session is None:
+        memory, session = self._opened(), self.session
+        if session is None:
             return None
-        if self.title and memory.store.find_session(self.session) is None:
-            memory.begin(self.session, title=self.title)
+        if self.title and memory.store.find_session(session) is None:
+            memory.begin(session, title=self.title)
         return memory.add(
-            self.session, role, text, speaker=speaker, at=at, details=details, summarise=False
+            session, role, text, speaker=speaker, at=at, details=details, summarise=False
         )
 
-    def _find_summarizer(self) -> Summarizer | None:
-        return self.find_summarizer()
+    def find_summarizer(self) -> Summarizer | None:
+        """The model that condenses what was said; None: there is none."""
+        return self.summarizer()
 
     def _kept(self, failing: str, write: Callable[[], object]) -> None:
         if self._keeps and self.enabled:
@@ -291,11 +284,6 @@ class SessionMemory(TurnRecord):
         try:
             return call()
         except KdsError as error:
-            with self._lock:
-                fix = f"; {error.hint}" if isinstance(error, ExposedError) else ""
-                self._trouble.append(f"{failing}: {error.message}{fix}")
+            fix = f"; {error.hint}" if isinstance(error, ExposedError) else ""
+            self.tell(f"{failing}: {error.message}{fix}")
             return nothing
-
-
-_ID_PART: Final = 6
-"""Characters of an id that name a session; tables show eight."""

@@ -6,28 +6,49 @@
 Several threads may share a session. A correction halts what runs in it.
 """
 
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 from weakref import WeakSet
 
 from kds.agents.agent import Agent
+from kds.api.session_names import LAST
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.work import Halted, Work, WorkInMemory, WorkStore
-from kds.brain.settings import load_settings
+from kds.brain.context.journal import MAX_AGE
+from kds.brain.context.names import conversation_path, is_other_terminal, terminal_origin
+from kds.brain.context.work import (
+    FOLDER,
+    NOTHING,
+    Edit,
+    Halted,
+    LoadedWork,
+    Work,
+    WorkFile,
+    WorkInMemory,
+    WorkStore,
+    tidy_work,
+)
+from kds.brain.errors import ExposedError, OutageError, StoreError
 from kds.brain.turn import Turn
-from kds.brain.workspace import Workspace
-from kds.session.agent_runs import AgentDesk, first_assignment
-from kds.session.conversation import NearestConversations, resume, slip_notes, tidy, work_of
-from kds.session.exchange import Answer, Exchange, ExchangeDeps, Forgetting
+from kds.brain.workspace import Workspace, locked_text, shared_database
+from kds.router.prompts.library import PromptLibrary
+from kds.service.service_client import RouterClient
+from kds.session.agent_runs import AgentDesk, Assignment
+from kds.session.answers import Answer
+from kds.session.exchange import Exchange
 from kds.session.memory import Said, SessionMemory
-from kds.session.planning import Course, TurnPlan, TurnPlanner
+from kds.session.planning import NearestConversations, TurnPlan, TurnPlanner
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+
+SHARED: Final = "workspace"
+"""Name of the file for the work of the conversation that all windows of a workspace share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +70,20 @@ class Session:
         planner: TurnPlanner,
         desk: AgentDesk,
         *,
-        forgetting: Forgetting,
         named: bool = False,
         notes: tuple[str, ...] = (),
     ) -> None:
-        self.workspace = planner.conversations.workspace
-        """Whose session it is."""
         self.conversations = planner.conversations
         """What routes its messages."""
+        self.workspace = planner.conversations.workspace
+        """Whose session it is."""
         self.memory = planner.memory
         """What it remembers."""
         self.conversation = planner.conversation
         """Under which name its messages are routed; None: as the workspace's own."""
         self.warnings = notes
         """What went wrong on opening without being an error."""
-        self._named = named
-        self._planner = planner
-        self._deps = ExchangeDeps(
-            desk, planner.course, planner.memory, planner.work, forgetting, planner.conversation
-        )
+        self._planner, self._desk, self._named = planner, desk, named
         self._lock = Lock()
         self._running: WeakSet[Exchange] = WeakSet()
 
@@ -90,33 +106,24 @@ class Session:
         begun. ``context`` names the context alone. ``model`` is a chat model or the name of one,
         in the place of that of the settings; without any, agents return their prompts. Without
         ``log`` nothing is kept. Where a service runs it routes the messages, unless ``routes``
-        makes what does: the service itself has no need to ask. Raises WorkspaceError, ConfigError,
-        ModelError for a ``model`` that can be none, and StoreError for a `last` session where
-        there is none.
+        makes what does. Raises WorkspaceError, ConfigError, ModelError for a ``model`` that can
+        be none, and StoreError for a `last` session where there is none.
         """
         workspace = Workspace.at(path)
-        desk = AgentDesk(load_settings(workspace).model, model, workspace=workspace)
+        desk = AgentDesk(workspace, model)
         memory = SessionMemory(workspace, clock=clock, keeps=log)
-        conversation, notes = context, slip_notes(memory, name)
-        if name is not None:
-            conversation = resume(workspace, memory, name, clock=clock)
-        if routes is None:
-            conversations = NearestConversations.open(workspace, memory, clock=clock)
-        else:
-            conversations = routes(memory)
-        notes = (*conversations.take_notes(), *notes)
-        memory.find_summarizer = lambda: desk.summarizer(conversations.library)
-        course = Course(conversations.library, str(workspace.root))
-        origin = conversations.origin
-        work: WorkStore = work_of(workspace, conversation, clock=clock, origin=origin)
+        conversation = context if name is None else _resume(workspace, memory, name)
+        conversations = (routes or _nearest)(memory)
+        notes = memory.take_notes()
+        memory.summarizer = lambda: desk.summarizer(conversations.library)
+        work: WorkStore = _work_of(workspace, conversation, memory.clock, conversations.origin)
         if log:
-            tidy(workspace, clock=clock)
+            _tidy(workspace, clock)
         else:
             memory.session = memory.session or work.load().work.session
             work = WorkInMemory()
-        planner = TurnPlanner(conversations, memory, work, course, conversation, log)
-        forgetting = Forgetting(workspace, memory, clock)
-        return cls(planner, desk, forgetting=forgetting, named=name is not None, notes=notes)
+        planner = TurnPlanner(conversations, memory, work, conversation, log)
+        return cls(planner, desk, named=name is not None, notes=notes)
 
     @property
     def work(self) -> Work:
@@ -126,12 +133,12 @@ class Session:
     @property
     def has_model(self) -> bool:
         """Whether a model is configured; whether it answers will be seen."""
-        return self._deps.desk.has_model
+        return self._desk.has_model
 
     @property
     def alone(self) -> bool:
         """Whether its messages are routed in this process for want of a service."""
-        return self.conversations.alone
+        return self.conversations.client.alone
 
     def ask(self, message: str, *, agent: str | None = None, follow: bool = False) -> Answer:
         """Route ``message``, run the agents it is for, remember both sides.
@@ -140,7 +147,7 @@ class Session:
         is handed on as the prompt files say, PLAN to EXECUTE to TEST. What goes wrong with the
         model is in `Answer.error`. Raises MessageError, DispatchError and StoreError.
         """
-        return _last(self.begin(message, agent=agent, follow=follow).pieces())
+        return _last(self.stream(message, agent=agent, follow=follow))
 
     def stream(
         self, message: str, *, agent: str | None = None, follow: bool = False
@@ -157,8 +164,8 @@ class Session:
         Raises what `ask` raises.
         """
         self._bind()
-        opening = self._planner.open(message, agent=agent, halt=self._halt_running)
-        return self._exchange(opening, follow=follow)
+        plan = self._planner.open(message, agent=agent, halt=self._halt_running)
+        return self._exchange(plan, follow=follow)
 
     def begin_hand_over(self, intent: str | None = None, *, follow: bool = False) -> Exchange:
         """As `hand_over`; the answer comes when the exchange is iterated over."""
@@ -199,15 +206,16 @@ class Session:
     def preview(self, message: str, *, agent: str | None = None) -> Preview:
         """Say what would be sent to the first agent, without asking it or keeping anything."""
         self._bind()
-        opening = self._planner.rehearsed().open(message, agent=agent, halt=lambda: ())
-        if not opening.legs:
-            return Preview(opening.turn, says=opening.says, notes=opening.notes)
-        intent, notes = opening.legs[0], opening.notes
-        course = self._planner.course
-        if course.must_confirm(intent) and not opening.confirmed:
-            notes = (*notes, f"{course.agent(intent).name} is asked only after a yes")
-        assignment = first_assignment(opening, course.agent(intent), self.memory)
-        return Preview(opening.turn, self._deps.desk.messages(assignment), notes=notes)
+        planner = self._planner.rehearsed()
+        plan = planner.open(message, agent=agent, halt=lambda: ())
+        notes = (*plan.notes, *self.memory.take_notes())
+        if not plan.legs:
+            return Preview(plan.turn, says=plan.says, notes=notes)
+        agent_of = planner.agent(plan.legs[0])
+        if planner.must_confirm(plan.legs[0]) and not plan.confirmed:
+            notes = (*notes, f"{agent_of.name} is asked only after a yes")
+        assignment = Assignment.of(plan, plan.turn, agent_of, self.memory)
+        return Preview(plan.turn, self._desk.messages(assignment), notes=notes)
 
     def clear(self) -> int:
         """Begin afresh: forget the context and the work in progress; returns the entries.
@@ -228,16 +236,11 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _exchange(self, opening: TurnPlan, *, follow: bool) -> Exchange:
-        exchange = Exchange(opening, self._deps, follow=follow)
+    def _exchange(self, plan: TurnPlan, *, follow: bool) -> Exchange:
+        exchange = Exchange(plan, self._planner, self._desk, follow=follow)
         with self._lock:
             self._running.add(exchange)
         return exchange
@@ -249,7 +252,7 @@ class Session:
         """
         if self._named:
             return
-        found, origin = self._planner.work.load().work, self.conversations.origin
+        found, origin = self.work, self.conversations.origin
         known = found.session
         new = None if known else self.memory.new_session()
         if new is not None or found.origin != origin:
@@ -270,3 +273,106 @@ def _last(pieces: Iterator[str | Answer]) -> Answer:
         if isinstance(piece, Answer):
             return piece
     raise AssertionError("an exchange ends with its answer")
+
+
+def _nearest(memory: SessionMemory) -> NearestConversations:
+    """Ask the service, and load all that routing needs where there is none. Raises ConfigError."""
+    workspace = memory.workspace
+    client = RouterClient(workspace, turns=memory, clock=memory.clock, tell=memory.tell)
+    served = client.find() is not None
+    library = PromptLibrary.load(workspace.prompts_dir) if served else client.own().library
+    return NearestConversations(workspace, library, client, memory=memory, origin=terminal_origin())
+
+
+def _resume(workspace: Workspace, memory: SessionMemory, name: str) -> str | None:
+    """Find the conversation that ``name`` names; None when it is the workspace's own.
+
+    Raises MessageError for what can be no name, and StoreError.
+    """
+    conversation_path(workspace, name)  # refuses what can be no name
+    found = memory.find(name)
+    if found is not None:
+        memory.session = found.id
+        shared = _work_of(workspace, None, memory.clock).load().work.session
+        return None if shared == found.id else found.id
+    if name == LAST:
+        where = str(workspace.brain)
+        raise StoreError("there is no last session", where=where, hint="begin one: kds chat")
+    if near := memory.like(name):
+        memory.tell(f"'{name}' is a new conversation; did you mean '{near}'?")
+    memory.title, memory.session = name, memory.new_session()
+    return memory.session or name
+
+
+def _work_of(
+    workspace: Workspace, conversation: str | None, clock: Clock, origin: str | None = None
+) -> "WorkThroughOutages":
+    """Where the work in progress of a conversation is kept. Raises MessageError for its name.
+
+    That of the workspace belongs to the terminal that is at it: while it is open, another one
+    (``origin``) has work of its own.
+    """
+
+    def kept(stem: str) -> WorkThroughOutages:
+        text = locked_text(workspace, f"{FOLDER}/{stem}.json", clock=clock)
+        return WorkThroughOutages(WorkFile(text, clock=clock))
+
+    if conversation is None:
+        shared = kept(SHARED)
+        if origin is None or not is_other_terminal(shared.load().work.origin, origin):
+            return shared
+        conversation = origin
+    return kept(conversation_path(workspace, conversation).stem)
+
+
+class WorkThroughOutages(WorkStore):
+    """Work that goes on while it cannot be kept, with what this process has begun since then.
+
+    Its server is away, or git would commit its file. What was begun before is not known meanwhile:
+    nothing is confirmed that another process may have confirmed already. What was begun meanwhile
+    is kept with the next change.
+    """
+
+    def __init__(self, kept: WorkFile) -> None:
+        self._kept = kept
+        self._own: Work | None = None
+
+    def load(self) -> LoadedWork:
+        """Return the work as it is, or as this process knows it."""
+        try:
+            found = self._kept.load()
+        except (OutageError, ExposedError) as error:
+            return LoadedWork(self._own or NOTHING, (_told(error),))
+        return found if self._own is None else LoadedWork(self._own)
+
+    def change(self, edit: Edit) -> LoadedWork:
+        """Replace the work by what ``edit`` makes of it; returns it as it was before."""
+        own = self._own
+        try:
+            stored = self._kept.change(edit if own is None else lambda _: edit(own))
+        except (OutageError, ExposedError) as error:
+            self._own = edit(own or NOTHING)
+            return LoadedWork(own or NOTHING, (_told(error),))
+        self._own = None
+        return stored if own is None else LoadedWork(own)
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._own = None
+        self._kept.clear()
+
+
+def _told(error: OutageError | ExposedError) -> str:
+    return f"{error.message}: the work in progress is what this process knows of it"
+
+
+def _tidy(workspace: Workspace, clock: Clock) -> None:
+    """Remove the work of conversations in which nobody has said anything for too long."""
+    shared = shared_database(workspace)
+    if shared is None:
+        tidy_work(workspace.brain / FOLDER, now=time.time)
+        return
+    from kds.brain.store.tenancy import remove_older  # without a server nothing of the driver
+
+    with suppress(StoreError):  # it says nothing any more, whether it goes or stays
+        remove_older(shared, f"{FOLDER}/", clock() - MAX_AGE)

@@ -20,7 +20,7 @@ from kds.brain.turn import Reference, Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
 from kds.service.workspaces import ServedWorkspace
-from kds.session.answer_record import UNANSWERED, Outcome, Reason, outcome_kept, outcome_of, reasons
+from kds.session.answers import UNANSWERED, Outcome, Reason, outcome_kept, outcome_of, reasons
 from kds.web.request_context import RequestContext
 from kds.web.talks import Talk, Telling
 

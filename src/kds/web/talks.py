@@ -7,7 +7,7 @@ conversation reads what there is of it. So a tab may be closed or opened in the 
 import asyncio
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Thread
@@ -23,9 +23,10 @@ from kds.service.models import RouteRequest
 from kds.service.routes.turns import routed
 from kds.service.service_client import How, route_request
 from kds.service.workspaces import ServedWorkspace
-from kds.session.conversation import NearestConversations
-from kds.session.exchange import Answer, Exchange
+from kds.session.answers import Answer
+from kds.session.exchange import Exchange
 from kds.session.memory import SessionMemory
+from kds.session.planning import NearestConversations
 from kds.session.session import Session
 from kds.web.rendering import GrowingText
 
@@ -217,12 +218,12 @@ class ServedRouterClient:
 
     served: ServedWorkspace
     loop: asyncio.AbstractEventLoop
-    known: Callable[[str | None], Callable[[], Iterable[str]]]
+    known: Callable[[str | None], Sequence[str]]
     alone = False
 
     def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``, as `POST /route` does."""
-        known = list(self.known(how.get("conversation"))())
+        known = self.known(how.get("conversation"))
         request = RouteRequest.model_validate(route_request(message, known, how))
         turn = routed(self.served, request)
         return asyncio.run_coroutine_threadsafe(turn, self.loop).result()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.api.conversations import Conversations
-from kds.api.records import tidy_conversations
+from kds.api.conversations import Conversations, tidy_conversations
 from kds.brain.context.names import NAME_LIMIT, conversation_path
 from kds.brain.errors import MessageError
 from kds.brain.workspace import Workspace

@@ -142,7 +142,7 @@ def test_it_is_measured_without_a_word_of_what_was_said(
 @pytest.fixture
 def parts(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Those of a workspace whose model, if it names one, is `Said`."""
-    monkeypatch.setattr("kds.agents.rewriter.configured_rewriter", lambda *_: Said())
+    monkeypatch.setattr("kds.agents.prompting.configured_rewriter", lambda *_: Said())
     return Parts.load(place, may_write=False)
 
 

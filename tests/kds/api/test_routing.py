@@ -81,7 +81,7 @@ def test_explaining_leaves_the_context_alone(router: Router) -> None:
 def test_every_step_writes_only_what_it_declares(router: Router) -> None:
     for message in (FAB, "Make it purple", "Actually, let's work on dark mode first", "lila bitte"):
         turn = Turn(message, router._clock())
-        for step in router._pipeline.steps:
+        for step in router._steps:
             after = step.run(turn)
             changed = {
                 f.name for f in fields(Turn) if getattr(turn, f.name) != getattr(after, f.name)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.agents.agent import Agent
-from kds.agents.quotation import CITATION_CHARS, cited, quoted
+from kds.agents.prompting import CITATION_CHARS, cited, quoted
 from kds.api.parts import Parts
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.settings import ModelSettings

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kds.agents.agent import AgentReply
 from kds.agents.models import ModelError
-from kds.agents.reply import AgentReply
 from kds.brain.turn import Turn
 from kds.session import agent_runs as agent_run
 from kds.session.agent_runs import AgentRun, Speech

@@ -344,7 +344,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     Without SESSION it is the last one. A model writes the summary if there is one (settings
     memory.summaries); else it is made of the session's own sentences.
     """
-    from kds.agents.summarizer import settings_summarizer  # the others need no model
+    from kds.agents.prompting import settings_summarizer  # the others need no model
     from kds.brain.memory.memory import ConversationMemory, Tools
     from kds.router.prompts.library import PromptLibrary
 

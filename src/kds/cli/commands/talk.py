@@ -30,7 +30,7 @@ from kds.cli.output import counted, entry_table, fields, say, show, step_lines, 
 from kds.cli.progress import slow
 from kds.cli.terminal import toned
 from kds.service.service_client import LOADING
-from kds.session.exchange import Answer
+from kds.session.answers import Answer
 
 NO_ANSWER: Final = 3
 """Exit code when the model did not answer; the message is kept, and can be asked again."""
