@@ -139,7 +139,7 @@ class Activator:
         said = wanted >= self._bar and not is_vetoed(found.signs)
         chosen = entry if said and entry.suggested and _suits(entry, text) else None
         whole = ((entry.name, wanted), *ranked)
-        return Suggestion(whole, chosen and chosen.name, found.signs, chosen)
+        return Suggestion(whole, chosen.name if chosen else None, found.signs, chosen)
 
     def _use(self, found: Found) -> None:
         """Read the entries; copies of one for several clients count once."""

@@ -184,9 +184,11 @@ def _files(project: Path, home: Path) -> Iterator[tuple[Path, os.stat_result, Pa
     """Each file once, however many links lead to it, with its state, folder and place."""
     seen = set()
     for place in (*PLACES, *_plugins(home)):
-        of_user = home / place.home if place.home and home != project else None
-        for folder in (place.project and project / place.project, of_user):
-            for path in sorted(folder.glob(place.pattern)) if folder and folder.is_dir() else ():
+        folders = [project / place.project] if place.project else []
+        if place.home and home != project:
+            folders.append(home / place.home)
+        for folder in filter(Path.is_dir, folders):
+            for path in sorted(folder.glob(place.pattern)):
                 try:
                     status = path.stat()
                 except OSError:

@@ -4,8 +4,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -14,7 +13,7 @@ from starlette.responses import Response
 
 from kds.learning.teaching import Learning
 from kds.service.errors import NotServedError
-from kds.testing.metrics import MetricsReport, MetricsTable, read_report
+from kds.testing.metrics import MetricsTable, read_report
 from kds.web.request_context import RequestContext, download, get
 
 PUT_RIGHT: Final = {
@@ -27,22 +26,39 @@ PUT_RIGHT: Final = {
 RANGES: Final = {1: "a day", 7: "a week", 30: "a month"}
 """Days to look back; measurements are kept for thirty."""
 
+WIDE: Final = 960
+TALL: Final = 220
+NARROW: Final = 440
+"""Sizes of charts over the whole width, and of those that stand two beside each other; the unit of
+all of these is that of the SVG."""
+LEFT, BELOW, ABOVE = 44, 22, 8
+"""Room for the figures and labels of the axes."""
+MOST_LABELS: Final = 8
+"""Labels along the axis of a chart over time; the others would overlap."""
+LABEL: Final = 72
+"""Width of such a label, that the last one ends within the picture."""
+ROW, NAMED = 24, 140
+"""Height of a bar, and room for its label."""
+
 
 async def show(context: RequestContext) -> Response:
     """Every figure of the days that were asked for."""
-    days = _days(context)
-    report = await _report(context, days)
-    tables = await _tables(context, report)
+    days, tables = await _tables(context)
+    charts = {one.key: bars(one.title, one.bars, one.parts) for one in tables if one.bars}
+    for one in tables:
+        if one.key == "activity":
+            labels, turns, recalls, _ = zip(*one.rows, strict=True)
+            series = {"turns": [*map(int, turns)], "recalls": [*map(int, recalls)]}
+            charts[one.key] = columns(one.title, labels, series)
     return context.page(
-        "analytics.html", title="Analytics", days=days, ranges=RANGES, figures=tables,
-        charts=_charts(tables),
-    )  # fmt: skip
+        "analytics.html", title="Analytics", days=days, ranges=RANGES, figures=tables, charts=charts
+    )
 
 
 async def table(context: RequestContext) -> Response:
     """One of the tables, as CSV."""
-    days, key = _days(context), context.text("table")
-    found = {one.key: one for one in await _tables(context, await _report(context, days))}
+    _, tables = await _tables(context)
+    found, key = {one.key: one for one in tables}, context.text("table")
     if (chosen := found.get(key)) is None:
         raise NotServedError(
             f"there is no table '{key}' for these days",
@@ -51,95 +67,59 @@ async def table(context: RequestContext) -> Response:
         )
     text = io.StringIO()
     csv.writer(text).writerows([chosen.heads, *chosen.rows])
-    return download(text.getvalue(), f"kds-{chosen.key}.csv", "text/csv")
+    return download(text.getvalue(), f"kds-{key}.csv", "text/csv")
 
 
-async def _tables(context: RequestContext, report: MetricsReport) -> list[MetricsTable]:
-    """The tables of a report, and what the user has put right in the same time."""
-    events = await context.archive(Learning(context.served.workspace).events.load)
-    since = [one for one in events.events if one.at >= report.since]
-    tables = list(report.tables())
-    if since:
-        said = Counter((PUT_RIGHT.get(one.kind, one.kind), one.intent or "-") for one in since)
+async def _tables(context: RequestContext) -> tuple[int, list[MetricsTable]]:
+    """The days that were asked for, what was measured, and what the user has put right in them."""
+    asked, served = context.number("days", 7), context.served
+    days = asked if asked in RANGES else 7
+    corrections = served.conversations.library.corrections()
+
+    def read() -> list[MetricsTable]:
+        report = read_report(served.memory_if_any(), timedelta(days=days), corrections)
+        events = Learning(served.workspace).events.load().events
+        said = Counter(
+            (PUT_RIGHT.get(one.kind, one.kind), one.intent or "-")
+            for one in events if one.at >= report.since
+        )  # fmt: skip
         rows = [(how, intent, str(count)) for (how, intent), count in said.most_common()]
-        tables.append(
-            MetricsTable("put-right", "Put right by you", ("how", "intent", "times"), rows)
-        )
-    return tables
+        heads = ("how", "intent", "times")
+        own = [MetricsTable("put-right", "Put right by you", heads, rows)] if rows else []
+        return [*report.tables(), *own]
 
-
-def _charts(tables: Sequence[MetricsTable]) -> dict[str, Markup]:
-    """The charts of the tables that have one, by their keys."""
-    drawn = {one.key: bars(one.title, one.bars, one.parts) for one in tables if one.bars}
-    for one in (one for one in tables if one.key == "activity"):
-        labels, turns, recalls, _ = zip(*one.rows, strict=True)
-        series = [Series("turns", [*map(int, turns)]), Series("recalls", [*map(int, recalls)])]
-        drawn[one.key] = columns(one.title, labels, series)
-    return drawn
-
-
-async def _report(context: RequestContext, days: int) -> MetricsReport:
-    corrections = context.served.conversations.library.corrections()
-    span = timedelta(days=days)
-    return await context.archive(
-        lambda: read_report(context.served.memory_if_any(), span, corrections)
-    )
-
-
-def _days(context: RequestContext) -> int:
-    asked = context.number("days", 7)
-    return asked if asked in RANGES else 7
+    return days, await context.archive(read)
 
 
 routes = (get("/analytics", show), get("/analytics.csv", table))
 
 
-WIDE: Final = 960
-TALL: Final = 220
-NARROW: Final = 440
-"""Width of charts that stand two beside each other."""
-LEFT: Final = 44
-"""Room for the figures of the axis; the unit of all of these is that of the SVG."""
-BELOW: Final = 22
-ABOVE: Final = 8
-MOST_LABELS: Final = 8
-"""Labels along the axis of a chart over time; the others would overlap."""
-LABEL: Final = 72
-"""Width of such a label, that the last one ends within the picture."""
-ROW: Final = 24
-"""Height of a bar with its label."""
-NAMED: Final = 140
-"""Room for the labels of bars."""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One kind of figure over time."""
-
-    name: str
-    values: Sequence[float]
-
-
-def columns(title: str, labels: Sequence[str], series: Sequence[Series]) -> Markup:
+def columns(title: str, labels: Sequence[str], series: Mapping[str, Sequence[float]]) -> Markup:
     """Columns over time, those of the same time beside each other; ``labels`` name the times."""
-    top = _round_up(max((value for one in series for value in one.values), default=0.0))
-    parts = [_grid(top)]
+    top = _round_up(max((value for values in series.values() for value in values), default=0.0))
+
+    def height(value: float) -> float:
+        return value / top * (TALL - BELOW - ABOVE)
+
+    parts = []
+    for value in (0.0, 0.5 * top, top):
+        y = TALL - BELOW - height(value)
+        parts += [
+            _tag("line", class_="axis", x1=LEFT, y1=y, x2=WIDE, y2=y),
+            _text(LEFT - 6, y + 4, _figure(value), "end"),
+        ]
     step = (WIDE - LEFT) / max(len(labels), 1)
     width = max(step * 0.8 / max(len(series), 1), 1.0)
-    for kind, one in enumerate(series):
-        for at, value in enumerate(one.values):
-            if value <= 0:
-                continue
-            height = _height(value, top)
-            x = LEFT + at * step + step * 0.1 + kind * width
-            said = f"{labels[at]}: {_figure(value)} {one.name}"
-            parts.append(_rect(f"c{kind + 1}", x, TALL - BELOW - height, width, height, said))
+    for kind, (name, values) in enumerate(series.items()):
+        for at, value in enumerate(values):
+            x, tall = LEFT + (at + 0.1) * step + kind * width, height(value)
+            said = f"{labels[at]}: {_figure(value)} {name}"
+            parts.append(_rect(kind, x, TALL - BELOW - tall, width, tall, said))
     every = max(math.ceil(len(labels) / MOST_LABELS), 1)
-    for at, label in enumerate(labels):
-        if at % every == 0:
-            x = min(LEFT + (at + 0.5) * step, WIDE - LABEL / 2)
-            parts.append(_text(x, TALL - 6, label, "middle"))
-    return _svg(title, WIDE, TALL, parts) + _legend([one.name for one in series])
+    for at in range(0, len(labels), every):
+        x = min(LEFT + (at + 0.5) * step, WIDE - LABEL / 2)
+        parts.append(_text(x, TALL - 6, labels[at], "middle"))
+    return _svg(title, WIDE, TALL, parts, [*series])
 
 
 def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str]) -> Markup:
@@ -151,59 +131,43 @@ def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], names: Sequenc
         parts.append(_text(NAMED - 8, y + 16, label, "end"))
         for kind, value in enumerate(values):
             width = value / most * (NARROW - NAMED - 50)
-            if width > 0:
-                said = f"{label}: {_figure(value)} {names[kind]}"
-                parts.append(_rect(f"c{kind + 1}", x, y + 4, width, ROW - 8, said))
+            said = f"{label}: {_figure(value)} {names[kind]}"
+            parts.append(_rect(kind, x, y + 4, width, ROW - 8, said))
             x += width
         parts.append(_text(x + 6, y + 16, _figure(sum(values)), "start"))
-    return _svg(title, NARROW, max(len(rows), 1) * ROW, parts) + _legend(names)
+    return _svg(title, NARROW, max(len(rows), 1) * ROW, parts, names)
 
 
-def _legend(names: Sequence[str]) -> Markup:
-    """What the colours mean, where there are several."""
-    if len(names) < 2:
+def _svg(
+    title: str, width: int, height: int, parts: Sequence[Markup], names: Sequence[str]
+) -> Markup:
+    """A picture, and what its colours mean where there are several."""
+    items = (_tag("li", name, class_=f"c{kind}") for kind, name in enumerate(names, start=1))
+    legend = _tag("ul", *items, class_="legend") if len(names) > 1 else Markup()
+    box = f"0 0 {width} {height}"
+    return _tag("svg", *parts, role="img", aria_label=title, viewBox=box) + legend
+
+
+def _rect(kind: int, x: float, y: float, width: float, height: float, said: str) -> Markup:
+    if width <= 0 or height <= 0:
         return Markup()
-    items = (
-        Markup('<li class="c{}">{}</li>').format(kind + 1, name) for kind, name in enumerate(names)
-    )
-    return Markup('<ul class="legend">{}</ul>').format(Markup().join(items))
-
-
-def _svg(title: str, width: int, height: int, parts: Sequence[Markup]) -> Markup:
-    return Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(
-        title, width, height, Markup().join(parts)
-    )
-
-
-def _grid(top: float) -> Markup:
-    lines = []
-    for share in (0.0, 0.5, 1.0):
-        y = TALL - BELOW - _height(share * top, top)
-        lines += [_line(LEFT, y, WIDE, y), _text(LEFT - 6, y + 4, _figure(share * top), "end")]
-    return Markup().join(lines)
-
-
-def _rect(kind: str, x: float, y: float, width: float, height: float, said: str) -> Markup:
-    return Markup(
-        '<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
-        "<title>{}</title></rect>"
-    ).format(kind, x, y, width, height, said)
-
-
-def _line(x1: float, y1: float, x2: float, y2: float) -> Markup:
-    return Markup('<line class="axis" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
-        x1, y1, x2, y2
-    )
+    inside = _tag("title", said)
+    return _tag("rect", inside, class_=f"c{kind + 1}", x=x, y=y, width=width, height=height)
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> Markup:
-    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
-        x, y, anchor, text
+    return _tag("text", text, x=x, y=y, text_anchor=anchor)
+
+
+def _tag(tag: str, *inside: str, **attributes: str | float) -> Markup:
+    """An element; everything that is not markup is escaped."""
+    named = (
+        Markup(' {}="{}"').format(
+            name.strip("_").replace("_", "-"), f"{one:.1f}" if isinstance(one, float) else one
+        )
+        for name, one in attributes.items()
     )
-
-
-def _height(value: float, top: float) -> float:
-    return value / top * (TALL - BELOW - ABOVE)
+    return Markup("<{}{}>{}</{}>").format(tag, Markup().join(named), Markup().join(inside), tag)
 
 
 def _round_up(value: float) -> float:

@@ -100,7 +100,7 @@ async def send(context: RequestContext) -> Response:
             hint="send the request without the files it is about",
         )
     chosen, served = _chosen(context), context.served
-    begun = chosen is None and served.memory.flags.enabled
+    begun = chosen is None and bool(served.memory.flags.enabled)
     if begun:
         made = await context.archive(lambda: served.memory_for_writing().create_session())
         chosen = made.id

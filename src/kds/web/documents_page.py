@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -47,65 +48,66 @@ QUOTED: Final = 160
 async def show(context: RequestContext) -> Response:
     """The documents; with ``q``, what they say about that, in the light of what was asked before:
     the page sends that along."""
-    question = context.text("q").strip()
+    question, reply = context.text("q").strip(), None
     before = context.request.query_params.getlist("before")[-ASKED:]
-    reply = None
     if question:
         said = tuple(Message("user", text) for text in before)
         query = Query(question, context=said, scope="documents")
         reply = await answered(context.served, query)
     library = context.served.queries.library
     found = await context.archive(lambda: library.store.documents() if library.store else ())
+    asked = [*before, question][-ASKED:] if question else ()
     return context.page(
-        "documents.html", title="Documents", documents=found, reply=reply,
-        jobs=[one for one in _jobs(context) if one.running],
-        asked=[*before, question][-ASKED:] if question else (), document_link=document_link,
+        "documents.html", title="Documents", documents=found, reply=reply, asked=asked,
+        jobs=_running(context), document_link=document_link,
     )  # fmt: skip
 
 
 async def add(context: RequestContext) -> Response:
     """Keep the files that were sent, and read them."""
-    files = await _sent(context)
+    uploads = [one for one in context.form.getlist("file") if not isinstance(one, str)]
+    files = [(name, await one.read()) for one in uploads if (name := one.filename)]
     path = context.text("path").replace("\0", "").strip()  # no system has it in a path
     if not files and not path:
         raise MessageError("no file was chosen", where="file", hint="choose one, or name a path")
+    place = Path(path)
+    with suppress(RuntimeError):  # "~nobody"
+        place = place.expanduser()
     # Not on the thread that looks after sessions: every page waits for that one.
-    places = [context.served.workspace.root / _at_home(path)] if path else []
-    workspace, visitor, jobs = context.served.workspace, context.visitor, _jobs(context)
+    workspace, visitor = context.served.workspace, context.visitor
+    places = [workspace.root / place] if path else []
     job = ReadingJob(
         lambda tell: add_uploads(workspace, files, *places, tell=tell),
         lambda ended: visitor.notes.extend(_told(ended.report, ended.error)),
     )
-    jobs[:] = [*(one for one in jobs if one.running), job]
+    context.request.app.state.jobs[context.served.root] = [*_running(context), job]
     await asyncio.to_thread(job.wait, AT_ONCE_S)
     return context.go("/documents")
 
 
+def _running(context: RequestContext) -> list[ReadingJob]:
+    """What reads files of this workspace."""
+    return [one for one in context.request.app.state.jobs[context.served.root] if one.running]
+
+
 async def reading(context: RequestContext) -> Response:
     """How far the files are that are being read; the page comes anew when all are."""
-    jobs = [one for one in _jobs(context) if one.running]
+    jobs = _running(context)
     return context.part("reading.html", jobs=jobs) if jobs else context.go("/documents")
 
 
 async def stop(context: RequestContext) -> Response:
     """Read no further file; what was read is kept."""
-    for job in _jobs(context):
+    for job in _running(context):
         job.stop()
         await asyncio.to_thread(job.wait, AT_ONCE_S)
     return context.go("/documents")
 
 
-def _jobs(context: RequestContext) -> list[ReadingJob]:
-    """Of this workspace; the last one may have ended."""
-    found: list[ReadingJob] = context.request.app.state.jobs[context.served.root]
-    return found
-
-
 async def replace(context: RequestContext) -> Response:
     """Let a file be the new version of the one of the same name."""
-    name = context.text("name")
-    report = await asyncio.to_thread(take_as_version, context.served.workspace, name)
-    context.visitor.notes += _told(report)
+    workspace, name = context.served.workspace, context.text("name")
+    context.visitor.notes += _told(await asyncio.to_thread(take_as_version, workspace, name))
     return context.go("/documents")
 
 
@@ -118,20 +120,15 @@ def _told(report: Report, error: KdsError | None = None) -> Iterator[Note]:
         if names := ", ".join(one.path.name for one in report.of(state)):
             yield Note(f"{said}: {names}")
     for one in report.of("added"):
-        older = first_version(one.path.name)
+        older, name = first_version(one.path.name), one.path.name
         if older and (one.path.parent / older).exists():
             yield Note(
-                f"Another {older} was there: this one is kept beside it, as {one.path.name}.",
-                "/documents/replace", (("name", one.path.name),), f"It is a new version of {older}",
+                f"Another {older} was there: this one is kept beside it, as {name}.",
+                "/documents/replace", (("name", name),), f"It is a new version of {older}",
             )  # fmt: skip
     yield from (Note("", error=one.error) for one in report.of("failed") if one.error)
     if not report.outcomes:
         yield Note("There was nothing to read.")
-
-
-async def _sent(context: RequestContext) -> list[tuple[str, bytes]]:
-    uploads = [one for one in context.form.getlist("file") if not isinstance(one, str)]
-    return [(name, await one.read()) for one in uploads if (name := one.filename)]
 
 
 async def remove(context: RequestContext) -> Response:
@@ -172,13 +169,13 @@ async def open_(context: RequestContext) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A section as it is shown: the passage that is cited, and what stands around it."""
+    """A section as it is shown: the passage that is cited, what stands around it, and whether there
+    is more at either end."""
 
     before: str
     cited: str
     after: str
     cut: tuple[bool, bool]
-    """Whether there is more at either end."""
 
 
 def _parts(text: str, quote: str, length: int) -> Parts:
@@ -200,31 +197,19 @@ def document_link(text: str, path: str, line: int | None, page: int | None) -> s
     return f"/documents/open?{urlencode({name: one for name, one in where.items() if one})}#cited"
 
 
-def _at_home(text: str) -> Path:
-    """A path with its ~ written out, where it is the home of anybody."""
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:
-        return Path(text)
-
-
 def _chosen(sections: Sequence[Section], line: int, number: int | None) -> Section | None:
     """The section with a number, else the one that holds a line, else the first with a text."""
     if number is not None:
         return next((one for one in sections if one.index == number), None)
-    return _at_line(sections, line) or next((one for one in sections if one.text.strip()), None)
-
-
-def _at_line(sections: Sequence[Section], line: int) -> Section | None:
     begun = [one for one in sections if line and one.first_line and one.first_line <= line]
-    return max(begun, key=lambda one: one.first_line or 0, default=None)
+    texts = (one for one in sections if one.text.strip())
+    return max(begun, key=lambda one: one.first_line or 0, default=None) or next(texts, None)
 
 
 def _store(context: RequestContext) -> Documents:
     store = context.served.queries.library.store
     if store is None:
-        hint = "add one on the page of documents"
-        raise UnknownNameError("no document was ever added", hint=hint)
+        raise UnknownNameError("no document was ever added", hint="add one on this page")
     return store
 
 

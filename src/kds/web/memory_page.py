@@ -13,7 +13,6 @@ from kds.api.session_names import all_sessions, session_page
 from kds.brain.clock import utc_now
 from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.export import archive, to_json
-from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.records import (
     Consent,
     ConsentEvent,
@@ -38,67 +37,89 @@ from kds.web.request_context import RequestContext, download, get, post
 
 SHOWN: Final = 20
 """Sessions on a page."""
-
 FOUND: Final = 12
 """Passages of either kind that a search shows."""
-
 PAST: Final = 5
 PAST_TOKENS: Final = 2_000
 """Passages of assistants' sessions that a search shows, and their tokens in all."""
-
 EVENTS: Final = 20
 """Lines of the audit log, the latest first."""
-
 MOST_DAYS: Final = 3650
-SHOWING: Final = "shown to its owner on the page"
-EDITING: Final = "edited by its owner on the page"
-PURPOSE: Final = "answers that suit me"
-PROFILE_FIELDS: Final = (
-    ("name", "Name"), ("role", "What you do"), ("languages", "Languages, with commas between"),
-    ("frameworks", "Frameworks, with commas between"), ("style", "How answers are to be written"),
-    ("goals", "Goals"), ("domain", "Domain"), ("constraints", "Constraints"),
-)  # fmt: skip
+
+PROFILE_FIELDS: Final = {
+    "name": "Name", "role": "What you do", "languages": "Languages, with commas between",
+    "frameworks": "Frameworks, with commas between", "style": "How answers are to be written",
+    "goals": "Goals", "domain": "Domain", "constraints": "Constraints",
+}  # fmt: skip
 """Fields of one line, and their labels."""
 
 PROFILE_LISTS: Final = ("languages", "frameworks")
+
 
 NO_CONSENT: Final = Consent(given=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the memory holds: a page of the sessions, figures, and what is known about the user."""
+    """What the memory holds: a page of the sessions and where the next one begins, figures, what is
+    known about the user, and what was done with that, the latest first."""
 
     sessions: tuple[Session, ...]
     later: int | None
-    """Where the next page begins."""
     stats: Stats | None = None
     consent: Consent = NO_CONSENT
     profile: Profile | None = None
     events: tuple[ConsentEvent, ...] = ()
-    """What was done with the profile, the latest first."""
 
 
 async def show(context: RequestContext) -> Response:
     """What is remembered; with ``q``, what was found about that."""
     question, offset = context.text("q").strip(), context.number("offset", 0)
-    held = await context.archive(lambda: _held(context.served.memory_if_any(), offset))
-    found = None
-    past: tuple[Found, ...] = ()
+    served, found, past = context.served, None, tuple[Found, ...]()
+
+    def held() -> Held:
+        store = served.memory_if_any()
+        sessions, later = session_page(store, limit=SHOWN, offset=offset)
+        if store is None:
+            return Held(sessions, later)
+        given, events = store.profile.consent(), store.profile.events()[: -EVENTS - 1 : -1]
+        profile = store.profile.use("shown to its owner on the page") if given.given else None
+        return Held(sessions, later, store.stats(), given, profile, events)
+
+    holds = await context.archive(held)
     if question:
         asked = Query(question, scope="all", limit=FOUND, answer=False)
-        found = await context.route(lambda: look(context.served.queries, asked))
-        past = await _past(context, question)
-    config = await context.archive(LiveConfig(context.served.workspace).current)
+        found = await context.route(lambda: look(served.queries, asked))
+        try:  # not on a worker, where an import may take long
+            past = await asyncio.to_thread(_recalled, served, question)
+        except KdsError as error:  # what the workspace has is shown all the same
+            context.visitor.notes.append(Note("", error=error))
+    config = await context.archive(LiveConfig(served.workspace).current)
     return context.page(
-        "memory.html", title="Memory", held=held, found=found, past=past, question=question,
-        marked=marked,
-        earlier=max(offset - SHOWN, 0) if offset else None, purpose=PURPOSE,
-        flags=context.served.memory.flags, fields=PROFILE_FIELDS,
-        link=address, document_link=document_link,
-        learned=() if config.learned_problem else config.learned, problem=config.learned_problem,
-        typed=typed(held.profile or Profile()) | context.take_refused(),
+        "memory.html", title="Memory", held=holds, found=found, past=past, question=question,
+        marked=marked, earlier=max(offset - SHOWN, 0) if offset else None,
+        purpose="answers that suit me", flags=served.memory.flags, fields=PROFILE_FIELDS.items(),
+        link=address, document_link=document_link, problem=config.learned_problem,
+        learned=() if config.learned_problem else config.learned,
+        typed=typed(holds.profile or Profile()) | context.take_refused(),
     )  # fmt: skip
+
+
+def _recalled(served: ServedWorkspace, question: str) -> tuple[Found, ...]:
+    """The passages that `kds recall` finds; none for a team, whose members have their own."""
+    memory = AssistantMemory()
+    if not memory.exists or shared_database(served.workspace, environ=served.environ):
+        return ()
+    embedder = None
+    with suppress(KdsError):  # words are searched where the model cannot be loaded
+        embedder = served.queries.embedder.load()
+    with closing(memory):
+        project = memory.project_of(served.root)
+        answer = ask(
+            memory, [project] if project else [], question, limit=PAST, now=utc_now(),
+            embedder=embedder, surface="web",
+        )  # fmt: skip
+    return answer.within(PAST_TOKENS).found
 
 
 async def about(context: RequestContext) -> Response:
@@ -127,8 +148,7 @@ async def summarise(context: RequestContext) -> Response:
 
 async def grant(context: RequestContext) -> Response:
     """Note the consent to a profile."""
-    purpose = context.text("purpose").strip()
-    served = context.served
+    purpose, served = context.text("purpose").strip(), context.served
     await context.archive(lambda: served.memory_for_writing().profile.grant(purpose))
     return context.go("/memory#profile", "You consented. You can take that back at any time.")
 
@@ -144,8 +164,8 @@ async def save_profile(context: RequestContext) -> Response:
     """Keep what the user tells about themselves."""
     pairs: dict[str, str] = {}
     for number, line in enumerate(context.text("preferences").splitlines(), start=1):
-        key, mark, value = (part.strip() for part in line.partition("="))
-        if line.strip() and not (key and mark):
+        key, _, value = (part.strip() for part in line.partition("="))
+        if line.strip() and ("=" not in line or not key):
             error = MessageError(
                 f"not saved: “{line.strip()}” is not a preference",
                 where=f"preferences, line {number}",
@@ -154,19 +174,27 @@ async def save_profile(context: RequestContext) -> Response:
             return context.refuse("/memory#profile", error)
         if key:
             pairs[key] = value
-    texts = {name: context.text(name).strip() for name, _ in PROFILE_FIELDS}
     profile = Profile(preferences=pairs, about=context.text("about").strip())
-    for name, text in texts.items():
+    for name in PROFILE_FIELDS:
+        text = context.text(name).strip()
         parts = tuple(one.strip() for one in text.split(",") if one.strip())
         profile = profile.with_field(name, parts if name in PROFILE_LISTS else text)
 
     def save() -> None:
         store = context.served.memory_for_writing()
-        store.profile.use(EDITING)
+        store.profile.use("edited by its owner on the page")
         store.profile.save(profile)
 
     await context.archive(save)
     return context.go("/memory#profile", "The profile is saved.")
+
+
+def typed(profile: Profile) -> dict[str, str]:
+    """The profile as it stands in the fields of its form."""
+    told = {name: getattr(profile, name) for name in PROFILE_FIELDS}
+    fields = {name: ", ".join(told[name]) if name in PROFILE_LISTS else told[name] for name in told}
+    lines = "\n".join(f"{key}={value}" for key, value in profile.preferences.items())
+    return {**fields, "preferences": lines, "about": profile.about}
 
 
 async def clean_up(context: RequestContext) -> Response:
@@ -178,9 +206,7 @@ async def clean_up(context: RequestContext) -> Response:
 
     def clean() -> tuple[Session, ...]:
         store = context.served.memory_if_any()
-        if store is None:
-            return ()
-        return store.cleanup(timedelta(days=days), dry_run=not sure).sessions
+        return store.cleanup(timedelta(days=days), dry_run=not sure).sessions if store else ()
 
     gone = await context.archive(clean)
     if sure:
@@ -194,16 +220,13 @@ async def check(context: RequestContext) -> Response:
 
     def examine() -> tuple[str, ...]:
         store = context.served.memory_if_any()
-        if store is None:
-            return ()
-        return (store.rebuild() if anew else store.check()).problems
+        return (store.rebuild() if anew else store.check()).problems if store else ()
 
     problems = await context.archive(examine)
     told = "The search index has been made anew." if anew else "The memory is in order."
     hint = "kds memory check" if anew else "make the search index anew, below"
-    context.visitor.notes += (
-        Note("", error=StoreError(one, where="memory.db", hint=hint)) for one in problems
-    )
+    errors = (StoreError(one, where="memory.db", hint=hint) for one in problems)
+    context.visitor.notes += (Note("", error=error) for error in errors)
     return context.go("/memory#upkeep", None if problems else told)
 
 
@@ -212,57 +235,10 @@ async def backup(context: RequestContext) -> Response:
 
     def read() -> str:
         store = context.served.memory_if_any()
-        found = all_sessions(store)[::-1] if store else ()
-        return to_json([archive(store, one.id) for one in found] if store else [])
+        kept = [archive(store, one.id) for one in all_sessions(store)[::-1]] if store else []
+        return to_json(kept)
 
     return download(await context.archive(read), "kds-memory.json", "application/json")
-
-
-def typed(profile: Profile) -> dict[str, str]:
-    """The profile as it stands in the fields of its form."""
-    told = {name: getattr(profile, name) for name, _ in PROFILE_FIELDS}
-    lines = [f"{key}={value}" for key, value in profile.preferences.items()]
-    return {
-        **{name: ", ".join(one) if name in PROFILE_LISTS else one for name, one in told.items()},
-        "preferences": "\n".join(lines),
-        "about": profile.about,
-    }
-
-
-async def _past(context: RequestContext, question: str) -> tuple[Found, ...]:
-    """What was said in sessions of assistants; not on a worker, where an import may take long."""
-    try:
-        return await asyncio.to_thread(_recalled, context.served, question)
-    except KdsError as error:  # what the workspace has is shown all the same
-        context.visitor.notes.append(Note("", error=error))
-        return ()
-
-
-def _recalled(served: ServedWorkspace, question: str) -> tuple[Found, ...]:
-    """The passages that `kds recall` finds; none for a team, whose members have their own."""
-    memory = AssistantMemory()
-    if not memory.exists or shared_database(served.workspace, environ=served.environ):
-        return ()
-    embedder = None
-    with suppress(KdsError):  # words are searched where the model cannot be loaded
-        embedder = served.queries.embedder.load()
-    with closing(memory):
-        project = memory.project_of(served.root)
-        answer = ask(
-            memory, [project] if project else [], question, limit=PAST, now=utc_now(),
-            embedder=embedder, surface="web",
-        )  # fmt: skip
-    return answer.within(PAST_TOKENS).found
-
-
-def _held(store: MemoryStore | None, offset: int) -> Held:
-    sessions, later = session_page(store, limit=SHOWN, offset=offset)
-    if store is None:
-        return Held(sessions, later)
-    given = store.profile.consent()
-    profile = store.profile.use(SHOWING) if given.given else None
-    events = store.profile.events()[: -EVENTS - 1 : -1]
-    return Held(sessions, later, store.stats(), given, profile, events)
 
 
 routes = (

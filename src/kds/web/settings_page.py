@@ -42,19 +42,19 @@ ELSEWHERE: Final = frozenset({"host", "hostaddr", "service", "servicefile"})
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A setting as the page shows it."""
+    """A setting as the page shows it: its value and where that comes from, the values it may have
+    when they are few, which files have it, and whether a variable of the service's environment
+    stands over them (``fixed``)."""
 
     key: str
     meaning: str
     value: str
     source: str
     choices: Sequence[str]
-    """The values it may have, when they are few."""
     default: str
     in_workspace: bool
     in_own: bool
     fixed: bool
-    """A variable of the service's environment stands over the files."""
 
 
 async def show(context: RequestContext) -> Response:
@@ -97,17 +97,12 @@ async def doctor(context: RequestContext) -> Response:
 def _check_confined(key: str, value: str) -> None:
     """Raise MessageError for what a page must not do: a stolen cookie could otherwise run code
     as the user, or have the keys of the environment sent elsewhere."""
-    if key == CODE and ":" in value:
-        does = "names code to run"
-    elif key in PLACES and not _stays_here(value, whole=key == BASE):
+    does = "names code to run" if key == CODE and ":" in value else ""
+    if key in PLACES and not _stays_here(value, whole=key == BASE):
         does = "names another machine"
-    else:
-        return
-    raise MessageError(
-        f"{key} is not set from the page when it {does}",
-        where=key,
-        hint=f"kds config set {key} VALUE --own",
-    )
+    if does:
+        message, hint = f"{key} is not set from the page when it {does}", f"kds config set {key}"
+        raise MessageError(message, where=key, hint=f"{hint} VALUE --own")
 
 
 def _stays_here(value: str, *, whole: bool) -> bool:
@@ -134,8 +129,7 @@ async def _told(context: RequestContext, key: str) -> Response:
     layers = await context.archive(lambda: load_layers(context.served.workspace))
     place = place_of(key)
     value = shown(value_of(layers.settings(), place))
-    section = place[0]
-    return context.go(f"/settings#{section}", f"{key} is {value}, from {layers.source(place)}")
+    return context.go(f"/settings#{place[0]}", f"{key} is {value}, from {layers.source(place)}")
 
 
 def _rows(layers: Layers, section: str) -> Iterator[Row]:

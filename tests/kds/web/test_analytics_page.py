@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.web.analytics_page import Series, bars, columns
+from kds.web.analytics_page import bars, columns
 
 from .conftest import Site, Visitor
 
@@ -57,7 +57,7 @@ def test_every_table_can_be_downloaded(site: Site, visitor: Visitor) -> None:
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><b>'])
 def test_names_in_charts_are_text(name: str) -> None:
     drawn = [
-        columns(name, [name], [Series(name, [1.0])]),
+        columns(name, [name], {name: [1.0]}),
         bars(name, [(name, (1.0,))], [name]),
     ]
     assert all("<script" not in one and "<b>" not in one for one in drawn)
