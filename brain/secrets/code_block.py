@@ -54,38 +54,28 @@ def summarise_code(text: str) -> str:
 
 
 def _inline_mark(found: re.Match[str]) -> str:
-    code = found["code"]
-    if len(code) <= _LONGEST_NAME and not _EXPRESSION.search(code):
-        return found[0]
-    return _mark("", 1)
+    is_name = len(found["code"]) <= _LONGEST_NAME and not _EXPRESSION.search(found["code"])
+    return found[0] if is_name else _mark("", 1)
 
 
 def _without_fences(lines: Sequence[str]) -> list[str]:
     kept: list[str] = []
     at = 0
     while at < len(lines):
-        opening = _opening(lines, at)
-        if opening is None:
-            kept.append(lines[at])
+        opening = _opening(lines[at])
+        end, tail = _closing(lines, at + 1, opening["fence"]) if opening else (None, "")
+        if opening is None or (end is None and len(opening["info"].split()) > 1):
+            kept.append(lines[at])  # with the second: prose that talks of a fence
             at += 1
             continue
-        end, tail = _closing(lines, at + 1, opening["fence"])
-        if end is None and len(opening["info"].split()) > 1:  # prose that talks of a fence
-            kept.append(lines[at])
-            at += 1
-            continue
-        inside = lines[at + 1 : end]
-        count = len(inside) + (1 if tail.startswith("\n") else 0)
+        count = len(lines[at + 1 : end]) + tail.startswith("\n")
         kept.append(opening["lead"] + _mark(opening["info"], count) + tail.lstrip("\n"))
         at = len(lines) if end is None else end + 1
     return kept
 
 
-def _opening(lines: Sequence[str], at: int) -> re.Match[str] | None:
-    line = lines[at]
-    if "```" not in line and "~~~" not in line:
-        return None
-    found = _OPENING.match(line)
+def _opening(line: str) -> re.Match[str] | None:
+    found = _OPENING.match(line) if "```" in line or "~~~" in line else None
     if found is None or not found["lead"].strip(" \t>"):
         return found
     # After prose only backticks open a block, and only with a bare language behind them.
@@ -97,19 +87,15 @@ def _closing(lines: Sequence[str], start: int, fence: str) -> tuple[int | None, 
 
     A tail that starts with a line feed says that the line has code before the fence.
     """
-    for index in range(start, len(lines)):
-        line = lines[index]
-        if fence not in line:
-            continue
+    for index, line in enumerate(lines[start:], start):
         bare = line.lstrip(" \t>")
+        rest = bare.lstrip(fence[0]).strip()
         if not bare.startswith(fence):
             if line.rstrip().endswith(fence):
                 return index, "\n"
-            continue
-        rest = bare.lstrip(fence[0]).strip()
-        if not rest:
+        elif not rest:
             return index, ""
-        if len(rest.split()) > 1 and fence[0] not in rest:  # prose right behind the fence
+        elif len(rest.split()) > 1 and fence[0] not in rest:  # prose right behind the fence
             return index, f" {rest}"
     return None, ""
 
@@ -123,33 +109,20 @@ def _mark(info: str, count: int) -> str:
 def _without_plain_code(lines: Sequence[str]) -> list[str]:
     kept: list[str] = []
     run: list[str] = []
-    for line in (*lines, None):
-        if line is not None and (_is_code(line) or (run and _continues(line))):
+    for line in (*lines, "."):  # which ends the last run
+        continues = not line.strip() or line[0] in " \t"
+        if _is_code(line) or (run and continues):
             run.append(line)
             continue
-        kept.extend(_settled(run))
+        blank = next((at for at, one in enumerate(reversed(run)) if one.strip()), len(run))
+        size = len(run) - blank  # blank lines at the end of a run are not part of it
+        if sum(map(_is_code, run)) >= _PLAIN_RUN:
+            run[:size] = [_mark("", size)]
+        kept += (*run, line)
         run = []
-        if line is not None:
-            kept.append(line)
-    return kept
-
-
-def _settled(run: Sequence[str]) -> list[str]:
-    """Replace a run by its mark if it is long enough; blank lines at its end are not part of it."""
-    body = list(run)
-    while body and not body[-1].strip():
-        body.pop()
-    if sum(map(_is_code, body)) < _PLAIN_RUN:
-        return list(run)
-    return [_mark("", len(body)), *run[len(body) :]]
+    return kept[:-1]
 
 
 def _is_code(line: str) -> bool:
-    if len(line) > _LONGEST_CODE_LINE or _BULLET.match(line):
-        return False
-    return _CODE_LINE.match(line) is not None
-
-
-def _continues(line: str) -> bool:
-    """Tell whether a line inside a run belongs to it: blank, or indented."""
-    return not line.strip() or line[0] in " \t"
+    short = len(line) <= _LONGEST_CODE_LINE
+    return short and not _BULLET.match(line) and _CODE_LINE.match(line) is not None

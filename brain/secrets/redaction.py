@@ -8,12 +8,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
 
 from kds.brain.message import well_formed
 from kds.brain.secrets.code_block import summarise_code
-from kds.brain.secrets.value_tests import DATA, LOGINS, TESTS, may_be_strong, stands_for_token
+from kds.brain.secrets.value_tests import DATA, LOGINS, TESTS, stands_for_token
 
 KINDS: Final = frozenset(
     {"password", "token", "api key", "secret", *DATA["tokens"], *DATA["former_kinds"]}
@@ -70,8 +70,6 @@ def redacted(text: str) -> str:
 
 def redact_secrets(text: str) -> str:
     """Replace every secret found in ``text`` by its mark, once."""
-    if not may_hold_secret(text):
-        return text
     if "PRIVATE" in text or "PuTTY" in text:
         text = _PRIVATE_KEY.sub("[secret: private key]", text)
     view = text.replace(BLANK, " ")
@@ -91,18 +89,6 @@ def redact_secrets(text: str) -> str:
     return "".join((*parts, text[at:]))
 
 
-def may_hold_secret(text: str) -> bool:
-    """Say, cheaply, whether any rule could find something; it may be wrong only with yes."""
-    words = set(text.lower().split())
-    vocabulary = _vocabulary(words)
-    return (
-        any(len(word) >= _LONG for word in words)
-        or _STEM.search(vocabulary) is not None
-        or any(need in vocabulary for need in _needs())
-        or not _command_words().isdisjoint(map(_command, words))
-    )
-
-
 def withheld(*texts: str) -> frozenset[str]:
     """Return the words of ``texts`` that only stand in secrets.
 
@@ -112,11 +98,7 @@ def withheld(*texts: str) -> frozenset[str]:
     >>> sorted(withheld("Why does DB_PASSWORD=swordfish fail?"))
     ['swordfish']
     """
-    found: set[str] = set()
-    for text in texts:
-        if may_hold_secret(text):
-            found |= _words(text) - _words(redacted(text))
-    return frozenset(found)
+    return frozenset(word for text in texts for word in _words(text) - _words(redacted(text)))
 
 
 def reveals(piece: str, hidden: Collection[str]) -> bool:
@@ -158,18 +140,16 @@ def _lowered(text: str) -> str:
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
     """Join spans that overlap; the first rule that found the longest of them names the kind."""
-    current: Span | None = None
-    longest = 0
+    current, longest = Span(0, 0, ""), 0
     for span in sorted(spans, key=lambda span: span.start):
-        if current is None or span.start >= current.end:
-            if current is not None:
+        if span.start >= current.end:
+            if longest:
                 yield current
-            current, longest = span, span.end - span.start
-            continue
+            current, longest = span, 0
         kind = span.kind if span.end - span.start > longest else current.kind
         longest = max(longest, span.end - span.start)
         current = Span(current.start, max(current.end, span.end), kind)
-    if current is not None:
+    if longest:
         yield current
 
 
@@ -201,17 +181,11 @@ class _Rule:
         self.accept: Callable[[str], bool] = TESTS[entry.get("if", "anything")]
         self.run: bool = entry.get("run", False)
         self.case: bool = entry.get("case", False)
-        self.strong: bool = entry.get("if") in ("strong", "told", "digits")
-        self.odd: bool = entry.get("if") in ("strong", "drawn", "key")
-        self.needs, self.near, self.after = (
-            tuple(map(str, entry.get(name, ()))) for name in ("needs", "near", "after")
-        )
+        self.needs: tuple[str, ...] = tuple(map(str, entry.get("needs", ())))
         self.of: tuple[str, ...] = tuple(entry.get("of", ()))
         self.at: str = entry.get("at", "space")
-        self.names: tuple[str, ...] = tuple(
-            entry.get("for", ("password", "token", "api key", "secret"))
-        )
-        self._before: str | None = entry.get("before")
+        self.names: Sequence[str] = entry.get("for", ("password", "token", "api key", "secret"))
+        self.behind: str | None = entry.get("before")
 
     @cached_property
     def patterns(self) -> list[re.Pattern[str]]:
@@ -221,13 +195,7 @@ class _Rule:
     @cached_property
     def before(self) -> re.Pattern[str] | None:
         """What must stand before a name."""
-        return _compiled(rf"(?:{self._before})\Z") if self._before else None
-
-    def may_fit(self, past: str, future: str) -> bool:
-        """Say, cheaply, whether the rule could find something between two texts."""
-        return (not self.near or any(map(past.__contains__, self.near))) and (
-            not self.after or any(map(future.__contains__, self.after))
-        )
+        return _compiled(rf"(?:{self.behind})\Z") if self.behind else None
 
     def values_at(self, text: str, low: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Where the secrets are behind a name that has this start and end."""
@@ -252,30 +220,16 @@ class _Rule:
 
 @cache
 def _rules(part: str) -> tuple[_Rule, ...]:
-    return tuple(_Rule(entry) for entry in DATA[part])
+    return tuple(map(_Rule, DATA[part]))
 
 
 @cache
-def _rules_for(kind: str, groups: str, strong: bool) -> tuple[_Rule, ...]:
+def _rules_for(kind: str, groups: str) -> tuple[_Rule, ...]:
     """The rules for what follows a name of a kind."""
     also = {"foreign": {"foreign", "password"}, "hump": {"password"}, "secret key": {"secret"}}
     kinds = also.get(kind, {kind})
-    return tuple(
-        rule
-        for rule in _rules("named")
-        if rule.at in groups.split()
-        and (strong or not rule.strong)
-        and kinds.intersection(rule.names)
-    )
-
-
-@cache
-def _gate() -> re.Pattern[str]:
-    """What must stand near a name for a rule that needs neither a sign nor a strong value."""
-    rules = [rule for rule in _rules("named") if rule.at == "space" and not rule.strong]
-    assert all(rule.near or rule.after for rule in rules)
-    signs = {sign for rule in rules for sign in (*rule.near, *rule.after)}
-    return re.compile("|".join(map(re.escape, sorted(signs))))
+    at = groups.split()
+    return tuple(one for one in _rules("named") if one.at in at and kinds.intersection(one.names))
 
 
 _STEM: Final = re.compile("|".join(map(re.escape, DATA["stems"])))
@@ -285,7 +239,6 @@ _ELLIPSIS: Final = re.compile(r"[-_]\.{3}\W*\Z")
 """What follows the prefix of a token was left out: "sk_test_..."."""
 _SPACED: Final = re.compile(r"[^\S\n]++[\w\"'`„«“$]")
 _TAIL: Final = re.compile(r"[\w+/=.~-]*(?<![.])")
-_LOUD: Final = re.compile(r"[\d!@#$%^&*+=~?]")
 _BLANKED: Final = re.compile(
     r"\[secret: (?:" + "|".join(sorted(map(re.escape, KINDS), key=len, reverse=True)) + r")\]|"
     + "|".join(DATA["public"])
@@ -311,10 +264,7 @@ def _findings(text: str, low: str) -> Iterator[Span]:
         yield from _named(text, low)
     if any(len(word) >= _LONG for word in words):
         yield from _tokens(text)
-    odd = any(map(may_be_strong, set(text.split())))
     for rule in _rules("free"):
-        if rule.odd and not odd:
-            continue
         if not rule.needs or any(need in vocabulary for need in rule.needs):
             yield from _free(rule, text, text if rule.case else low)
     yield from _commands(text, low, words)
@@ -323,12 +273,6 @@ def _findings(text: str, low: str) -> Iterator[Span]:
 def _vocabulary(words: set[str]) -> str:
     """Each word once: what a long text has is found much faster in it."""
     return f" {' '.join(words)} "
-
-
-@cache
-def _needs() -> tuple[str, ...]:
-    needles = {need for rule in _rules("free") for need in rule.needs}
-    return tuple(one for one in needles if not any(two != one and two in one for two in needles))
 
 
 def _free(rule: _Rule, text: str, view: str) -> Iterator[Span]:
@@ -342,70 +286,44 @@ def _free(rule: _Rule, text: str, view: str) -> Iterator[Span]:
                 yield Span(value[0], end, rule.kind)
 
 
-class _Strong:
-    """Where in a text words stand that may be strong values."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._odd = {word for word in set(text.split()) if may_be_strong(word)}
-
-    def within(self, start: int) -> bool:
-        """Whether one begins soon after a place."""
-        if not self._odd:
-            return False
-        piece = self._text[start : start + _BEFORE]
-        return bool(_LOUD.search(piece)) or not self._odd.isdisjoint(piece.split())
-
-
 def _named(text: str, low: str) -> Iterator[Span]:
     """Find the values of names such as "password", in assignments and in sentences."""
-    strong, done = _Strong(text), 0
+    done = 0
     empty: set[tuple[str, str]] = set()
     """Surroundings of a name in which nothing was found: generated texts repeat them."""
     for stem in _STEM.finditer(low):
         at = stem.start()
-        if at < done:
-            continue
         around = text[at : at + _AFTER], text[max(0, at - _BEFORE) : at]
-        if around in empty:
+        if at < done or around in empty:
             continue
-        spans = list(_values_of_name(text, low, at, strong))
+        spans = list(_values_of_name(text, low, at))
         if not spans:
             empty.add(around)
         done = max((done, *(span.end for span in spans)))
         yield from spans
 
 
-def _values_of_name(text: str, low: str, at: int, strong: _Strong) -> Iterator[Span]:
+def _values_of_name(text: str, low: str, at: int) -> Iterator[Span]:
     """The values of the name that has its stem at a place."""
     if not (name := _name_at(text, low, at)):
         return
     kind, start, end = name
-    follows = low[end : end + 1]
     if suffix := _SUFFIX.match(low, end):
         end = suffix.end()
-        follows = low[end : end + 1]
+    follows = low[end : end + 1]
     if follows == "_" or (follows.isascii() and follows.isalnum()):
         return
-    groups, inside, loud = "sign", False, strong.within(end)
+    groups, inside = "sign", False
     if _SPACED.match(low, end):
         groups = "space told" if _TOLD.match(low, end) else "space"
         inside = low[start - 1 : start].isalnum() or "_" in low[name[2] : end]
-        if groups == "space" and not loud and not _near(_gate(), low, start, end):
-            return
-    past, future = low[max(0, start - _BEFORE) : start], low[end : end + _BEFORE]
     mark = _MARKS.get(kind, "password")
-    for rule in _rules_for(kind, groups, loud):
-        if (rule.before or not inside) and rule.may_fit(past, future):
+    for rule in _rules_for(kind, groups):
+        if rule.behind or not inside:
             for value in rule.values_at(text, low, start, end):
-                if mark == "password" or not _is_short_number(text[slice(*value)]):
+                found = text[slice(*value)]
+                if mark == "password" or not found.isdigit() or len(found) >= _LONG_NUMBER:
                     yield Span(*value, mark)
-
-
-def _near(gate: re.Pattern[str], low: str, start: int, end: int) -> bool:
-    return bool(
-        gate.search(low, max(0, start - _BEFORE), start) or gate.search(low, end, end + 100)
-    )
 
 
 @cache
@@ -431,10 +349,6 @@ def _name_at(text: str, low: str, at: int) -> tuple[str, int, int] | None:
             if first := before.search(low, max(0, at - _PREFIX), at):
                 return kind, first.start(), found.end()
     return None
-
-
-def _is_short_number(text: str) -> bool:
-    return text.isdigit() and len(text) < _LONG_NUMBER
 
 
 def _tokens(text: str) -> Iterator[Span]:
@@ -489,6 +403,8 @@ def _commands(text: str, low: str, words: set[str]) -> Iterator[Span]:
 
 _LINES: Final = {name: _compiled(source) for name, source in DATA["lines"].items()}
 _SEPARATORS: Final = tuple(map(re.compile, (r"\|", r"\t", r";", r",", r"\s{2,}")))
+_FRAME: Final = " \"'*`\r"
+"""Around the text of a cell."""
 _Found = tuple[int, tuple[int, int], str]
 """The row of a value, its place there, and its kind."""
 
@@ -497,32 +413,20 @@ def _line_findings(text: str, low: str) -> Iterator[Span]:
     """Find the values that stand below their names."""
     if "\n" not in text or not _LINES["hint"].search(low):
         return
-    lines, lows, starts = text.split("\n"), low.split("\n"), [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    lines, lows = text.split("\n"), low.split("\n")
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
     table = 0
-    empty: set[tuple[str, ...]] = set()
-    for at in dict.fromkeys(bisect_right(starts, found.start()) - 1
-                            for found in _LINES["hint"].finditer(low)):  # fmt: skip
-        line = lows[at]
-        if at == len(lows) - 1 or len(line) > _NAME_LIMIT:
+    hints = (bisect_right(starts, one.start()) - 1 for one in _LINES["hint"].finditer(low))
+    for at in dict.fromkeys(hints):
+        if at == len(lows) - 1 or len(lows[at]) > _NAME_LIMIT:
             continue
-        below = tuple(lines[at : at + _CODES])
-        if below not in empty:
-            spans = [Span(starts[row] + start, starts[row] + end, kind)
-                     for row, (start, end), kind in _below(lines, lows, at)]  # fmt: skip
-            yield from spans
-            if not spans:
-                empty.add(below)
-        if at >= table and (sign := _separator(line)):
-            count, plain = len(sign.split(line)), _may_be_head(sign.split(line)[0])
-            is_row = at and sign.pattern == r"\|" and len(sign.split(lines[at - 1])) == count
-            columns = {} if is_row else _secret_columns(line, sign)
-            table = at + 1
-            while columns and table < len(lines) and len(sign.split(lines[table])) == count:
-                for start, end, kind in _cells(lines[table], sign, columns, plain=plain):
-                    yield Span(starts[table] + start, starts[table] + end, kind)
-                table += 1
+        found = list(_below(lines, lows, at))
+        if at >= table:
+            columns = list(_columns(lines, lows[at], at))
+            table = max((at + 1, *(row + 1 for row, _, _ in columns)))
+            found += (one for one in columns if one[2])
+        for row, (start, end), kind in found:
+            yield Span(starts[row] + start, starts[row] + end, kind)
 
 
 def _below(lines: Sequence[str], lows: Sequence[str], at: int) -> Iterator[_Found]:
@@ -532,73 +436,88 @@ def _below(lines: Sequence[str], lows: Sequence[str], at: int) -> Iterator[_Foun
     if (last in ":=|>-\"'" or "#" in line) and (head := _LINES["head"].match(line)):
         yield from _indented(lines, at, head)
     elif named := _LINES["named"].match(line):
-        yield from _word(lines, at + 1, "value", TESTS["bare"], _kind(named))
+        yield from _word(lines, at + 1, "value", "bare", _kind(named))
     elif _LINES["login"].fullmatch(line):
-        yield from _word(lines, at + 1, "netrc", TESTS["bare"], "password")
+        yield from _word(lines, at + 1, "netrc", "bare", "password")
     elif "variable" in line and (named := _LINES["variable"].match(line)):
         for row in range(at + 1, min(at + 8, len(lines))):
-            yield from _word(lines, row, "default", TESTS["value"], _kind(named))
+            yield from _word(lines, row, "default", "value", _kind(named))
+    blank = at + 1 < len(lines) - 1 and not lines[at + 1].strip()
+    below = at + 2 if blank else at + 1
     if _LINES["codes"].search(line):
         yield from _codes(lines, at)
     elif _LINES["phrase"].search(line):
-        yield from _word(lines, at + 1, "words", TESTS["anything"], "secret", blank=True)
+        yield from _word(lines, below, "words", "anything", "secret")
     elif told := _LINES["told"].search(line):
-        accept = TESTS["told_below" if told["password"] else "strong"]
-        yield from _word(lines, at + 1, "alone", accept, _kind(told), blank=True)
+        accept = "told_below" if told["password"] else "strong"
+        yield from _word(lines, below, "alone", accept, _kind(told))
 
 
 def _codes(lines: Sequence[str], at: int) -> Iterator[_Found]:
     """The lines below "backup codes" that hold nothing but codes."""
     for row in range(at + 1, min(at + _CODES, len(lines))):
-        found = list(_word(lines, row, "code", TESTS["code"], "one-time code"))
+        found = list(_word(lines, row, "code", "code", "one-time code"))
         if not found and lines[row].strip():
             return
         yield from found
 
 
-def _word(
-    lines: Sequence[str],
-    row: int,
-    form: str,
-    accept: Callable[[str], bool],
-    kind: str,
-    *,
-    blank: bool = False,
-) -> Iterator[_Found]:
-    """The value of a line that has a form; with ``blank`` an empty line may stand before it."""
-    if blank and row < len(lines) - 1 and not lines[row].strip():
-        row += 1
-    if (
-        row < len(lines)
-        and (found := _LINES[form].fullmatch(lines[row]))
-        and not found["value"].endswith(":")
-        and accept(found["value"])
-    ):
+def _word(lines: Sequence[str], row: int, form: str, accept: str, kind: str) -> Iterator[_Found]:
+    """The value of a line that has a form, if a test accepts it."""
+    found = _LINES[form].fullmatch(lines[row]) if row < len(lines) else None
+    if found and not found["value"].endswith(":") and TESTS[accept](found["value"]):
         yield row, found.span("value"), kind
 
 
 def _indented(lines: Sequence[str], at: int, head: re.Match[str]) -> Iterator[_Found]:
     """What is indented more than its name: all of a block, else the first line, if it is a word."""
-    margin, block = len(head["lead"].removesuffix("- ")), head["block"]
+    margin, kind = len(head["lead"].removesuffix("- ")), _kind(head)
     for row in range(at + 1, len(lines)):
         line = lines[row]
         if not line.strip():
             continue
-        if len(line) - len(line.lstrip(" \t>")) <= margin:
+        indent = len(line) - len(line.lstrip(" \t>"))
+        if indent <= margin:
             return
-        if block:
-            yield row, (len(line) - len(line.lstrip(" \t>")), len(line.rstrip())), _kind(head)
+        if head["block"]:
+            yield row, (indent, len(line.rstrip())), kind
             continue
         found = _LINES["value"].fullmatch(line)
         if found and not found["value"].endswith((":", "{", "[")):
-            sure = _kind(head) == "password" or found["quote"]
+            sure = kind == "password" or found["quote"]
             if TESTS["bare" if sure else "strong"](found["value"]):
-                yield row, found.span("value"), _kind(head)
+                yield row, found.span("value"), kind
         return
 
 
 def _kind(found: re.Match[str]) -> str:
     return "password" if found["password"] else "secret"
+
+
+def _columns(lines: Sequence[str], head: str, at: int) -> Iterator[_Found]:
+    """What stands in the columns of a table that a line names; rows without have no kind."""
+    sign = _separator(head)
+    if sign is None:
+        return
+    heads = sign.split(head)
+    is_row = at and sign.pattern == r"\|" and len(sign.split(lines[at - 1])) == len(heads)
+    named = ((at, _LINES["column"].fullmatch(cell.strip(_FRAME))) for at, cell in enumerate(heads))
+    columns = {} if is_row else {at: _kind(name) for at, name in named if name}
+    plain = _may_be_head(heads[0])
+    for row in range(at + 1, len(lines)) if columns else ():
+        line = lines[row]
+        bounds = [0, *(edge for found in sign.finditer(line) for edge in found.span()), len(line)]
+        if len(bounds) != 2 * len(heads):
+            return
+        yield row, (0, 0), ""
+        for at, kind in columns.items():
+            first, last = bounds[2 * at : 2 * at + 2]
+            body = line[first:last].strip(_FRAME)
+            if not body or " " in body or BLANK in body:
+                continue
+            if TESTS["strong"](body) or (kind == "password" and plain and TESTS["said"](body)):
+                start = line.index(body, first)
+                yield row, (start, start + len(body)), kind
 
 
 def _separator(line: str) -> re.Pattern[str] | None:
@@ -613,23 +532,3 @@ def _separator(line: str) -> re.Pattern[str] | None:
 
 def _may_be_head(cell: str) -> bool:
     return len(cell.split()) <= 3 and "=" not in cell
-
-
-def _secret_columns(line: str, sign: re.Pattern[str]) -> dict[int, str]:
-    cells = [cell.strip(" \"'*`\r") for cell in sign.split(line)]
-    named = ((at, _LINES["column"].fullmatch(cell)) for at, cell in enumerate(cells))
-    return {at: _kind(name) for at, name in named if name}
-
-
-def _cells(
-    line: str, sign: re.Pattern[str], columns: dict[int, str], *, plain: bool
-) -> Iterator[tuple[int, int, str]]:
-    bounds = [0, *(edge for found in sign.finditer(line) for edge in found.span()), len(line)]
-    for at, kind in columns.items():
-        cell = line[bounds[2 * at] : bounds[2 * at + 1]]
-        body = cell.strip(" \"'*`\r")
-        accept = TESTS["said" if kind == "password" and plain else "strong"]
-        one = body and " " not in body and BLANK not in body
-        if one and (TESTS["strong"](body) or accept(body)):
-            start = bounds[2 * at] + cell.index(body)
-            yield start, start + len(body), kind

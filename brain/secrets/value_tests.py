@@ -35,7 +35,6 @@ _TOKEN_PLACEHOLDER: Final = re.compile(DATA["values"]["token_placeholder"], re.I
 _ADDRESS: Final = re.compile(DATA["values"]["address"], re.IGNORECASE)
 _PREDICATE_ENDING: Final = re.compile(DATA["values"]["predicate_endings"])
 _SIGNS: Final = re.compile(r"[!@#$%^&*+=~?]")
-_LOUD: Final = re.compile(r"[\d!@#$%^&*+=~?]")
 _CLOSING: Final = ".,;:!?)"
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}-[^\W\d_]+$")
 """A word of a label: "API-Schlüssel"."""
@@ -86,12 +85,6 @@ def is_strong(text: str) -> bool:
     if not digits and _SIGNS.search(text) is None and not _is_odd(text):
         return False
     return is_value(text) and not _is_name(text)
-
-
-@lru_cache(16384)
-def may_be_strong(word: str) -> bool:
-    """Say of a word between blanks, cheaply, whether a strong value may be in it."""
-    return bool(_LOUD.search(word)) or any(map(_is_odd, re.split(r"[^A-Za-z_.-]", word)))
 
 
 def stands_for_token(text: str) -> bool:
