@@ -6,7 +6,7 @@ from time import sleep
 
 import pytest
 
-from kds.cli.progress import reported, slow, tracked
+from kds.cli.terminal import reported, slow, tracked
 
 Streams = pytest.CaptureFixture[str]
 
@@ -40,7 +40,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes the stream for a terminal
     clock = Clock()
-    monkeypatch.setattr("kds.cli.progress.Timer", clock)
+    monkeypatch.setattr("kds.cli.terminal.Timer", clock)
     return clock
 
 

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Final
@@ -59,7 +59,14 @@ def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
     With ``as_json`` stdout has ``{"error": {"message", "where", "hint"}}``, with "problems" beside
     them when a file is wrong.
     """
-    _prepare_streams()
+    for stream, errors in (
+        (sys.stdout, "backslashreplace"),  # what it cannot encode
+        (sys.stderr, "backslashreplace"),
+        (sys.stdin, "surrogateescape"),  # any bytes
+    ):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=errors)
+    guard_streams()
     try:
         result = run()
         if sys.stdout is not None:  # None: the shell has closed it
@@ -73,7 +80,10 @@ def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
     except Exception as error:  # noqa: BLE001  # the last resort: a user never meets a traceback
         told = _explained(error)
         if as_json:
-            _print_failure(told)
+            import json  # 7 ms: only an error pays
+
+            with suppress(OSError):  # stdout may be what is broken
+                click.echo(json.dumps({"error": told}, indent=2))
         if isinstance(error, OSError):
             _leave_pipe()
         return BAD_INPUT if isinstance(error, _EXPECTED) else INTERNAL
@@ -118,11 +128,11 @@ def _explained(error: Exception) -> dict[str, object]:
 
 def _message_of(error: Exception) -> tuple[str, str | None]:
     """The message and the fix for an error that KDS does not raise itself."""
+    if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
+        # click would name --version
+        return f"no such option '{error.option_name}'", "kds status --json: behind the command"
     if isinstance(error, click.ClickException):
         hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
-        if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
-            # click would name --version
-            return f"no such option '{error.option_name}'", "kds status --json: behind the command"
         return _LINE_ENDS.sub(" ", error.format_message()), hint
     if isinstance(error, OSError):  # a full disk, a terminal that is gone
         message = f"{error.filename}: " if error.filename else ""
@@ -132,13 +142,6 @@ def _message_of(error: Exception) -> tuple[str, str | None]:
     name, text = type(error).__name__, " ".join(str(error).split())
     hint = f"run it again with {DEBUG}=1 for the trace, and report that"
     return f"internal error: {name}: {text}"[:500], hint
-
-
-def _print_failure(told: Mapping[str, object]) -> None:
-    import json  # 7 ms: only an error pays
-
-    with suppress(OSError):  # stdout may be what is broken
-        click.echo(json.dumps({"error": told}, indent=2))
 
 
 def _usage_hint(error: click.UsageError) -> str:
@@ -157,15 +160,3 @@ def _leave_pipe() -> int:
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return PIPE_CLOSED
-
-
-def _prepare_streams() -> None:
-    """Print characters that the stream cannot encode as escapes; read any bytes."""
-    for stream, errors in (
-        (sys.stdout, "backslashreplace"),
-        (sys.stderr, "backslashreplace"),
-        (sys.stdin, "surrogateescape"),
-    ):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors=errors)
-    guard_streams()

@@ -141,8 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _instead_of(arguments: Sequence[str], commands: Iterable[str]) -> str:
     """What an unknown first word may mean: a command like it, or a message to route."""
     words = [word for word in arguments if not word.startswith("-")]
-    near = difflib.get_close_matches(words[0], list(commands), n=1)
-    if near:
+    if near := difflib.get_close_matches(words[0], list(commands), n=1):
         return f"kds {near[0]}"
     message = " ".join(words).strip()
     return f"kds route {shlex.quote(message)}" if " " in message else "kds --help"
@@ -154,14 +153,10 @@ def _spelled_out(arguments: Sequence[str]) -> list[str]:
         return ["invoke", *arguments]
     for count in (2, 1):
         former = " ".join(arguments[:count])
-        if new := FORMER.get(former):
-            return [*_renamed(former, new), *arguments[count:]]
+        new = FORMER.get(former, "")
+        if new.startswith(("kds ", "nothing")):
+            raise Refusal(f"`kds {former}` is gone", new)
+        if new:
+            complain(f"`kds {former}` is now `kds {new}`")
+            return [*new.split(), *arguments[count:]]
     return list(arguments)
-
-
-def _renamed(former: str, new: str) -> list[str]:
-    """The words of the command that replaces a former one. Raises Refusal where none does."""
-    if new.startswith(("kds ", "nothing")):
-        raise Refusal(f"`kds {former}` is gone", new)
-    complain(f"`kds {former}` is now `kds {new}`")
-    return new.split()

@@ -20,7 +20,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import JSON, option
 from kds.cli.command import command as bare_command
 from kds.cli.guard import Refusal, complain, pass_on
-from kds.cli.progress import slow
+from kds.cli.terminal import slow
 from kds.hooks.call import start_service
 from kds.service.service_client import LOADING
 
@@ -42,11 +42,10 @@ class Whole(click.IntRange):
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             name = param.opts[0] if param else "number"
-            limits = f"of at least {self.min}"
-            if self.max is not None:
-                limits = f"from {self.min} to {self.max}"
-            fix = f"give a whole number {limits}"
-            raise Refusal(f"invalid {name} '{value}'", fix) from error
+            limits = (
+                f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"
+            )
+            raise Refusal(f"invalid {name} '{value}'", f"give a whole number {limits}") from error
 
 
 COUNT: Final = Whole(1)
@@ -76,30 +75,24 @@ def find_workspace(folder: Path | None) -> Workspace:
     return Workspace.find(environ={"KDS_HOME": str(folder)})
 
 
-def _as_workspace(
-    ctx: click.Context, param: click.Parameter, folder: Path | None
-) -> Workspace | Path | None:
-    """The workspace of a command; for a group only the path: a subcommand may name another."""
-    return folder if isinstance(ctx.command, click.Group) else find_workspace(folder)
-
-
-def _note_json(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
-    ctx.meta[JSON] = asked
-
-
 workspace_option = click.option(
     "--workspace",
     "-w",
     type=PATH,
     metavar="DIR",
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
-    callback=_as_workspace,
+    # a subcommand of a group may name another one
+    callback=lambda ctx, _, folder: (
+        # a subcommand of a group may name another one
+        folder if isinstance(ctx.command, click.Group) else find_workspace(folder)
+    ),
 )
 """The workspace of the command: a `Workspace`, which need not exist yet; a path for groups."""
 
 json_option = click.option(
-    "--json", is_flag=True, help="Print JSON.", expose_value=False, callback=_note_json
-)
+    "--json", is_flag=True, help="Print JSON.", expose_value=False,
+    callback=lambda ctx, _, asked: ctx.meta.update({JSON: asked}),
+)  # fmt: skip
 """Read by `kds.cli.command.asked_json`."""
 
 context_option = click.option(
@@ -116,18 +109,17 @@ embeddings_option = option(
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
 
 
-def _as_question(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str:
-    question = " ".join(words).strip()
-    if not question:
-        hint = f"say what to look for: {ctx.command_path} WORDS"
-        raise Refusal("the question is empty", hint)
-    return question
-
-
 def question_argument(metavar: str) -> Callable[[F], F]:
     """What to look for, in one word or several; never empty."""
+
+    def joined(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str:
+        if question := " ".join(words).strip():
+            return question
+        hint = f"say what to look for: {ctx.command_path} WORDS"
+        raise Refusal("the question is empty", hint)
+
     return click.argument(
-        metavar.lower(), metavar=metavar, nargs=-1, required=True, callback=_as_question
+        metavar.lower(), metavar=metavar, nargs=-1, required=True, callback=joined
     )
 
 

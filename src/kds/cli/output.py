@@ -73,7 +73,8 @@ def show(*parts: Shown) -> None:
             case Table():
                 _print_table(part)
             case tuple():
-                print_line(*part)
+                label, value, *tone = part
+                click.echo(toned(f"{label:<{_LABEL}} ", *(tone or ["label"])) + _text(value))
             case _:
                 show(*part)
 
@@ -83,11 +84,6 @@ def print_json(value: object) -> None:
     # the escapes of the stream for what it cannot encode are JSON for lone surrogates alone
     plain = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") != "utf8"
     click.echo(json.dumps(value, ensure_ascii=plain, indent=2, default=_plain))
-
-
-def print_line(label: str, value: object, tone: Tone = "label") -> None:
-    """Print one labelled line; a terminal may wrap it, a pipe gets it whole."""
-    click.echo(toned(f"{label:<{_LABEL}} ", tone) + _text(value))
 
 
 def _text(value: object) -> str:
@@ -213,10 +209,8 @@ def counts_line(counts: Mapping[str, float | None]) -> str:
     >>> counts_line({"lexical": 3, "dense": None, "total": 0.25})
     'lexical 3, dense -, total 0.25'
     """
-    told = (
-        f"{name} {'-' if one is None else f'{round(one, 3):,}'}" for name, one in counts.items()
-    )
-    return ", ".join(told) or "none"
+    told = ((name, "-" if one is None else f"{round(one, 3):,}") for name, one in counts.items())
+    return ", ".join(map(" ".join, told)) or "none"
 
 
 def mebibytes(size: int) -> str:

@@ -1,19 +1,27 @@
-"""The two output streams: colours and times for people, and nothing that a terminal would obey.
+"""The two output streams: colours, times and progress for people, and nothing a terminal obeys.
 
-A pipe gets the same information without colours, with times in full; `NO_COLOR` takes away the
-colours alone. Everything that a command prints goes through `guard_streams`: a cloned project names
-files, rules and sessions, and must not move the cursor, set the clipboard or reorder text. Pipes
-are spelt out as well, since `less -R` and `cat` pass it on.
+A pipe gets the same information without colours or spinners, with times in full; `NO_COLOR` takes
+away the colours alone. Everything that a command prints goes through `guard_streams`: a cloned
+project names files, rules and sessions, and must not move the cursor, set the clipboard or reorder
+text. Pipes are spelt out as well, since `less -R` and `cat` pass it on.
 """
 
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, Final, Literal, TextIO, cast
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeVar, cast
 
 from kds.brain.clock import moment
+
+if TYPE_CHECKING:  # 50 ms of imports: only a terminal that waits for something pays
+    from rich.status import Status
+    from rich.text import Text
+
+Item = TypeVar("Item")
 
 Tone = Literal["label", "ok", "problem", "note", "intent", "sure", "unsure", "resolved"]
 
@@ -95,16 +103,79 @@ class _Spelling:
 
 def guard_streams() -> None:
     """Spell out what the process prints from now on."""
-    sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if hasattr(stream, "isatty") and not isinstance(stream, _Spelling):  # None: it is closed
+            setattr(sys, name, cast("TextIO", _Spelling(stream)))
 
 
-def _guarded(stream: TextIO) -> TextIO:
-    is_open = hasattr(stream, "isatty")  # a stream that is closed is None
-    if isinstance(stream, _Spelling) or not is_open:
-        return stream
-    return cast("TextIO", _Spelling(stream))
+SLOW_S: Final = 0.5
+"""Shorter waits need no explanation: 1 s is noticed (Nielsen, Usability Engineering, 1993)."""
 
 
-def drawn_on(stream: TextIO) -> TextIO:
-    """The stream below the guard, for spinners and bars, which move the cursor themselves."""
-    return stream.below if isinstance(stream, _Spelling) else stream
+@contextmanager
+def slow(what: str) -> Iterator[Callable[[], None]]:
+    """Say what is being done once the block has taken a while.
+
+    The function that is yielded ends it early, when the first piece of an answer arrives.
+    """
+    with reported(what) as notice:
+        yield notice.end
+
+
+@contextmanager
+def reported(what: str) -> Iterator["_Notice"]:
+    """The same for work that tells what it does, how much is done, and of how much."""
+    notice = _Notice(what)
+    try:
+        yield notice
+    finally:
+        notice.end()
+
+
+def tracked(items: Iterable[Item], label: str) -> Iterator[Item]:
+    """Yield ``items``, and show how far it has come."""
+    known = tuple(items)
+    with reported(label) as tell:
+        for number, item in enumerate(known, start=1):
+            yield item
+            tell(label, number, len(known))
+
+
+class _Notice:
+    """A spinner and a text: shown by the thread of a timer, changed and ended by the worker."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lock = Lock()
+        self._status: Status | None = None
+        self._timer = Timer(SLOW_S, self._show)
+        self._timer.daemon = True
+        if sys.stderr is not None and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ):
+            self._timer.start()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        self._text = spelt(f"{what} {done:,}/{total:,}")  # may be the name of a file
+        if self._status is not None:
+            self._status.update(self._shown())
+
+    def end(self) -> None:
+        with self._lock:
+            self._timer.cancel()
+            if self._status is not None:
+                self._status.stop()
+
+    def _show(self) -> None:
+        from rich.console import Console
+
+        with self._lock:
+            if not self._timer.finished.is_set():
+                # a spinner moves the cursor itself: it is drawn below the guard
+                stream = getattr(sys.stderr, "below", sys.stderr)
+                self._status = Console(file=stream).status(self._shown())
+                self._status.start()
+
+    def _shown(self) -> "Text":
+        from rich.text import Text  # as it is: in a string rich would read markup
+
+        return Text(f"{self._text} ...")

@@ -5,13 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 import yaml
 
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.main import app
 from kds.service.service_client import ServiceAddress
 
 from ..conftest import BAD_INPUT, Run, begin_session, data
@@ -156,18 +154,3 @@ def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> N
     assert "packaged" in kds_call("rules", "new", "pronouns").err
     for name in ("x" * 300, "../x", "a/b", "_x", "x\n"):
         assert "can be no name" in kds_call("rules", "new", name).err
-
-
-def test_there_are_at_most_65_commands_and_groups() -> None:
-    def count(command: click.Command) -> int:
-        if not isinstance(command, click.Group):
-            return 1
-        context = click.Context(command)
-        found = (command.get_command(context, name) for name in command.list_commands(context))
-        return 1 + sum(count(one) for one in found if one is not None and not one.hidden)
-
-    later = ("skills", "recall", "handoff", "hook")  # groups that came with an issue of their own
-    later_ones = 4  # sources, join, exclude, forget of `kds memory`
-    context = click.Context(app)
-    commands = (app.get_command(context, name) for name in app.list_commands(context))
-    assert sum(count(one) for one in commands if one and one.name not in later) <= 65 + later_ones

@@ -201,33 +201,26 @@ def test_with_json_a_wrong_prompt_file_is_told_with_all_its_problems(
     assert "did you mean 'description'?" in result.err
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "line", "hint"),
-    [
+def test_a_check_of_rules_lists_its_problems_in_its_report(kds_call: Run, workspace: Path) -> None:
+    for file, text, line, hint in (
         ("rules/mine.yaml", "- id: mine\n", 1, "rules:"),
         ("english/people.yaml", "nouns:\n  bosun\n  Skipper\n", 3, "write 'skipper'"),
-    ],
-)
-def test_a_check_of_rules_lists_its_problems_in_its_report(
-    file: str, text: str, line: int, hint: str, kds_call: Run, workspace: Path
-) -> None:
-    path = workspace / "kds-brain" / file
-    path.parent.mkdir(parents=True)
-    path.write_text(text)
-    told = data(kds_call("rules", "check", "--json"), BAD_INPUT)["error"]
-    (problem,) = told["problems"]
-    assert problem["where"] == f"{path}:{line}"
-    assert hint in problem["hint"]
+    ):
+        path = workspace / "kds-brain" / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        (problem,) = data(kds_call("rules", "check", "--json"), BAD_INPUT)["error"]["problems"]
+        assert problem["where"] == f"{path}:{line}"
+        assert hint in problem["hint"]
+        path.unlink()
 
 
-@pytest.mark.parametrize(
-    "arguments", [["context", "load"], ["context", "load", "--path"]], ids=" ".join
-)
 def test_a_home_that_is_not_there_is_no_empty_workspace(
-    arguments: list[str], kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_HOME", str(tmp_path / "nowhere"))
-    refused(kds_call(*arguments), "no such folder", "check $KDS_HOME")
+    for arguments in (["context", "load"], ["context", "load", "--path"]):
+        refused(kds_call(*arguments), "no such folder", "check $KDS_HOME")
 
 
 def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(

@@ -74,20 +74,11 @@ def test_a_dialogue_is_played_a_minute_a_turn_and_scored_by_what_it_expects() ->
     assert "+ ASK 0.00, action route" in told
 
 
-@pytest.mark.parametrize(
-    ("text", "accepted", "same"),
-    [
-        ("make the  fab-button purple!", ["Make the FAB button purple."], True),
-        ("Put it in `app.py`", ["Put it in app.py"], True),
-        ("Make FAB button purple", ["Make the FAB button purple"], False),  # articles count
-        ("b", ["a", "B"], True),  # any accepted text will do
-        ("?", ["!"], False),  # texts of punctuation alone differ
-    ],
-)
-def test_case_punctuation_and_spaces_do_not_count(
-    text: str, accepted: list[str], same: bool
-) -> None:
-    assert matches(text, accepted) is same
+def test_case_punctuation_and_spaces_do_not_count() -> None:
+    assert matches("make the  fab-button purple!", ["a", "Make the FAB button purple."])
+    assert matches("Put it in `app.py`", ["Put it in app.py"])
+    assert not matches("Make FAB button purple", ["Make the FAB button purple"])
+    assert not matches("?", ["!"])  # texts of punctuation alone differ
 
 
 @pytest.mark.parametrize(
@@ -259,21 +250,14 @@ def test_every_figure_of_a_set_that_is_told_apart_is_perfect() -> None:
     assert [problem.where for problem in raised.value.problems] == ["t:1", "t:2"]
 
 
-@pytest.mark.parametrize(
-    ("expected", "actual", "exact", "recall", "false_splits"),
-    [
+def test_messages_with_several_intents() -> None:
+    for expected, actual, *figures in (
         ("PLAN TEST", "TEST PLAN", 0.0, 1.0, None),  # order counts for exact alone
         ("ASK", "ASK TEST", 0.0, 1.0, 1.0),
         ("TEST", "TEST", 1.0, 1.0, 0.0),
-    ],
-)
-def test_messages_with_several_intents(
-    expected: str, actual: str, exact: float, recall: float, false_splits: float | None
-) -> None:
-    one = Requests(text="text", intents=expected.split()), tuple(actual.split())
-    assert score_splits([one]) == {
-        "exact": exact, "recall": recall, "false_splits": false_splits,
-    }  # fmt: skip
+    ):
+        one = Requests(text="text", intents=expected.split()), tuple(actual.split())
+        assert [*score_splits([one]).values()] == figures
 
 
 def _hit(message: str, dense: float | None, lexical: float) -> Hit:
@@ -317,19 +301,8 @@ def test_weights_are_tuned_where_others_do_better_on_the_other_half_too() -> Non
     assert tune(best, present=DEFAULT, dense=False)[0] == DEFAULT
 
 
-@pytest.mark.parametrize(
-    ("text", "resolved"),
-    [
-        ("And what happens if the Determination Date falls on a weekend?", True),
-        ("what if determination date is a Sunday", True),  # it names what it is about
-        ("And what happens if it falls on a weekend?", False),
-        ("What is redetermination date?", False),
-    ],
-)
-def test_a_question_is_resolved_when_it_names_what_it_is_about(text: str, resolved: bool) -> None:
-    question = Question(
-        user="And what happens if it falls on a weekend?",
-        expanded="And what happens if the Determination Date falls on a weekend?",
-        refers_to="the Determination Date",
-    )
-    assert question.resolved(text) is resolved
+def test_a_question_is_resolved_when_it_names_what_it_is_about() -> None:
+    typed, meant = (f"And what happens if {it} falls on a weekend?" for it in ("it", "the Fee Day"))
+    question = Question(user=typed, expanded=meant, refers_to="the Fee Day")
+    assert all(map(question.resolved, (meant, "what if fee day is a Sunday")))
+    assert not any(map(question.resolved, (typed, "What is coffee day?")))

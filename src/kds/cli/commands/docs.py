@@ -23,7 +23,7 @@ from kds.cli.options import (
     search_embedder,
 )
 from kds.cli.output import Shown, Table, counted, fields, hit_lines, say
-from kds.cli.progress import reported, slow
+from kds.cli.terminal import reported, slow
 from kds.documents.indexing import Outcome, Report, State, add_documents
 
 NOTHING: Final = "no documents have been added"
@@ -57,7 +57,14 @@ def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
     with changing(DocumentPlace.of(workspace)) as store:
         with reported("reading documents") as tell:
             report = add_documents(store, paths, prune=prune, tell=tell)
-        _complain_about(report)
+        for one in report.outcomes:
+            path = _shown_path(one.path)
+            if one.error is not None:
+                complain_about(KdsError(one.error.message, where=path, hint=one.error.hint))
+            pass_on(f"{path}: {note}" for note in one.notes)
+        if not report.outcomes:
+            hint = "give .md, .txt, .html, .pdf or .docx"
+            complain("there is no document in these folders", hint)
         counts = {state: len(report.of(state)) for state in _COUNTED}
         say({"counts": counts, "files": map(_file_dict, report.outcomes)}, _added_lines(report))
         if embedder is not None:
@@ -70,16 +77,6 @@ def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
     if not counts["failed"]:
         return 0 if report.outcomes else BAD_INPUT
     return TESTS_FAILED if counts["failed"] < len(report.outcomes) else BAD_INPUT
-
-
-def _complain_about(report: Report) -> None:
-    for one in report.outcomes:
-        path = _shown_path(one.path)
-        if one.error is not None:
-            complain_about(KdsError(one.error.message, where=path, hint=one.error.hint))
-        pass_on(f"{path}: {note}" for note in one.notes)
-    if not report.outcomes:
-        complain("there is no document in these folders", "give .md, .txt, .html, .pdf or .docx")
 
 
 def _added_lines(report: Report) -> Iterator[Shown]:
@@ -112,7 +109,14 @@ def show(*, name: str | None, workspace: Workspace) -> None:
     with looking(DocumentPlace.of(workspace)) as store:
         if name is None:
             found = store.documents() if store else ()
-            say({"documents": [fields(one, _DOCUMENT) for one in found]}, _document_table(found))
+            columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
+            rows = [
+                (one.id, one.title, one.kind, one.pages, one.sections, one.chunks,
+                 _shown_path(one.path))
+                for one in found
+            ]  # fmt: skip
+            told = {"documents": [fields(one, _DOCUMENT) for one in found]}
+            say(told, Table(columns, rows, NOTHING))
             return
         document = _kept(store).document(name)
         sections = _kept(store).sections(document.id)
@@ -124,15 +128,6 @@ def _kept(store: Documents | None) -> Documents:
     if store is None:
         raise Refusal(NOTHING, "add some: kds docs add PATH")
     return store
-
-
-def _document_table(found: Sequence[Document]) -> Table:
-    columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
-    rows = [
-        (one.id, one.title, one.kind, one.pages, one.sections, one.chunks, _shown_path(one.path))
-        for one in found
-    ]
-    return Table(columns, rows, NOTHING)
 
 
 def _outline(document: Document, sections: Sequence[Section]) -> Iterator[Shown]:

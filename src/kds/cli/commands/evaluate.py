@@ -14,8 +14,7 @@ from kds.cli.command import flag, option
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
 from kds.cli.options import COUNT, FILE, PATH, command
 from kds.cli.output import Table, fields, say
-from kds.cli.progress import reported
-from kds.cli.terminal import toned
+from kds.cli.terminal import reported, toned
 from kds.service.service_client import LOADING
 from kds.testing.dialogues import describe, dialogue_error, find_dialogue_files, read_dialogues
 from kds.testing.measuring import KINDS, Bench, play_dialogues

@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +19,7 @@ from kds.cli.commands.recall import bring_in
 from kds.cli.guard import Refusal
 from kds.cli.options import command
 from kds.cli.output import say
-from kds.cli.progress import slow
-from kds.cli.terminal import for_people
+from kds.cli.terminal import for_people, slow
 from kds.clients.apply import InitRecord, PlannedFile, RecordStore, carry_out, plan_undo, undo
 from kds.clients.generated import Kind, export, generate
 from kds.clients.plan import Plan, Wish, plan_install, watches_tools
@@ -69,7 +69,10 @@ def init(
     if back:
         _take_back(project, named, notes, dry_run=dry_run)
         return
-    chosen = [(client, "named") for client in named] or _found(project, _record(project))
+    # the clients that seem to be in use, and those of earlier runs, each with the reason
+    earlier = dict.fromkeys(_record(project).clients, "an earlier kds init")
+    found = earlier | dict(project.clients_in_use())
+    chosen = [(client, "named") for client in named] or list(found.items())
     if not chosen:
         raise Refusal(
             f"no assistant is in use in {project.folder}, nor on the PATH",
@@ -91,12 +94,6 @@ def init(
     )
     if not asked_json() and (past or (past is None and not dry_run and _agrees(project))):
         say(*bring_in(project.workspace, dry_run=dry_run))
-
-
-def _found(project: Project, record: InitRecord) -> list[tuple[Client, str]]:
-    """The clients that seem to be in use, and those of earlier runs, each with the reason."""
-    found = dict(project.clients_in_use())
-    return list((dict.fromkeys(record.clients, "an earlier kds init") | found).items())
 
 
 def _project(workspace: Workspace, *, named: bool, writes: bool) -> tuple[Project, list[str]]:
@@ -123,8 +120,7 @@ def _record(project: Project) -> InitRecord:
 
 
 def _install(project: Project, wish: Wish, *, dry_run: bool) -> Plan:
-    programs = find_programs()
-    store = RecordStore(project.workspace.brain)
+    programs, store = find_programs(), RecordStore(project.workspace.brain)
     plan = plan_install(project, wish, programs, store.load())  # may refuse: first of all
     if not dry_run:
         project.workspace.ensure()
@@ -157,11 +153,8 @@ def _agrees(project: Project) -> bool:
 
 def _is_imported(project: Project) -> bool:
     """Whether sessions of the project's repository were ever imported."""
-    memory = AssistantMemory()
-    if not memory.exists:
-        return False
-    found = memory.project_of(str(project.folder))
-    memory.close()
+    with closing(AssistantMemory()) as memory:
+        found = memory.project_of(str(project.folder)) if memory.exists else None
     return found is not None and found.wanted
 
 
@@ -198,13 +191,13 @@ def _report(
     imported: object = None,
 ) -> None:  # fmt: skip
     """Print what became of the files, and in JSON what was ``imported``."""
-    changed = [file for file in files if file.changes]
-    rows: list[dict[str, str]] = []
-    for file in changed:
-        change = {"path": file.name, "change": "remove" if file.after is None else "write"}
-        rows.append(change | ({"diff": _diff(file)} if dry_run else {}))
+    rows = [
+        {"path": file.name, "change": "remove" if file.after is None else "write",
+         **({"diff": _diff(file)} if dry_run else {})}
+        for file in files if file.changes
+    ]  # fmt: skip
     end = "restart the assistants; `kds doctor` checks the rest"
-    if not changed:
+    if not rows:
         end = "nothing to undo here" if undo else "nothing to change: everything is as it should be"
     elif dry_run:
         end = "a dry run: nothing was written"
@@ -216,7 +209,7 @@ def _report(
             "dry_run": dry_run,
             "clients": [{"client": client, "because": why} for client, why in chosen],
             "files": rows,
-            "unchanged": len(files) - len(changed),
+            "unchanged": len(files) - len(rows),
             "notes": notes,
             **({"imported": imported} if imported else {}),
         },
@@ -234,9 +227,8 @@ def _diff(file: PlannedFile) -> str:
     origin = "/dev/null" if file.before is None else f"a/{file.name}"
     target = "/dev/null" if file.after is None else f"b/{file.name}"
     lines = difflib.unified_diff(old, new, origin, target)
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
+    no_end = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else line + no_end for line in lines)
 
 
 @command("kds export skills --to .claude/skills --claude", name="export")

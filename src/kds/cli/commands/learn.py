@@ -1,6 +1,6 @@
 """`kds learn` and `kds forget`: teaching KDS, taking it back, and forgetting all of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -11,9 +11,9 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, flag, group, option
 from kds.cli.guard import Refusal, pass_on
 from kds.cli.options import command
-from kds.cli.output import Shown, fields, say
-from kds.cli.progress import slow
-from kds.forget import KINDS, Survey, restore, survey
+from kds.cli.output import fields, say
+from kds.cli.terminal import slow
+from kds.forget import KINDS, restore, survey
 from kds.forget import forget as forget_all
 from kds.learning import teaching
 from kds.learning.teaching import Learning, offer
@@ -71,7 +71,8 @@ def teach(
     A description ('the button') counts in conversations that have mentioned the thing.
     """
     if means is not None and intent is None:
-        _teach_reference(workspace, message, means)
+        taught = teaching.teach_reference(workspace, message, means)
+        _say_learned(taught.reference, new=taught.new)
         return
     if means is not None or intent is None:
         raise Refusal("name an INTENT or --means THING", "kds prompts list shows the intents")
@@ -81,11 +82,6 @@ def teach(
     secret = "the secret in it is not kept" if done.redacted else None
     more = fields(done, "redacted instead_of") | {"file": str(Learning(workspace).file.text)}
     _say_learned(done.example, new=done.new, more=more, instead=instead, note=secret)
-
-
-def _teach_reference(workspace: Workspace, description: str, thing: str) -> None:
-    done = teaching.teach_reference(workspace, description, thing)
-    _say_learned(done.reference, new=done.new)
 
 
 def _say_learned(
@@ -129,37 +125,27 @@ def forget(
     deleted. Prompts, rules and settings stay. Delete the backup too when nothing should be left.
     """
     if backup is not None:
-        _restore(workspace, backup or None, force=force)
+        with slow("restoring"):
+            done = restore(workspace, backup or None, force=force)
+        told = f"restored from {done.backup.name}: {', '.join(done.files)}"
+        if not done.files:
+            told = f"nothing to restore: everything in {done.backup.name} is here already"
+        elif done.replaced:
+            told += f"\nwhat they replaced is in {done.replaced}"
+        say(done, told)
         return
     found = survey(workspace, keep=keep)
     if not yes or not found.files:
+        parts = (
+            ("to be forgotten, after a backup:", found.items), ("stays:", found.stays),
+            ("links, which stay:", found.links),
+        )  # fmt: skip
+        lines = [[head, *(f"  {one}" for one in rows)] for head, rows in parts if rows]
         none = f"nothing is remembered here: {workspace.brain}"
-        say(found, _told(found) if found.files else none)
+        say(found, [lines, "\nto do it: kds forget --yes"] if found.files else none)
         return
     with slow("making a backup, then forgetting"):
         report = forget_all(workspace, keep=keep)
     items = [f"  {item}" for item in report.forgotten.items]
     bring_back = "to bring it back: kds forget --restore"
     say(report, "forgotten:", items, f"backup: {report.backup}", bring_back)
-
-
-def _restore(workspace: Workspace, backup: str | None, *, force: bool) -> None:
-    with slow("restoring"):
-        done = restore(workspace, backup, force=force)
-    told = f"restored from {done.backup.name}: {', '.join(done.files)}"
-    if not done.files:
-        told = f"nothing to restore: everything in {done.backup.name} is here already"
-    elif done.replaced:
-        told += f"\nwhat they replaced is in {done.replaced}"
-    say(done, told)
-
-
-def _told(found: Survey) -> Iterator[Shown]:
-    for head, rows in (
-        ("to be forgotten, after a backup:", found.items),
-        ("stays:", found.stays),
-        ("links, which stay:", found.links),
-    ):
-        if rows:
-            yield [head, *(f"  {one}" for one in rows)]
-    yield "\nto do it: kds forget --yes"

@@ -54,8 +54,7 @@ from kds.cli.output import (
     session_dict,
     session_table,
 )
-from kds.cli.progress import reported, slow, tracked
-from kds.cli.terminal import shown
+from kds.cli.terminal import reported, shown, slow, tracked
 
 MARKDOWN: Final = "markdown"
 _RULE: Final = "\n---\n\n"
@@ -134,43 +133,41 @@ def search(
         found = log_recall(
             store, found, surface="cli", budget_tokens=budget, used_tokens=used, profile=len(known)
         )
-        ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
-        titles = {one: kept.title for one in ids if (kept := store.find_session(one)) is not None}
-
-    def lines() -> Iterator[Shown]:
-        pass_on([*found.notes, *(context.notes if context else ())])
-        yield [("profile", line) for line in known]
-        if context is not None:
-            yield context.text
-        else:
-            for summary, _ in found.summaries:
-                of = f"{summary.first_seq}-{summary.last_seq}"
-                yield f"summary of messages {of}: {summary.text}\n"
-            for number, hit in enumerate(found.hits, start=1):
-                title = titles.get(hit.passage.session_id, "")
-                yield _hit_lines(number, hit, title, explain=explain)
-        if not (known or found.hits or found.summaries):
-            yield "nothing was found"
-        if explain:
-            yield [("tokens", f"{context.tokens} of {budget}")] if context else None
-            yield "candidates", counts_line(found.counts)
-            yield "ms", counts_line(found.timings_ms)
-
-    report = {"query": query} | fields(found, "counts notes")
-    report |= {
+        ids = {hit.passage.session_id for hit in found.hits}
+        kept = [one for one in map(store.find_session, ids) if one is not None]
+        titles = {one.id: one.title for one in kept}
+    pass_on([] if asked_json() else [*found.notes, *(context.notes if context else ())])
+    shown_hits = [] if context else [
+        _hit_lines(number, hit, titles.get(hit.passage.session_id, ""), explain=explain)
+        for number, hit in enumerate(found.hits, start=1)
+    ]  # fmt: skip
+    summaries = [
+        {"session": summary.session_id, **fields(summary, "first_seq last_seq text"),
+         "score": round(score, 4)}
+        for summary, score in found.summaries
+    ]  # fmt: skip
+    report = {"query": query, **fields(found, "counts notes")} | {
         "hits": [_hit_dict(hit, titles) for hit in found.hits],
-        "summaries": [
-            {"session": summary.session_id, **fields(summary, "first_seq last_seq text"),
-             "score": round(score, 4)}
-            for summary, score in found.summaries
-        ],
+        "summaries": summaries,
         "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
         "profile": known,
-    }  # fmt: skip
+    }
+    figures: list[Shown] = [
+        ("candidates", counts_line(found.counts)), ("ms", counts_line(found.timings_ms)),
+    ]  # fmt: skip
     if context is not None:
         counts = {"used": len(context.used), "left_out": len(context.left_out)}
         report["context"] = fields(context, "text tokens budget_tokens") | counts
-    say(report, lines())
+        figures.insert(0, ("tokens", f"{context.tokens} of {budget}"))
+    of = "summary of messages {first_seq}-{last_seq}: {text}\n"
+    say(
+        report,
+        [("profile", line) for line in known],
+        context.text if context else [of.format(**one) for one in summaries],
+        shown_hits,
+        None if known or found.hits or summaries else "nothing was found",
+        figures if explain else None,
+    )
 
 
 def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
@@ -190,14 +187,12 @@ def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _hit_lines(number: int, hit: Hit, title: str, *, explain: bool) -> Iterator[Shown]:
-    passage = hit.passage
+    passage, title = hit.passage, f" '{title}'" if title else ""
     said = f"{passage.speaker or passage.role}, {shown(passage.at)}"
-    title = f" '{title}'" if title else ""
     heading = f"{number}. {hit.score:.2f}  {passage.session_id[:SHOWN_ID]}{title}, {said}"
-    scores = counts_line(fields(hit.parts, "dense lexical code"))
-    why = [*(("why", one) for one in hit.why), ("scores", scores)]
-    more = ", another session" if hit.elsewhere else ""
-    return hit_lines(heading + more, passage.body, why if explain else ())
+    scores = ("scores", counts_line(fields(hit.parts, "dense lexical code")))
+    why = [*(("why", one) for one in hit.why), scores] if explain else ()
+    return hit_lines(heading + ", another session" * hit.elsewhere, passage.body, why)
 
 
 @command("kds memory show last", of=memory)
@@ -219,11 +214,8 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         summaries = store.summaries(session.id)
         known = store.entities.load(session.id)
     terms = known.terms if known else ()
-    told = {
-        "messages": [fields(one, _MESSAGE) for one in messages],
-        "summaries": [fields(one, _SUMMARY) for one in summaries],
-        "terms": [fields(one, "term snippet turn") for one in terms],
-    }
+    told = {"messages": (messages, _MESSAGE), "summaries": (summaries, _SUMMARY),
+            "terms": (terms, "term snippet turn")}  # fmt: skip
     size = counted(session.message_count, "message")
     said = (
         f"\n{one.seq} {one.role}{f' ({one.speaker})' if one.speaker else ''} {shown(one.at)}\n"
@@ -231,7 +223,8 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
         for one in messages
     )
     say(
-        session_dict(session) | told,
+        session_dict(session)
+        | {key: [fields(one, names) for one in values] for key, (values, names) in told.items()},
         ("session", session.id),
         ("title", session.title or "(none yet)"),
         [("document", document) for document in session.documents],
@@ -349,8 +342,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     from kds.router.prompts.library import PromptLibrary
 
     with _found(workspace, name) as (_, session):
-        pass
-    settings = load_settings(workspace)
+        settings = load_settings(workspace)
     library = PromptLibrary.load(workspace.prompts_dir)
     memory = ConversationMemory.open(
         workspace, Tools(find_summarizer=lambda: settings_summarizer(settings.model, library))
@@ -359,10 +351,11 @@ def summarize(*, name: str, workspace: Workspace) -> None:
         raise Refusal("summaries are off", "set memory.enabled and memory.summaries (kds config)")
     with closing(memory), slow("summarizing"):
         made = memory.summarise_now(session.id)
-    told = "No summary: nothing was said since the last one."
-    if made is not None:
-        told = f"summary of {made.first_seq}-{made.last_seq}: {made.text}"
-    say({"session": session.id, "summary": made and fields(made, _SUMMARY)}, told)
+    told = made and f"summary of {made.first_seq}-{made.last_seq}: {made.text}"
+    say(
+        {"session": session.id, "summary": made and fields(made, _SUMMARY)},
+        told or "No summary: nothing was said since the last one.",
+    )
 
 
 @command("kds memory check --backfill", of=memory)
@@ -397,28 +390,27 @@ def check(
             paths = [one.path for one in documents.documents()] if documents else []
             models = documents.models() if documents else ()
     gone = [path for path in paths if not Path(path).exists()]
-    report = {"sound": not problems, "problems": problems, "path": str(place)}
     holds = fields(stats, "sessions messages tokens chunks summaries size_bytes schema_version")
     kept = fields(held, "documents sections chunks tokens size_bytes") | {"gone": gone}
-    report |= holds | {
+    report = {
+        "sound": not problems, "problems": problems, "path": str(place), **holds,
         "models": [fields(one, _MODEL) for one in stats.models],
         "profile_consent": given,
-    }
-    report |= {"documents": kept | {"models": [fields(one, _MODEL) for one in models]}}
-    lines: list[Shown] = [problems, [f"the file of a document is gone: {path}" for path in gone]]
-    if embedded is None:
-        lines += [
-            None if problems else "the memory is in order",
-            list(holds.items())[:5],
-            ("documents", held.documents),
-            ("size", mebibytes(stats.size_bytes + held.size_bytes)),
-            ("profile", "kept, with consent" if given else "no consent"),
-            ("kept in", f"{place} (schema {stats.schema_version})"),
-        ]
-    else:
-        report["embedded"] = embedded
-        lines = [problems, f"{embedded:,} vectors made" if embedded else "there was nothing to do"]
-    say(report, lines, map(_model_line, stats.models))
+        "documents": kept | {"models": [fields(one, _MODEL) for one in models]},
+        **({} if embedded is None else {"embedded": embedded}),
+    }  # fmt: skip
+    lines: list[Shown] = [
+        [f"the file of a document is gone: {path}" for path in gone],
+        None if problems else "the memory is in order",
+        list(holds.items())[:5],
+        ("documents", held.documents),
+        ("size", mebibytes(stats.size_bytes + held.size_bytes)),
+        ("profile", "kept, with consent" if given else "no consent"),
+        ("kept in", f"{place} (schema {stats.schema_version})"),
+    ]
+    if embedded is not None:
+        lines = [f"{embedded:,} vectors made" if embedded else "there was nothing to do"]
+    say(report, problems, lines, map(_model_line, stats.models))
     return TESTS_FAILED if problems else 0
 
 
@@ -448,23 +440,20 @@ def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
     `show` prints the audit log, too: every grant, change and use, never what the profile says.
     `revoke` wipes the profile and its vectors, down to their bytes on disk.
     """
-    found = Consent(given=False)
-    log: tuple[ConsentEvent, ...] = ()
+    found, log = Consent(given=False), tuple[ConsentEvent, ...]()
     opened = changing if action == "grant" else looking
     with opened(MemoryPlace.of(workspace)) as store:
-        if action == "grant" and store is not None:
-            found = store.profile.grant(purpose)
-        elif action == "revoke" and store is not None:
-            found = store.profile.revoke()
-        elif store is not None:
+        if store is not None and action == "show":
             found, log = store.profile.consent(), store.profile.events()[-_AUDIT_LINES:]
+        elif store is not None:
+            kept = store.profile
+            found = kept.grant(purpose) if action == "grant" else kept.revoke()
     since = shown(found.since) if found.since else None
     told = f"consent stands since {since}, for: {found.purpose}"
     if not found.given:
         told = NO_CONSENT + (f"; revoked {since}" if since else "")
-    rows = [(one.at, one.action, one.purpose) for one in log]
-    table = ["", Table(("at", "what", "for"), rows)] if rows else None
-    say(fields(found, "given since purpose") | {"events": log}, told, table)
+    table = Table(("at", "what", "for"), [(one.at, one.action, one.purpose) for one in log])
+    say(fields(found, "given since purpose") | {"events": log}, told, ["", table] if log else None)
 
 
 @command(
@@ -528,12 +517,11 @@ def _embed(store: MemoryStore, workspace: Workspace) -> None:
             complain(f"the profile is saved and found by its words only: {error}")
 
 
-def _profile_lines(kept: Profile | None) -> Iterator[Shown]:
+def _profile_lines(kept: Profile | None) -> Shown:
     if kept is None:
-        yield f"{NO_CONSENT}\n{GRANT_HINT}"
-        return
+        return f"{NO_CONSENT}\n{GRANT_HINT}"
     told = dataclasses.asdict(kept)
     told["prefers"] = [f"{name}={value}" for name, value in told.pop("preferences").items()]
     lines = [(key, one if isinstance(one, str) else ", ".join(one))
              for key, one in told.items() if one]  # fmt: skip
-    yield lines or "the profile is empty"
+    return lines or "the profile is empty"

@@ -20,8 +20,7 @@ from kds.cli.command import asked_json, flag, group
 from kds.cli.guard import TESTS_FAILED, complain
 from kds.cli.options import command, open_router
 from kds.cli.output import Table, fields, say
-from kds.cli.progress import slow
-from kds.cli.terminal import toned
+from kds.cli.terminal import slow, toned
 from kds.learning.teaching import known_in
 from kds.router.classify import make_classify
 from kds.router.intents.features import stems

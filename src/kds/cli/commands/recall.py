@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -39,8 +39,7 @@ from kds.cli.output import (
     session_dict,
     session_table,
 )
-from kds.cli.progress import reported, slow, tracked
-from kds.cli.terminal import shown
+from kds.cli.terminal import reported, shown, slow, tracked
 from kds.transcripts import importing
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
 from kds.transcripts.importing import CLIENTS
@@ -157,19 +156,16 @@ def _hit_lines(number: int, one: Found, here: str) -> Iterator[Shown]:
     has = [("has", ", ".join(one.words))] if one.words else []
     if one.by_meaning:
         has = [("found", "by meaning: none of your words is in it")]
-    return hit_lines(
-        f"{number}. '{kept.session.title}' ({said}), {passage.role}",
-        _around([line for line in passage.body.splitlines() if line.strip()], one.words),
-        [*has, ("resume", kept.resume_from(here) or f"open it in {kept.client}")],
-    )
-
-
-def _around(lines: Sequence[str], words: Iterable[str]) -> str:
-    """The lines of a passage that have most of the words, and those next to them."""
-    counts = [sum(word in line.casefold() for word in words) for line in lines]
+    # the lines that have most of the words, and those next to them
+    lines = [line for line in passage.body.splitlines() if line.strip()]
+    counts = [sum(word in line.casefold() for word in one.words) for line in lines]
     best = counts.index(max(counts)) if counts else 0
     start = max(0, min(best - 1, len(lines) - QUOTED))
-    return "\n".join(lines[start : start + QUOTED])
+    return hit_lines(
+        f"{number}. '{kept.session.title}' ({said}), {passage.role}",
+        "\n".join(lines[start : start + QUOTED]),
+        [*has, ("resume", kept.resume_from(here) or f"open it in {kept.client}")],
+    )
 
 
 @command(
@@ -256,15 +252,12 @@ def sources(*, workspace: Workspace) -> None:
     keep_days = load_settings(workspace).assistants.keep_days
     with _opened(workspace) as (memory, _):
         rows: list[dict[str, Any]] = [
-            {
-                "project": one.name,
-                "folder": one.folder,
-                "sessions": Counter(each.client for each in kept),
-                "messages": sum(each.session.message_count for each in kept),
-                "size_bytes": memory.path_of(one).stat().st_size,
-            }
+            {"project": one.name, "folder": one.folder,
+             "sessions": Counter(each.client for each in kept),
+             "messages": sum(each.session.message_count for each in kept),
+             "size_bytes": memory.path_of(one).stat().st_size}
             for one, kept in memory.kept()
-        ]
+        ]  # fmt: skip
         unread, excluded = memory.unread(), memory.excluded()
     table = [
         (one["project"], counts_line(one["sessions"]), one["messages"],
@@ -348,11 +341,13 @@ def forget(
     if not (client or project or before or session):
         raise Refusal("say which sessions to forget", "--project, --client, --before or --session")
 
+    begins = (session or "").rpartition(":")[2]
+
     def goes(kept: Kept) -> bool:
         return (
             (client is None or kept.client in client)
             and (before is None or kept.session.updated_at < before)
-            and (session is None or kept.name.startswith(session.rpartition(":")[2]))
+            and kept.name.startswith(begins)
         )
 
     with _opened(workspace) as (memory, folder):

@@ -24,7 +24,7 @@ from kds.cli.options import (
     start_afterwards,
 )
 from kds.cli.output import Shown, counted, entry_table, say, step_lines, turn_lines
-from kds.cli.progress import slow
+from kds.cli.terminal import slow
 from kds.service.service_client import RouterClient
 
 why_option = flag("--why", "Also print what every step recorded.")

@@ -9,7 +9,6 @@ import webbrowser
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,8 +30,7 @@ from kds.cli.options import (
     workspace_option,
 )
 from kds.cli.output import Shown, counted, say
-from kds.cli.progress import slow
-from kds.cli.terminal import shown
+from kds.cli.terminal import shown, slow
 from kds.hooks.log import LOG_NAME
 from kds.service import lifecycle
 from kds.service.lifecycle import standing_of
@@ -83,20 +81,13 @@ def start(*, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     if auto:  # nobody waits for this process: a service that is ending may do so first
         lifecycle.settle(workspace)
     if auto or no_wait:
-        health = _started(workspace, settings.idle_minutes)
+        if standing_of(workspace)["status"] == "not running":
+            lifecycle.spawn_service(idle_minutes=settings.idle_minutes)
+        health = standing_of(workspace)
     else:
         with slow("waiting for the service to load"):
             health = lifecycle.start(workspace, idle_minutes=settings.idle_minutes)
     say(health, _lines(health))
-
-
-def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
-    """The service that runs, or is on its way; else a new one, which nobody waits for."""
-    now = standing_of(workspace)
-    if now["status"] == "not running":
-        lifecycle.spawn_service(idle_minutes=idle_minutes)
-        now = standing_of(workspace)
-    return now
 
 
 @command("kds service stop", of=service)
@@ -156,14 +147,11 @@ def logs(*, count: int, workspace: Workspace) -> None:
 
     They never hold what you wrote. Times are UTC.
     """
-    files = {
-        "hook": workspace.brain / LOG_NAME,
-        "service": ServiceAddress().log_path,
+    files = {"hook": workspace.brain / LOG_NAME, "service": ServiceAddress().log_path}
+    lines = {
+        name: (read_private(path) or b"").decode("utf-8", "replace").splitlines()[-count:]
+        for name, path in files.items()
     }
-    texts = {
-        name: (read_private(path) or b"").decode("utf-8", "replace") for name, path in files.items()
-    }
-    lines = {name: text.splitlines()[-count:] for name, text in texts.items()}
     rows = [(name, line) for name, each in lines.items() for line in each]
     say(lines, rows or "nothing was written down")
 
@@ -256,7 +244,13 @@ def serve(
         logging.basicConfig(handlers=[_JsonLog()], force=True)
         logging.captureWarnings(True)
     sys.setswitchinterval(SWITCH_S)
-    log = partial(_log_json, "service") if json_log else _log
+
+    def log(line: str) -> None:
+        if json_log:
+            _log_json("service", line)
+        else:
+            click.echo(f"{moment(utc_now())} {line}", err=True)
+
     service = Service(workspaces, options, log=log, site=_make_site)
     try:
         service.run()
@@ -277,10 +271,6 @@ def _make_site(state: "State", port: int) -> "Site":
     return open_site(state, port)
 
 
-def _log(line: str) -> None:
-    click.echo(f"{moment(utc_now())} {line}", err=True)
-
-
 def _log_json(event: str, message: str | None, **told: object) -> None:
     said = {} if message is None else {"message": message}
     click.echo(json.dumps({"at": moment(utc_now()), "event": event, **said, **told}), err=True)
@@ -293,13 +283,8 @@ class _JsonLog(logging.Handler):
         from kds.service.errors import describe_fault
 
         error = record.exc_info[1] if record.exc_info else None
-        _log_json(
-            "log",
-            record.getMessage(),
-            level=record.levelname,
-            logger=record.name,
-            error=None if error is None else describe_fault(error),
-        )
+        told = {"level": record.levelname, "logger": record.name}
+        _log_json("log", record.getMessage(), **told, error=error and describe_fault(error))
 
 
 @bare_command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")

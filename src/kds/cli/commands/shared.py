@@ -19,8 +19,7 @@ from kds.cli.command import flag, group, option
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
 from kds.cli.options import COUNT, command
 from kds.cli.output import Table, counted, fields, say
-from kds.cli.progress import slow
-from kds.cli.terminal import shown
+from kds.cli.terminal import shown, slow
 
 AUDIT_LINES: Final = 100
 

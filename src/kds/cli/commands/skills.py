@@ -13,12 +13,13 @@ from kds.brain.installation import kds_version
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import flag, group
-from kds.cli.guard import TESTS_FAILED, Refusal, complain
+from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.options import command, message_argument, read_message
 from kds.cli.output import Table, counted, fields, print_json, say
-from kds.cli.progress import slow
+from kds.cli.terminal import slow
 from kds.testing.skills import describe, failure, judge, read_cases
 
+ENTRY = "client kind name description suggested invocable path paths"
 NO_ENTRIES = "no skill, agent, command or prompt file"
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SHOWN_SIGNS = 8
@@ -32,8 +33,7 @@ def skills() -> None:
 
 def _open(workspace: Workspace) -> Activator:
     activator = _read(workspace)
-    for problem in activator.problems:
-        complain(problem)
+    pass_on(activator.problems)
     return activator
 
 
@@ -50,8 +50,7 @@ def _read(workspace: Workspace) -> Activator:
 def list_(*, client: str | None, workspace: Workspace) -> None:
     """List skills, agents, commands and prompt files, and the tokens that their listing costs."""
     found = discover(workspace.root, Path.home())
-    for problem in found.problems:
-        complain(problem)
+    pass_on(found.problems)
     entries = [one for one in found.entries if client is None or reads(client, one)]
     tokens = listing_tokens(entries)
     rows = [
@@ -60,7 +59,7 @@ def list_(*, client: str | None, workspace: Workspace) -> None:
     ]
     cost = "about {:,} tokens of skills and agents in every request"
     say(
-        {"entries": [_summary(one) for one in entries], "listing_tokens": tokens},
+        {"entries": [fields(one, ENTRY) for one in entries], "listing_tokens": tokens},
         Table(("client", "kind", "name", "where", "what it is for"), rows, NO_ENTRIES),
         [(name, cost.format(count)) for name, count in tokens.items()],
     )
@@ -116,22 +115,13 @@ def _place(finding: Finding, root: Path) -> str:
 def _sarif(found: Sequence[Finding], root: Path) -> dict[str, object]:
     """The findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
     rules = [{"id": kind} for kind in sorted({one.kind for one in found})]
+    places = ({"artifactLocation": {"uri": _place(one, root)}, "region": {"startLine": 1}}
+              for one in found)  # fmt: skip
     results = [
-        {
-            "ruleId": one.kind,
-            "level": "warning",
-            "message": {"text": f"{one.message}; {one.hint}"},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": _place(one, root)},
-                        "region": {"startLine": 1},
-                    }
-                }
-            ],
-        }
-        for one in found
-    ]
+        {"ruleId": one.kind, "level": "warning", "message": {"text": f"{one.message}; {one.hint}"},
+         "locations": [{"physicalLocation": place}]}
+        for one, place in zip(found, places, strict=True)
+    ]  # fmt: skip
     tool = {"driver": {"name": "kds", "version": kds_version(), "rules": rules}}
     run = {"tool": tool, "results": results}
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -186,9 +176,3 @@ def _where(entry: Entry, root: Path) -> str:
         return path.relative_to(root).as_posix()
     home = Path.home()
     return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)
-
-
-def _summary(entry: Entry) -> dict[str, object]:
-    path = str(entry.path) if entry.path else None
-    return {**fields(entry, "client kind name description suggested invocable"), "path": path,
-            "paths": list(entry.paths)}  # fmt: skip

@@ -22,7 +22,7 @@ from kds.cli.options import (
     read_span,
 )
 from kds.cli.output import SHOWN_ID, Shown, Table, counted, fields, mebibytes, say, show
-from kds.cli.progress import slow
+from kds.cli.terminal import slow
 from kds.clients.doctor import Finding, findings_of, is_well, leave_out, make_private
 from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
@@ -32,11 +32,9 @@ from kds.testing.metrics import MetricsReport, read_report
 from kds.transcripts.arriving import hook_calls, with_words
 
 _NOUNS: Final = {
-    "context": "message in the context",
-    "sessions": "session",
-    "messages": "remembered message",
-    "documents": "document",
-}
+    "context": "message in the context", "sessions": "session",
+    "messages": "remembered message", "documents": "document",
+}  # fmt: skip
 
 
 @command("kds status")

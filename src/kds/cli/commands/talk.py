@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final
 
@@ -27,8 +27,7 @@ from kds.cli.options import (
     workspace_option,
 )
 from kds.cli.output import counted, entry_table, fields, say, show, step_lines, turn_lines
-from kds.cli.progress import slow
-from kds.cli.terminal import toned
+from kds.cli.terminal import slow, toned
 from kds.service.service_client import LOADING
 from kds.session.answers import Answer
 
@@ -87,7 +86,15 @@ def ask(
     with asked:
         pass_on(asked.warnings)
         if dry_run:
-            _show_preview(asked, message, agent)
+            with slow(WAITING):
+                preview = asked.preview(message, agent=agent)
+            pass_on(() if asked_json() else preview.notes)
+            sent = [{"role": one.role, "content": one.text} for one in preview.messages]
+            say(
+                fields(preview, "turn says notes") | {"messages": sent},
+                preview.says or None,
+                [[(f"--- {one.role}", ""), one.text] for one in preview.messages],
+            )
             return 0
         if asked_json():
             with slow(WAITING):
@@ -100,18 +107,6 @@ def ask(
         if keeps and asked.alone:
             start_afterwards(workspace)
     return 0 if answer.error is None else NO_ANSWER
-
-
-def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None:
-    with slow(WAITING):
-        preview = asked.preview(message, agent=agent)
-    pass_on(() if asked_json() else preview.notes)
-    sent = [{"role": one.role, "content": one.text} for one in preview.messages]
-    say(
-        fields(preview, "turn says notes") | {"messages": sent},
-        preview.says or None,
-        [[(f"--- {one.role}", ""), one.text] for one in preview.messages],
-    )
 
 
 @bare_command(
@@ -150,8 +145,9 @@ def chat(
             click.echo(f"{where}  {toned(f'{who}. Type a message, /help or /quit.', 'label')}")
         talk = _Chat(opened, interactive=interactive)
         for line in chain(filter(None, (" ".join(words),)), _lines(interactive=interactive)):
-            if not talk.take(line):
+            if line.strip().lower() in ENDS:
                 break
+            talk.take(line)
             if opened.alone and not no_log:
                 start_now(workspace)  # it answers once it has loaded
 
@@ -163,26 +159,26 @@ class _Chat:
         self.session = session
         self.interactive = interactive
         self.last: Answer | None = None
-        self.commands: Mapping[str, Callable[[], None]] = {
-            "/why": self.why,
-            "/context": self.context,
-            "/clear": self.clear,
-            "/help": lambda: click.echo(HELP),
-        }
 
-    def take(self, line: str) -> bool:
-        """Handle one line of input; False ends the chat."""
+    def take(self, line: str) -> None:
+        """Handle one line of input."""
         words = line.strip()
-        if words.lower() in ENDS:
-            return False
         try:
-            if command := self.commands.get(words.lower()):
-                command()
-            elif words.startswith("/") and words[1:].isalpha():
-                near = nearest(words, [*self.commands, *ENDS])
-                complain(f"no such command '{words}'", f"try {near or '/help'}")
-            elif words:
-                self.answer(words)
+            match words.lower():
+                case "/why":
+                    show(step_lines(self.last.turn) if self.last else "nothing was routed yet")
+                case "/context":
+                    journal = self.session.conversations.journal(self.session.conversation)
+                    show(entry_table(journal.load().entries))
+                case "/clear":
+                    self.clear()
+                case "/help":
+                    click.echo(HELP)
+                case said if said.startswith("/") and said[1:].isalpha():
+                    near = nearest(said, ["/why", "/context", "/clear", "/help", *ENDS])
+                    complain(f"no such command '{words}'", f"try {near or '/help'}")
+                case said if said:
+                    self.answer(words)
         except KdsError as error:
             complain_about(error)
         except KeyboardInterrupt:
@@ -190,7 +186,6 @@ class _Chat:
                 raise
             click.echo()
             complain("halted; what was said so far is kept")
-        return True
 
     def answer(self, message: str) -> None:
         if self.session.has_model:
@@ -206,13 +201,6 @@ class _Chat:
                 show(("", self.last.text))
         _tell_about(self.last, has_model=True)
         click.echo()
-
-    def why(self) -> None:
-        show("nothing was routed yet" if self.last is None else step_lines(self.last.turn))
-
-    def context(self) -> None:
-        conversations = self.session.conversations
-        show(entry_table(conversations.journal(self.session.conversation).load().entries))
 
     def clear(self) -> None:
         memory = self.session.memory
