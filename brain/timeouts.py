@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextvars import copy_context
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from kds.brain.errors import KdsError
 
@@ -32,6 +33,13 @@ class OutOfTimeError(TimeoutError):
 
 class CallError(KdsError):
     """The call raised an error, or did not return in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The last thing that a thread hands over."""
+
+    error: BaseException | None = None
 
 
 class BlockingQueue:
@@ -98,19 +106,34 @@ class Deadline:
         if self.is_over:
             raise OutOfTimeError("time is up")
         _make_room()
-        work = _Work(items, queue or BlockingQueue(), self)
+        inbox, stopped, ended = queue or BlockingQueue(), threading.Event(), threading.Event()
+
+        def work() -> None:
+            error: BaseException | None = None
+            try:
+                for value in items():
+                    inbox.put(value)
+                    if stopped.is_set():
+                        return
+                    if self.is_over:  # the caller may be waiting by an earlier clock
+                        raise OutOfTimeError("time is up")
+            except BaseException as raised:  # noqa: BLE001  # raised in the caller
+                error = raised
+            ended.set()
+            inbox.put(_Ended(error))
+
         thread = threading.Thread(
-            target=copy_context().run, args=(work.run,), name="kds-deadline", daemon=True
+            target=copy_context().run, args=(work,), name="kds-deadline", daemon=True
         )
         thread.start()
         try:
-            while not isinstance(value := work.queue.get(self.left_s), _Ended):
+            while not isinstance(value := inbox.get(self.left_s), _Ended):
                 yield value
             if value.error is not None:
                 raise value.error
         finally:
-            work.stopped.set()
-            if not work.ended:
+            stopped.set()
+            if not ended.is_set():
                 with _left_lock:
                     _left.append(thread)
 
@@ -127,38 +150,6 @@ def call_within(call: Callable[[], _Value], *, timeout_s: float) -> _Value:
         raise CallError(message, hint="use a faster model, or allow more time") from None
     except Exception as error:  # foreign code may raise anything
         raise CallError(f"{type(error).__name__}: {error}", hint="see the reason above") from error
-
-
-class _Ended:
-    """The last thing that a thread hands over."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
-
-
-class _Work(Generic[_Value]):
-    """What a thread does: hand over each item, until its caller has gone."""
-
-    def __init__(
-        self, items: Callable[[], Iterable[_Value]], queue: BlockingQueue, deadline: Deadline
-    ) -> None:
-        self._items, self.queue, self._deadline = items, queue, deadline
-        self.stopped = threading.Event()
-        self.ended = False
-
-    def run(self) -> None:
-        try:
-            for value in self._items():
-                self.queue.put(value)
-                if self.stopped.is_set():
-                    return
-                if self._deadline.is_over:  # the caller may be waiting by an earlier clock
-                    raise OutOfTimeError("time is up")
-            ending = _Ended()
-        except BaseException as error:  # noqa: BLE001  # raised in the caller
-            ending = _Ended(error)
-        self.ended = True
-        self.queue.put(ending)
 
 
 def _make_room() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -43,15 +43,19 @@ _CONTROL: Final = re.compile(
 )
 
 _TOO_DEEP: Final = ("is nested too deeply", "flatten it")
-
 _REFUSED: Final = (
     ("nesting", *_TOO_DEEP),  # libyaml has a limit of its own
     ("another document", "begins a second YAML document", "remove the line '---' between them"),
     # Only the pure parser ends at these, so it names the character.
     ("'?'", "is not YAML: {}", "put it in quotes: text with a '?' within [ ] or { }"),
     ("'\\t'", "is not YAML: {}", "replace the tab with spaces"),
+    ("", "is not YAML: {}", "correct the YAML at this line"),
 )
 """What the parsers' words hold, what is said of it, and the way out."""
+
+
+class _RefusedError(Exception):
+    """YAML that is legal, yet not accepted here: line, message, hint. Never leaves this module."""
 
 
 @dataclass(slots=True)
@@ -64,30 +68,27 @@ class _Reader:
 
     path: str
     first_line: int
+    last: int
     lines: dict[NodePath, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    last: int = 0
     seen: set[int] = field(default_factory=set)
     scalars: yaml.SafeLoader = field(default_factory=lambda: yaml.SafeLoader(""))
 
     def read(self, text: str) -> object:
         """The data of the one document in ``text``; None when it is empty or refused."""
-        self.last = text.rstrip().count("\n")
-        # A byte order mark is welcome at the very beginning.
-        if control := _CONTROL.search(text, text.startswith("\ufeff")):
-            line = text.count("\n", 0, control.start())
-            hint = "remove the control character from this line"
-            self._report(line, "is not YAML: control characters are not allowed", hint)
-            return None
         try:
+            # A byte order mark is welcome at the very beginning.
+            if control := _CONTROL.search(text, text.startswith("\ufeff")):
+                message = "is not YAML: control characters are not allowed"
+                hint = "remove the control character from this line"
+                raise _RefusedError(text.count("\n", 0, control.start()), message, hint)
             root = yaml.compose(text, Loader=_PARSER)
             return None if root is None else self._value(root, ())
         except yaml.MarkedYAMLError as error:
             said = ", ".join(part for part in (error.problem, error.context) if part)
-            found = ((message, hint) for sign, message, hint in _REFUSED if sign in said)
-            message, hint = next(found, ("is not YAML: {}", "correct the YAML at this line"))
-            mark = error.problem_mark
-            self._report(mark.line if mark else 0, message.format(said), hint)
+            message, hint = next(row[1:] for row in _REFUSED if row[0] in said)
+            line = error.problem_mark.line if error.problem_mark else 0
+            self._report(line, message.format(said), hint)
         except RecursionError:
             self._report(0, *_TOO_DEEP)
         except _RefusedError as refused:
@@ -97,9 +98,8 @@ class _Reader:
     def _value(self, node: yaml.Node, at: NodePath) -> object:
         line = node.start_mark.line
         if id(node) in self.seen:
-            here = self.lines.get(at, self.lines.get(at[:-1], self.first_line))
-            message = "uses a YAML alias (*), not accepted here"
-            raise _RefusedError(here - self.first_line, message, "write the value out")
+            here = self.lines.get(at, self.lines.get(at[:-1], self.first_line)) - self.first_line
+            raise _RefusedError(here, "uses a YAML alias (*), not accepted here", "write it out")
         self.seen.add(id(node))
         self.lines.setdefault(at, self._line(line))
         if node.tag.rpartition(":")[2] not in _TAGS:
@@ -107,26 +107,12 @@ class _Reader:
         if len(at) >= MAX_DEPTH:
             raise _RefusedError(line, *_TOO_DEEP)
         if isinstance(node, yaml.MappingNode):
-            return {name: self._value(one, (*at, name)) for name, one in self._items(node, at)}
+            return {
+                name: self._value(one, (*at, name))
+                for name, one in ((self._key(key, at), value) for key, value in node.value)
+            }
         if isinstance(node, yaml.SequenceNode):
             return [self._value(one, (*at, index)) for index, one in enumerate(node.value)]
-        return self._scalar(node)
-
-    def _items(self, node: yaml.MappingNode, at: NodePath) -> Iterator[tuple[str, yaml.Node]]:
-        for key, value in node.value:
-            line, name = key.start_mark.line, key.value
-            if not isinstance(key, yaml.ScalarNode):
-                raise _RefusedError(
-                    line, "has a key that is not text", "use a plain word as the key"
-                )
-            if (first := self.lines.get((*at, name))) is not None:
-                message = f"key '{name}' stands twice (first in line {first})"
-                self._report(line, message, f"keep one '{name}'")
-            self.lines[*at, name] = self._line(line)
-            yield name, value
-
-    def _scalar(self, node: yaml.Node) -> object:
-        line = node.start_mark.line
         if len(node.value) > LONGEST_NUMBER and node.tag.endswith(":int"):
             # "1:1:1:..." is one, to the base of 60
             raise _RefusedError(line, "has too large a number", "put it in quotes")
@@ -136,16 +122,23 @@ class _Reader:
             message = f"value '{node.value}' cannot be read: {error}"
             raise _RefusedError(line, message, "put it in quotes") from error
 
+    def _key(self, key: yaml.Node, at: NodePath) -> str:
+        line, name = key.start_mark.line, key.value
+        if not isinstance(key, yaml.ScalarNode):
+            hint = "use a plain word as the key"
+            raise _RefusedError(line, "has a key that is not text", hint)
+        if (first := self.lines.get((*at, name))) is not None:
+            message = f"key '{name}' stands twice (first in line {first})"
+            self._report(line, message, f"keep one '{name}'")
+        self.lines[*at, name] = self._line(line)
+        return str(name)
+
     def _line(self, line: int) -> int:
         # At the end of the text the parsers disagree on the line, which need not exist.
         return self.first_line + min(line, self.last)
 
     def _report(self, line: int, message: str, hint: str) -> None:
         self.problems.append(Problem(f"{self.path}:{self._line(line)}", message, hint))
-
-
-class _RefusedError(Exception):
-    """YAML that is legal, yet not accepted here: line, message, hint. Never leaves this module."""
 
 
 MAX_BYTES: Final = 1_000_000
@@ -243,7 +236,7 @@ def parse_yaml(text: str, *, path: str, first_line: int = 1) -> Document:
     >>> document.data, document.where(("patterns", 0, "regex"))
     ({'name': 'x', 'patterns': [{'regex': 'a'}]}, 'f.md:4')
     """
-    reader = _Reader(path, first_line)
+    reader = _Reader(path, first_line, text.rstrip().count("\n"))
     data = reader.read(text)
     return Document(path, data, reader.lines, first_line, tuple(reader.problems))
 
@@ -256,16 +249,25 @@ def validate(
     Problems of the document itself count when the whole of it is validated (``at=()``).
     Models should be strict and forbid extra keys.
     """
-    problems = list(document.problems) if not at else []
+    problems = [] if at else list(document.problems)
     if problems and document.data is None:
         return tuple(problems)
+    data: Any = document.data
+    for part in at:
+        data = data[part]
     try:
-        value = model.model_validate(_node(document.data, at))
+        value = model.model_validate(data)
     except ValidationError as error:
-        wrong = _without_misspelt(error.errors())
-        problems += [_problem(document, at, model, found) for found in wrong]
+        found = error.errors()
+        unknown = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
+        problems += [
+            _problem(document, at, model, one)
+            for one in found
+            # a key that is missing because it is misspelt beside: one fault, one problem
+            if one["type"] != "missing" or not _is_misspelt(one["loc"], unknown)
+        ]
     if problems:
-        return tuple(sorted(problems, key=_line_number))
+        return tuple(sorted(problems, key=lambda one: int(one.where.rpartition(":")[2])))
     return value
 
 
@@ -279,38 +281,26 @@ def nearest(word: str, known: Mapping[str, object] | list[str]) -> str | None:
     return found[0] if found else None
 
 
-def _node(data: object, at: NodePath) -> object:
-    for part in at:
-        data = data[part]  # type: ignore[index]  # the caller took `at` from this document
-    return data
-
-
-def _line_number(problem: Problem) -> int:
-    return int(problem.where.rpartition(":")[2])
-
-
-def _without_misspelt(found: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Leave out keys that are missing because they are misspelt beside: one fault, one problem."""
-    unknown = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
-
-    def is_misspelt(loc: NodePath) -> bool:
-        beside = [str(key[-1]) for key in unknown if key[:-1] == loc[:-1]]
-        return nearest(str(loc[-1]), beside) is not None
-
-    return [one for one in found if one["type"] != "missing" or not is_misspelt(one["loc"])]
+def _is_misspelt(loc: NodePath, unknown: list[NodePath]) -> bool:
+    beside = [str(key[-1]) for key in unknown if key[:-1] == loc[:-1]]
+    return nearest(str(loc[-1]), beside) is not None
 
 
 def _problem(
     document: Document, at: NodePath, model: type[BaseModel], found: ErrorDetails
 ) -> Problem:
     loc = found["loc"]
-    place = document.where((*at, *loc))
+    key = str(loc[-1]) if loc else ""
+    place, known = document.where((*at, *loc)), _keys_at(model, loc[:-1])
     if found["type"] == "extra_forbidden":
-        return Problem(place, f"unknown key {_name(loc)}", _known_keys(str(loc[-1]), model, loc))
+        near = nearest(key, known)
+        hint = (
+            f"did you mean '{near}'?" if near else f"remove it, or use one of: {', '.join(known)}"
+        )
+        return Problem(place, f"unknown key {_name(loc)}", hint)
     if found["type"] == "missing":
-        known = _keys(_model_at(model, loc[:-1]))
-        near = nearest(str(loc[-1]), [key for key in map(str, found["input"]) if key not in known])
-        hint = f"is '{near}' meant?" if near else f"add '{loc[-1]}: ...'"
+        near = nearest(key, [one for one in map(str, found["input"]) if one not in known])
+        hint = f"is '{near}' meant?" if near else f"add '{key}: ...'"
         return Problem(place, f"key {_name(loc)} is missing", hint)
     message, hint = _MESSAGES.get(found["type"], ("", "correct the value"))
     message = message or found["msg"].removeprefix("Value error, ").lower()
@@ -318,7 +308,8 @@ def _problem(
     if expected := context.get("expected"):
         near = nearest(str(found["input"]), _QUOTED.findall(expected))
         hint = f"did you mean '{near}'?" if near else f"use {expected}"
-    given = _shown(found["input"])
+    given = "nothing" if found["input"] is None else repr(found["input"])
+    given = given if len(given) <= 60 else f"{given[:57]}..."
     return Problem(place, f"{_name(loc)} {message.format(**context)}, not {given}", hint)
 
 
@@ -336,10 +327,7 @@ _MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "literal_error": ("must be {expected}", "correct the value"),
     "string_too_long": ("must have at most {max_length} characters", "shorten it"),
     "string_too_short": ("must not be empty", "write something"),
-    "too_long": (
-        "must have at most {max_length} items",
-        "leave the weakest out",
-    ),
+    "too_long": ("must have at most {max_length} items", "leave the weakest out"),
     "too_short": ("must have at least {min_length} items", "add an item"),
     "greater_than": ("must be above {gt}", "correct the number"),
     "greater_than_equal": ("must be {ge} or more", "correct the number"),
@@ -364,29 +352,13 @@ def _name(loc: tuple[str | int, ...]) -> str:
     return f"{name} (in {', '.join(parents)})" if parents else name
 
 
-def _shown(value: object) -> str:
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _known_keys(key: str, model: type[BaseModel], loc: tuple[str | int, ...]) -> str:
-    known = _keys(_model_at(model, loc[:-1]))
-    if near := nearest(key, known):
-        return f"did you mean '{near}'?"
-    return f"remove it, or use one of: {', '.join(known)}"
-
-
-def _keys(model: type[BaseModel]) -> list[str]:
-    return [info.alias or name for name, info in model.model_fields.items()]
-
-
-def _model_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> type[BaseModel]:
-    """The model that a key at ``loc`` belongs to, found through the types of the fields."""
+def _keys_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
+    """The keys beside one at ``loc``, found through the types of the fields."""
     for part in loc:
         for name, info in model.model_fields.items():
             if part in (name, info.alias) or name == "root":
                 model = next(_models_in(info.annotation), model)
-    return model
+    return [info.alias or name for name, info in model.model_fields.items()]
 
 
 def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
