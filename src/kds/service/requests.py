@@ -1,21 +1,24 @@
-"""What every request passes: the size of its body, the installation, its workspace, its errors.
+"""What requests hold, and what each passes: size, installation, workspace, errors.
 
-A failure is `{"error": {"message", "where", "hint"}}` with a status that fits.
+Bodies are strict: an unknown field, or one of another type, is a 422. A failure is
+`{"error": {"message", "where", "hint"}}` with a status that fits; /openapi.json describes both.
 """
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import wraps
-from typing import Annotated, Final, ParamSpec, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kds.brain.context.names import NAME_LIMIT, ORIGIN
 from kds.brain.errors import (
     DispatchError,
     ExposedError,
@@ -26,10 +29,13 @@ from kds.brain.errors import (
     StoreError,
     UnknownNameError,
 )
+from kds.brain.message import MESSAGE_LIMIT as MESSAGE_LIMIT
 from kds.brain.message import well_formed
+from kds.brain.turn import Utterance
 from kds.hooks.call import WORKSPACE_HEADER
 from kds.hooks.reply import HookInputError
 from kds.service.errors import ReplacedError, ServiceError, describe_fault
+from kds.service.service_client import HISTORY_LIMIT, KNOWN_LIMIT
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
 _Given = ParamSpec("_Given")
@@ -51,19 +57,103 @@ and reads afterwards sees the 413 instead of a broken connection."""
 SHOWN: Final = 5
 """Faults of one request that are listed."""
 
-_HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
-"""A full queue drains in about a second."""
+TEXT_LIMIT: Final = 500
+"""Characters of a name: an intent, a session, what a message refers to."""
 
-_STATUS: Final[Mapping[type[KdsError], int]] = {
-    OutageError: 503,
-    RemovedError: 401,
-    ExposedError: 503,
-    MessageError: 400,
-    UnknownNameError: 404,
-    DispatchError: 400,
-    HookInputError: 400,
-}
-"""Of errors from below; every other is the service's own fault: 500."""
+PATH_LIMIT: Final = 4_096
+"""Characters of a path: PATH_MAX of Linux."""
+
+VARIABLES_LIMIT: Final = 64
+"""Variables of one request: there are some thirty."""
+
+MessageText = Annotated[str, Field(min_length=1, max_length=MESSAGE_LIMIT)]
+ShortText = Annotated[str, Field(max_length=TEXT_LIMIT)]
+ConversationName = Annotated[str | None, Field(min_length=1, max_length=NAME_LIMIT)]
+ConversationQuery = Annotated[str | None, Query(min_length=1, max_length=NAME_LIMIT)]
+
+
+class RequestBody(BaseModel):
+    """The body of a request: strict and frozen."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _readable(cls, sent: object) -> object:
+        """JSON can hold half an emoji, which pydantic refuses, and 8.0 for 8."""
+        return {key: _read(one) for key, one in sent.items()} if isinstance(sent, dict) else sent
+
+
+def _read(value: object) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return well_formed(value) if isinstance(value, str) else value
+
+
+class UtteranceRequest(RequestBody):
+    """An earlier message of the conversation; ``text`` is read for ``content``, too."""
+
+    content: str = Field(max_length=MESSAGE_LIMIT, validation_alias=AliasChoices("content", "text"))
+    role: Literal["user", "assistant"] = "user"
+
+
+class RouteRequest(RequestBody):
+    """One message to route."""
+
+    message: MessageText
+    conversation: ConversationName = None
+    """Whose context counts, such as a client's session id; null: that of the workspace."""
+    join: bool = False
+    """Let the workspace's context stand in while the conversation is empty, and log there too."""
+    origin: str | None = Field(None, pattern=rf"^{ORIGIN.pattern}$")
+    """The terminal: a message does not refer to what another open terminal says."""
+    log: bool = True
+    history: list[UtteranceRequest] = Field([], max_length=HISTORY_LIMIT)
+    """What was said before, oldest first, replies included."""
+    rewrite: bool | None = None
+    """Whether a model may rewrite the message; null: as the settings say."""
+    known: list[str] | None = Field(None, max_length=KNOWN_LIMIT)
+    """What the conversation has referred to, oldest first; null: what the memory knows."""
+    variables: dict[str, str] | None = Field(None, max_length=VARIABLES_LIMIT)
+    """The caller's environment variables for settings: 409 where the service has others."""
+    fits: bool = False
+    """Name the skill, agent, command or prompt file of the project that the message calls for."""
+
+    @property
+    def said(self) -> tuple[Utterance, ...]:
+        """The history as values."""
+        return tuple(Utterance(one.content, one.role) for one in self.history)
+
+
+class ErrorDetail(BaseModel):
+    """What is wrong, where, and how to fix it."""
+
+    message: str
+    where: str | None
+    hint: str | None
+
+
+class ErrorReply(BaseModel):
+    """Every reply but those of the 2xx kind."""
+
+    error: ErrorDetail
+
+
+JSON: Final = dict[str, Any]
+"""A reply whose fields are those of a value; the descriptions say which."""
+
+ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+    kind: {"model": ErrorReply, "description": text}
+    for kind, text in (
+        ("4XX", "401: no valid token (TCP only). 403: `Host` or `Origin` is not this machine. "
+                "404: unknown workspace, prompt or session. 409: an id in use, a memory that is "
+                "off, other settings. 413, 422: too large, or not of the schema."),
+        ("5XX", "500: a full disk, a defect in KDS. 503: too many requests, or it is stopping."),
+    )
+}  # fmt: skip
+"""The documentation of the errors that any operation may have."""
 
 
 class BodyLimit:
@@ -95,12 +185,9 @@ class BodyLimit:
 
 
 async def current(request: Request) -> None:
-    """Refuse requests once the installation was replaced; the service ends.
-
-    Clients do the work themselves then, or start the new version.
-    """
+    """Refuse requests once the installation was replaced; clients start the new version."""
     if request.app.state.is_replaced():
-        raise ReplacedError
+        raise ReplacedError()
 
 
 def named_root(request: Request) -> str | None:
@@ -110,16 +197,13 @@ def named_root(request: Request) -> str | None:
 
 
 def root_of(request: Request) -> str | None:
-    """Return the root of the workspace that a request is about.
-
-    The way in may decide it, else the header names it, else there may be a default.
-    """
+    """The root of a request's workspace: the way in decides it, else its header, else a default."""
     workspaces: Workspaces = request.app.state.workspaces
     return request.scope.get(WORKSPACE) or named_root(request) or workspaces.default
 
 
 async def _opened(request: Request) -> AsyncIterator[ServedWorkspace]:
-    """Open the workspace that a request is about, and keep it and the service open meanwhile.
+    """Open the workspace of a request, and keep it and the service open meanwhile.
 
     Raises ServiceError when none is named, KdsError when it does not load.
     """
@@ -135,13 +219,13 @@ async def _opened(request: Request) -> AsyncIterator[ServedWorkspace]:
         served = await workspaces.open(root)
         person = request.scope.get(PERSON)
         with served.attendance:
-            yield served if person is None else served.people.find(person)
+            yield served if person is None else served.of(person)
 
 
 opened = asynccontextmanager(_opened)
 
 Served = Annotated[ServedWorkspace, Depends(_opened)]
-"""The workspace that a request is about, as a parameter of an operation."""
+"""The workspace of a request, as a parameter of an operation."""
 
 
 def on_archivist(operation: Callable[_Given, _Result]) -> Callable[_Given, Awaitable[_Result]]:
@@ -153,6 +237,21 @@ def on_archivist(operation: Callable[_Given, _Result]) -> Callable[_Given, Await
         return await served.archivist.run(lambda: operation(*none, **given))
 
     return run
+
+
+_HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+"""A full queue drains in about a second."""
+
+_STATUS: Final[Mapping[type[KdsError], int]] = {
+    OutageError: 503,
+    RemovedError: 401,
+    ExposedError: 503,
+    MessageError: 400,
+    UnknownNameError: 404,
+    DispatchError: 400,
+    HookInputError: 400,
+}
+"""Of errors from below; every other is the service's own fault: 500."""
 
 
 def status_of(error: KdsError) -> int:
@@ -175,7 +274,7 @@ def error_response(
     if isinstance(error, StoreError) and not owner:
         where, hint = None, "try again" if status == 503 else "tell the admin of the service"
     texts = {"message": error.message, "where": where, "hint": hint}
-    body = {name: None if text is None else well_formed(text) for name, text in texts.items()}
+    body = {name: text and well_formed(text) for name, text in texts.items()}
     return JSONResponse({"error": body}, status, headers or _HEADERS.get(status))
 
 
@@ -188,15 +287,12 @@ def internal_error(error: Exception) -> KdsError:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Give every error the one form.
-
-    A service whose installation was replaced (`state.is_replaced`) says that, not its faults.
-    """
+    """Give every error the one form. After a replaced installation its faults are not told."""
 
     @app.exception_handler(KdsError)
     async def _(request: Request, error: KdsError) -> JSONResponse:
         if status_of(error) >= 500 and app.state.is_replaced():
-            return error_response(ReplacedError())
+            error = ReplacedError()
         return error_response(error, owner=PERSON not in request.scope)
 
     @app.exception_handler(HTTPException)

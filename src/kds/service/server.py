@@ -1,13 +1,22 @@
-"""The running service: takes the user's lock, listens, and leaves nothing behind."""
+"""The running service: takes the user's lock, listens, and leaves nothing behind.
+
+Beside requests it reloads changed files, embeds, and has contexts expire. Files are polled, which
+works on network file systems too. Embedding happens in small batches, after a pause: it keeps the
+interpreter busy, and a hook must not wait for it.
+"""
 
 import asyncio
 import faulthandler
 import itertools
 import math
+import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Coroutine, Iterable
+import time
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,12 +24,16 @@ from typing import Any, Final
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+from kds.api.conversations import tidy_conversations
+from kds.api.embeddings import embed_waiting
 from kds.brain.clock import moment
+from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.errors import KdsError, OutageError, StoreError
+from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
-from kds.service.freshness import Installation
-from kds.service.jobs import catch_up, embed_when_idle, expire_later, reload_on_change, tidy
+from kds.service.errors import BusyError, describe_fault
+from kds.service.freshness import Installation, fingerprint
 from kds.service.lifecycle import Instance
 from kds.service.listening import (
     GRACE_S,
@@ -30,8 +43,7 @@ from kds.service.listening import (
     SiteHost,
     bind_http,
 )
-from kds.service.routes import make_app
-from kds.service.routes.health import Vitals
+from kds.service.routes import Vitals, make_app
 from kds.service.security import TokenAuth, open_token
 from kds.service.service_client import ServiceAddress
 from kds.service.team_auth import TeamAuth, Tell
@@ -42,6 +54,27 @@ LOOK_S: Final = 5.0
 
 TRIM_LOOKS: Final = 6
 """Memory is given back at each so many looks, when it was used meanwhile."""
+
+RELOAD_LOOK_S: Final = 0.5
+"""A change counts when the next look finds the files as they are: they are written by then."""
+
+EMBED_LOOK_S: Final = 5.0
+"""Seconds between two looks for chunks that wait: words find a chunk at once."""
+
+PAUSE_S: Final = 1.0
+"""Silence after which the service counts as idle: people read for longer than that."""
+
+BATCH: Final = 8
+"""Chunks embedded at once: 0.1-0.3 s for a MiniLM-class model on one core."""
+
+BACK_OFF_S: Final = 60.0
+"""Rest after a failure of a model."""
+
+CATCH_UP_S: Final = 2.0
+"""Between two looks for what was heard during an outage; they cost nothing without one."""
+
+TIDY_S: Final = 600.0
+"""How often lines of contexts that have expired leave the disk."""
 
 ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that end the service, unless it was started with them ignored (nohup)."""
@@ -59,7 +92,7 @@ class ServiceOptions:
     tell: Tell = lambda _: None
     """Is told of each of their requests."""
     drain_s: float = 0.0
-    """How long they are answered on after SIGTERM, so that a balancer can take note first."""
+    """How long they are answered after SIGTERM, so that a balancer can take note first."""
 
 
 class Service:
@@ -110,7 +143,13 @@ class Service:
         """
         with ExitStack() as stack:
             self._owns_process = threading.current_thread() is threading.main_thread()
-            self._claim(stack)
+            # One that only answers people, all of whose things are on a server, is not the user's
+            # service: there may be several.
+            if self._unix_socket or self._http is not None:
+                self._instance = Instance.claim(self._address)
+                stack.callback(self._instance.release)
+                stack.callback(self._instance.withdraw)
+                self._announce(None, None)
             stack.callback(self._workspaces.close)
             asyncio.run(self._serve(stack))
         self._log(f"stopped: {self._reason}")
@@ -118,8 +157,8 @@ class Service:
     def stop(self, reason: str = "asked to") -> None:
         """Finish the requests in flight and end; from any thread.
 
-        A process in which something does not end by itself is ended, with a trace of where it
-        stands: the lock must not be held for ever.
+        A process that does not end by itself is ended, with a trace of where it stands: the lock
+        must not be held for ever.
         """
         drain_s = 0.0
         if self._team is not None:
@@ -129,26 +168,19 @@ class Service:
             faulthandler.dump_traceback_later(drain_s + GRACE_S, exit=True)
         self._reason = self._reason or reason
         if self._loop is not None:
-            with suppress(RuntimeError):  # it has come to its end meanwhile
+            with suppress(RuntimeError):  # the loop has ended meanwhile
                 self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, self._stopping.set)
 
     def _jobs(self, served: ServedWorkspace) -> tuple[Coroutine[Any, Any, None], ...]:
         return reload_on_change(served), embed_when_idle(served, self._workspaces.attendance.idle_s)
 
-    def _claim(self, stack: ExitStack) -> None:
-        """Become the user's service.
-
-        Not when it only answers people, all of whose things are on a server: there may be several.
-        """
-        if self._unix_socket or self._http is not None:
-            self._instance = Instance.claim(self._address)
-            stack.callback(self._instance.release)
-            stack.callback(self._instance.withdraw)
-            self._announce(None, None)
-
     async def _serve(self, stack: ExitStack) -> None:
         self._loop = asyncio.get_running_loop()
-        self._heed_signals(self._loop)
+        for name in ENDING if self._owns_process else ():
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                with suppress(NotImplementedError):  # Windows: an interrupt ends the process
+                    self._loop.add_signal_handler(number, self.stop, name)
         for workspace in self._kept:
             await self._workspaces.open(str(workspace.root), keep=True)
         app = make_app(self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log)
@@ -160,7 +192,7 @@ class Service:
             self._stopping.set()
         chores = [tidy(self._workspaces, self._log), self._look_around()]
         if self._team is not None:
-            chores.append(catch_up(self._workspaces, self._team.passes.reachable))
+            chores.append(catch_up(self._workspaces, self._team))
         tasks = [asyncio.create_task(chore) for chore in chores]
         who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
         self._log(f"started: {who}; at {', '.join(self.places)}")
@@ -216,13 +248,6 @@ class Service:
             self._log(f"not ready yet: {' '.join(str(error).split())}")
         return TeamAuth(app, server, str(workspace.root), self._options.tell)
 
-    def _heed_signals(self, loop: asyncio.AbstractEventLoop) -> None:
-        for name in ENDING if self._owns_process else ():
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                with suppress(NotImplementedError):  # Windows: an interrupt ends the process
-                    loop.add_signal_handler(number, self.stop, name)
-
     async def _look_around(self) -> None:
         """End when nobody asks or the installation was replaced; let go of what nobody uses."""
         limit_s, idle_s = self._options.idle_s or math.inf, self._workspaces.attendance.idle_s
@@ -268,3 +293,120 @@ class Service:
                     "socket": unix,
                 }
             )
+
+
+async def reload_on_change(served: ServedWorkspace) -> None:
+    """Swap in what loads of changed prompts and rules. Runs until it is cancelled."""
+    before = served.seen
+    while True:
+        await asyncio.sleep(RELOAD_LOOK_S)
+        found = await asyncio.to_thread(fingerprint, served.workspace)
+        if found == before != served.seen:
+            with suppress(BusyError):
+                await served.archivist.run(served.look)
+        before = found
+
+
+async def embed_when_idle(served: ServedWorkspace, idle_s: Callable[[], float]) -> None:
+    """Embed what waits while there is no request. Runs until it is cancelled."""
+    record = served.embedding
+    while True:
+        await asyncio.sleep(BACK_OFF_S if record.last_error else EMBED_LOOK_S)
+        if idle_s() < PAUSE_S:
+            continue
+        try:
+            done = await served.archivist.run(lambda: embed(served, idle_s))
+        except BusyError:
+            continue
+        except Exception as error:  # noqa: BLE001  # the service goes on without vectors
+            known = isinstance(error, KdsError)
+            reason = str(error) if known else f"internal error: {describe_fault(error)}"
+            if record.last_error is None:
+                line = " ".join(reason.split())
+                served.log(f"cannot embed in {served.root}, trying again later: {line}")
+            record.failures += 1
+            record.last_error = reason
+        else:
+            if done and record.last_error:
+                served.log(f"embedding works again in {served.root}")
+                record.last_error = None
+
+
+def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
+    """Embed what waits until a request comes; returns how many chunks got a vector."""
+    memory = served.memory_if_any()
+    stores = [one for one in (memory, served.queries.library.store) if one is not None]
+    embedder = served.queries.embedder.load() if stores else None
+    if embedder is None:
+        return 0
+    done = 0
+    for store in stores:
+        summaries = isinstance(store, MemoryStore) and store.summaries_without(embedder.name)
+        if summaries or store.awaits(embedder.name):
+            done += embed_waiting(
+                store, embedder, batch=BATCH,
+                goes_on=lambda: not served.closing and idle_s() >= PAUSE_S,
+            )  # fmt: skip
+    served.embedding.embedded += done
+    return done
+
+
+async def catch_up(workspaces: Workspaces, team: TeamAuth) -> None:
+    """Store what a shared service heard during an outage once the database is back.
+
+    The next message of a conversation may come to another service. Runs until it is cancelled.
+    """
+    while True:
+        await asyncio.sleep(CATCH_UP_S)
+        people = (one for served in workspaces for one in (served, *served.people.values()))
+        late = [one for one in people if one.conversations.contexts.late]
+        if late and await team.passes.reachable():
+            for one in late:
+                with suppress(KdsError):  # away again, or busy: next time
+                    await one.worker.run(one.conversations.contexts.catch_up, patient=True)
+
+
+async def tidy(workspaces: Workspaces, log: Log) -> None:
+    """Have what has expired leave the disk, of workspaces that were closed as well."""
+
+    def entries(workspace: Workspace) -> int:
+        tidy_conversations(workspace.conversations_dir, now=time.time)
+        return len(Contexts(workspace).journal().load().entries)
+
+    while True:
+        for workspace in workspaces.remembering:
+            try:
+                if not await asyncio.to_thread(entries, workspace):
+                    workspaces.left.discard(workspace)
+            except (KdsError, OSError) as error:
+                log(f"cannot tidy up {workspace.root}: {describe_fault(error)}")
+        await asyncio.sleep(TIDY_S)
+
+
+_TIDY_LATER: Final = """\
+until=$1; shift
+while [ -s "$0" ] && left=$((until - $(date +%s))) && [ "$left" -gt 0 ]; do
+  sleep "$((left < 60 ? left : 60))"
+done
+[ -s "$0" ] && exec "$@"
+"""
+"""$0 is the file of the context: where it is gone or empty, nothing is left to do."""
+
+
+def expire_later(workspace: Workspace, *, age_s: float = MAX_AGE.total_seconds()) -> None:
+    """Have the lines of a context leave the disk once all are older than ``age_s`` seconds.
+
+    Nothing happens where there are no lines, or the system has no shell.
+    """
+    shell = shutil.which("sh")
+    with suppress(KdsError):
+        if shell is None or not Contexts(workspace).journal().load().entries:
+            return
+        until = f"{time.time() + age_s + 1:.0f}"
+        load = (sys.executable, "-P", "-m", "kds", "context", "load", "--workspace", workspace.root)
+        process = subprocess.Popen(  # a shell takes a megabyte, Python ten
+            [shell, "-c", _TIDY_LATER, workspace.context_path, until, *load],
+            cwd="/", start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        process.returncode = 0  # nobody waits for it, and Python need not warn of that

@@ -1,7 +1,7 @@
 """The workspaces of a service: opened when they are first named, let go when nobody uses them.
 
-Each has a router and threads of its own, so that one that loads for ever, or is busy, does
-not hold up the others.
+Each has a router and threads of its own: one that never finishes loading, or is busy, does not
+hold up the others.
 """
 
 import asyncio
@@ -9,13 +9,15 @@ import ctypes
 import mmap
 import os
 import threading
-from collections import OrderedDict
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
@@ -28,26 +30,108 @@ from kds.brain.store.team import Person
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
-from kds.service.errors import ConflictError, NotServedError, describe_fault
+from kds.service.errors import BusyError, ConflictError, NotServedError, describe_fault
 from kds.service.freshness import fingerprint
-from kds.service.worker import Attendance, Worker
+
+QUEUE_LIMIT: Final = 256
+"""Calls that may wait in either queue: the last one waits 2-4 s, longer than a hook does."""
+
+LONG_S: Final = 1.0
+"""Seconds that a query waits for urgent calls. Without this limit, with 200 clients that never
+pause, one query in a hundred waited 43 s."""
 
 LET_GO_S: Final = 600.0
-"""Seconds without a request after which a workspace is let go: its router takes some 20 MB, and
-is opened again within a second."""
+"""Idle seconds after which a workspace is closed: one with rules of its own takes 10 MB, and is
+open again within a second."""
 
 MOST_OPEN: Final = 32
-"""Workspaces open at once; the one unused for longest is let go for the next."""
+"""Workspaces open at once; the one idle for longest is closed for the next."""
 
 MOST_PEOPLE: Final = 500
 """People of a shared service who are kept ready."""
 
 Log = Callable[[str], None]
 
+_Result = TypeVar("_Result")
+
+
+class Worker:
+    """One thread that runs calls in order, off the event loop, from which alone it is used.
+
+    Routing is CPU-bound under the interpreter's lock: more threads would be no faster. Urgent
+    calls (a hook holds up a person's prompt) go before patient ones (queries), but a patient call
+    that has waited for `LONG_S` goes between two urgent ones.
+    """
+
+    def __init__(self, *, limit: int = QUEUE_LIMIT, name: str = "kds-router") -> None:
+        self._limit = limit
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._urgent, self._patient = (deque[tuple[asyncio.Future[None], float]]() for _ in "ab")
+        self._was_urgent = self._running = self._closed = False
+
+    async def run(self, call: Callable[[], _Result], *, patient: bool = False) -> _Result:
+        """Run ``call`` when its turn comes. Raises BusyError, and whatever ``call`` raises."""
+        queue = self._patient if patient else self._urgent
+        if self._closed:
+            raise BusyError("the service is stopping", hint="start it again: kds service start")
+        if len(queue) + self._running >= self._limit:
+            raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        queue.append((turn, time.monotonic()))
+        if not self._running:
+            self._pass_on()
+        try:
+            await turn
+            return await loop.run_in_executor(self._pool, call)
+        finally:
+            if not turn.cancelled():  # a caller that left before its turn has none to pass on
+                self._pass_on()
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait or run."""
+        return len(self._urgent) + len(self._patient) + self._running
+
+    def close(self, *, wait: bool = True) -> None:
+        """Take no more calls, and wait for the one that is running; from any thread."""
+        self._closed = True
+        self._pool.shutdown(wait=wait, cancel_futures=True)
+
+    def _pass_on(self) -> None:
+        """Let the next call begin, if one waits."""
+        self._running = False
+        while (self._urgent or self._patient) and not self._running:
+            overdue = bool(self._patient) and time.monotonic() - self._patient[0][1] > LONG_S
+            self._was_urgent = bool(self._urgent) and not (overdue and self._was_urgent)
+            turn, _ = (self._urgent if self._was_urgent else self._patient).popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._running = True
+
+
+class Attendance:
+    """Knows how long ago the last request ended, and whether one is being answered."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._present = 0
+
+    def __enter__(self) -> None:
+        self._present += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._present -= 1
+        self._last = time.monotonic()
+
+    def idle_s(self) -> float:
+        """Seconds since the last request ended; 0 while one is being answered."""
+        return 0.0 if self._present else time.monotonic() - self._last
+
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """How often prompts and rules were read anew, when last, and what is wrong with them now."""
+    """How often prompts and rules were reloaded, when last, and what is wrong with them now."""
 
     count: int = 0
     at: datetime | None = None
@@ -66,8 +150,8 @@ class EmbeddingRecord:
 class ServedWorkspace:
     """One workspace: its conversations, which a reload replaces in one assignment.
 
-    Others who have tokens of their own have one each (``people``), with the threads, rules and
-    prompts of the ``base``.
+    On a shared service each person has one (``people``), with the threads, rules and prompts of
+    the ``base`` and nothing else of it.
     """
 
     def __init__(
@@ -86,13 +170,13 @@ class ServedWorkspace:
         self.worker: Worker = base.worker if base else Worker()
         """The thread that routes, and answers queries when nothing is to be routed."""
         self.archivist: Worker = base.archivist if base else Worker(name="kds-archivist")
-        """The thread that looks after sessions: erasing one may take seconds, and no hook waits."""
+        """The thread for sessions: erasing one may take seconds, for which no hook waits."""
         self.attendance = Attendance()
         self._base = base
         self.queries = QueryService(
             conversations.parts, rewriter=conversations.rewriter, environ=environ
         )
-        self.people = People(self)
+        self.people: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
         self.embedding = EmbeddingRecord()
         self.reload = Reload()
         self.turns = 0
@@ -152,12 +236,12 @@ class ServedWorkspace:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What every reply says until it is mended."""
-        notes = []
-        if broken := self.reload.error:
-            notes.append(f"prompts and rules are those before the last change: {broken}")
-        if wrong := self.settings_error:
-            notes.append(f"{EARLIER_SETTINGS}: {wrong}")
+        """What every reply says until it is fixed."""
+        faults = {
+            "prompts and rules are those before the last change": self.reload.error,
+            EARLIER_SETTINGS: self.settings_error,
+        }
+        notes = (f"{what}: {error}" for what, error in faults.items() if error)
         return (*self.conversations.warnings, *notes)
 
     def route(self, message: str, **how: Any) -> Turn:
@@ -167,10 +251,10 @@ class ServedWorkspace:
         return turn
 
     def look(self) -> None:
-        """Read rules and prompts anew if their files have changed; a message meanwhile waits.
+        """Reload rules and prompts if their files have changed; a message meanwhile waits.
 
-        One thread at a time: what was read before must not take the place of what was read after
-        it. What does not load changes nothing, and is told until it is mended.
+        One thread at a time, so that an older state never replaces a newer one. What does not
+        load changes nothing, and is reported until it is fixed.
         """
         if self._base is not None:
             self._base.look()
@@ -191,7 +275,7 @@ class ServedWorkspace:
             self.log(f"reload failed, the last good set stays: {told}")
 
     def look_at_all(self) -> None:
-        """See before a question what others have edited, and what was learned since."""
+        """Before a question, see what others have edited and what was learned since."""
         if self.person is not None:
             self.look()
         self.queries.use(self.conversations.refreshed(), rewriter=self.conversations.rewriter)
@@ -201,12 +285,40 @@ class ServedWorkspace:
         self.conversations = conversations
         self.queries.use(conversations.parts, rewriter=conversations.rewriter)
         self.reload = Reload(self.reload.count + 1, utc_now())
-        for one in self.people:
+        for one in tuple(self.people.values()):
             old = one.conversations
             one.reloaded(conversations.under(one.environ, turns=old.turns, contexts=old.contexts))
 
+    def of(self, person: Person) -> "ServedWorkspace":
+        """Return what serves a person of a shared service.
+
+        Nothing is left of a removed person of the same name. Raises RemovedError when it is
+        ``person`` who was removed: a token is believed for some seconds more.
+        """
+        key = person.organisation, person.name
+        found = self.people.get(key)
+        removals = found.person.removal if found and found.person else person.removal
+        if removals > person.removal:
+            raise RemovedError("the person was removed", hint="use the new token")
+        if found is None or removals < person.removal:
+            if found is not None:
+                found.close()
+            environ = {
+                **os.environ,
+                "KDS_DATABASE_ORGANISATION": person.organisation,
+                "KDS_DATABASE_PERSON": person.name,
+            }
+            turns = TurnLog(self.workspace, environ=environ)
+            conversations = self.conversations.under(environ, turns=turns)
+            found = ServedWorkspace(conversations, environ=environ, person=person, base=self)
+            self.people[key] = found
+            if len(self.people) > MOST_PEOPLE:
+                self.people.popitem(last=False)[1].close()
+        self.people.move_to_end(key)
+        return found
+
     def stop(self) -> None:
-        """Let everybody go who waits, and end what is done beside it; from the event loop."""
+        """Release everybody who waits, and end the background jobs; from the event loop."""
         self.queries.stop()
         for job in self.jobs:
             job.cancel()
@@ -218,58 +330,15 @@ class ServedWorkspace:
         if self._base is None:
             self.worker.close()
             self.archivist.close()
-        for one in self.people:
+        for one in tuple(self.people.values()):
             one.close()
         self.queries.close()
         self.conversations.contexts.close()
         self.conversations.turns.close()
 
 
-class People:
-    """The people of a shared service, each with conversations, memory and settings of their own."""
-
-    def __init__(self, base: ServedWorkspace) -> None:
-        self._base = base
-        self._kept: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
-
-    def __iter__(self) -> Iterator[ServedWorkspace]:
-        """Those that are kept ready."""
-        return iter(tuple(self._kept.values()))
-
-    def find(self, person: Person) -> ServedWorkspace:
-        """Return what serves a person: the base's rules and prompts, and nothing else of it.
-
-        Nothing of somebody who had this name and was removed. Raises RemovedError when it is
-        ``person`` who was: a token is believed for some seconds more.
-        """
-        key = person.organisation, person.name
-        found = self._kept.get(key)
-        removals = found.person.removal if found and found.person else person.removal
-        if removals > person.removal:
-            raise RemovedError("the person was removed", hint="use the new token")
-        if found is None or removals < person.removal:
-            if found is not None:
-                found.close()
-            found = self._kept[key] = self._made(person)
-            if len(self._kept) > MOST_PEOPLE:
-                self._kept.popitem(last=False)[1].close()
-        self._kept.move_to_end(key)
-        return found
-
-    def _made(self, person: Person) -> ServedWorkspace:
-        """Somebody's rows of the server are found by the environment."""
-        environ = {
-            **os.environ,
-            "KDS_DATABASE_ORGANISATION": person.organisation,
-            "KDS_DATABASE_PERSON": person.name,
-        }
-        turns = TurnLog(self._base.workspace, environ=environ)
-        conversations = self._base.conversations.under(environ, turns=turns)
-        return ServedWorkspace(conversations, environ=environ, person=person, base=self._base)
-
-
 Jobs = Callable[[ServedWorkspace], tuple[Coroutine[Any, Any, None], ...]]
-"""What is done beside a workspace as long as it is open."""
+"""What runs in the background of a workspace as long as it is open."""
 
 
 class Workspaces:
@@ -285,7 +354,7 @@ class Workspaces:
         self.default: str | None = None
         """The workspace of requests that name none."""
         self.left: set[Workspace] = set()
-        """Those that were let go: what they remember has yet to expire."""
+        """Closed ones: what their contexts hold has yet to expire."""
         self.keeper = Worker(name="kds-keeper")
         """The thread that imports sessions of assistants, for which nobody else waits."""
 
@@ -299,7 +368,7 @@ class Workspaces:
         return (*(one.workspace for one in self), *self.left)
 
     async def open(self, root: str, *, keep: bool = False) -> ServedWorkspace:
-        """Return the workspace ``root``, opened if it is not; ``keep``: it is not let go of.
+        """Return the workspace ``root``, opened if it is not; with ``keep`` it stays open.
 
         The first that is kept is the default. Raises NotServedError when there is no such folder,
         KdsError when it does not load.
@@ -332,10 +401,17 @@ class Workspaces:
     async def _opened(self, root: str, *, keep: bool) -> ServedWorkspace:
         if len(self._open) >= MOST_OPEN:
             await self.let_go(min(one.attendance.idle_s() or LET_GO_S for one in self))
-        workspace = _found(root)
+        if "\0" in root or not (Path(root).is_absolute() and Path(root).is_dir()):
+            raise NotServedError(
+                "no such folder", where=root, hint="name the folder that holds kds-brain/"
+            )
+        workspace = Workspace.find(environ={HOME_VARIABLE: root})
         worker = Worker(name="kds-opening")  # the loop's pool may be busy with other workspaces
         try:
-            served = await worker.run(lambda: _load(workspace, self._log))
+            conversations = await worker.run(lambda: Conversations.open(workspace))
+            for warning in conversations.warnings:
+                self._log(f"warning: {warning}")
+            served = await worker.run(lambda: ServedWorkspace(conversations, log=self._log))
         finally:
             worker.close(wait=False)
         if keep:
@@ -345,13 +421,6 @@ class Workspaces:
         warming = served.worker.run(lambda: _warm(served), patient=True)
         served.jobs = [asyncio.create_task(job) for job in (warming, *self._make_jobs(served))]
         return served
-
-
-def _load(workspace: Workspace, log: Log) -> ServedWorkspace:
-    conversations = Conversations.open(workspace)
-    for warning in conversations.warnings:
-        log(f"warning: {warning}")
-    return ServedWorkspace(conversations, log=log)
 
 
 def _warm(served: ServedWorkspace) -> None:
@@ -376,14 +445,6 @@ def give_memory_back() -> None:
             if access == "r-xp" and path.startswith("/"):
                 start, end = (ctypes.c_size_t(int(place, 16)) for place in places.split("-"))
                 system.madvise(start, ctypes.c_size_t(end.value - start.value), mmap.MADV_DONTNEED)
-
-
-def _found(root: str) -> Workspace:
-    if "\0" in root or not (Path(root).is_absolute() and Path(root).is_dir()):
-        raise NotServedError(
-            "no such folder", where=root, hint="name the folder that holds kds-brain/"
-        )
-    return Workspace.find(environ={HOME_VARIABLE: root})
 
 
 def is_same(one: str, other: str) -> bool:

@@ -31,7 +31,7 @@ from kds.router.references.resolver import Resolver
 from kds.router.references.scene import Scene
 from kds.router.references.taught import described, things
 from kds.service.errors import NotServedError, TooLargeError
-from kds.service.models import MESSAGE_LIMIT
+from kds.service.requests import MESSAGE_LIMIT
 from kds.service.routes.hook import fitting
 from kds.session.exchange import Exchange
 from kds.web.auth import Note

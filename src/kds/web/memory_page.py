@@ -25,7 +25,7 @@ from kds.brain.passages.values import Summary
 from kds.brain.settings import LiveConfig
 from kds.brain.workspace import shared_database
 from kds.query.values import Query
-from kds.service.routes.memory import look
+from kds.service.routes.query import look
 from kds.service.workspaces import ServedWorkspace
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.recalling import Found, ask

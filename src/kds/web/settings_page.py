@@ -24,7 +24,7 @@ from kds.brain.errors import MessageError
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
 from kds.clients.doctor import Finding, findings_of, is_well
 from kds.clients.project import Project
-from kds.service.routes.health import Vitals
+from kds.service.routes import Vitals
 from kds.service.security import is_loopback
 from kds.web.request_context import RequestContext, get, post
 

@@ -19,7 +19,7 @@ from kds.agents.agent import Agent
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
 from kds.service.errors import describe_fault
-from kds.service.models import RouteRequest
+from kds.service.requests import RouteRequest
 from kds.service.routes.turns import routed
 from kds.service.service_client import How, route_request
 from kds.service.workspaces import ServedWorkspace

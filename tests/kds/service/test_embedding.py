@@ -10,7 +10,7 @@ import pytest
 from kds.api.conversations import Conversations
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
-from kds.service.jobs import embed
+from kds.service.server import embed
 from kds.service.workspaces import ServedWorkspace
 
 from .conftest import running, wait_until
@@ -70,8 +70,8 @@ def test_a_service_embeds_by_itself_and_gets_over_a_model_that_fails(
     monkeypatch.setenv("RAG_EMBEDDINGS", MODEL)
     monkeypatch.setenv("KDS_TEST_EMBEDDING_FAILS", "1")
     for name in ("EMBED_LOOK_S", "BACK_OFF_S"):
-        monkeypatch.setattr(f"kds.service.jobs.{name}", 0.02)
-    monkeypatch.setattr("kds.service.jobs.PAUSE_S", 0.0)  # what is polled here is never idle
+        monkeypatch.setattr(f"kds.service.server.{name}", 0.02)
+    monkeypatch.setattr("kds.service.server.PAUSE_S", 0.0)  # what is polled here is never idle
     with running(folder) as service, service.client() as client:
         client.post("/sessions", json={"id": "s"})
         said = {"role": "user", "content": "the fee is late"}

@@ -10,7 +10,7 @@ from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
-from kds.service.jobs import expire_later
+from kds.service.server import expire_later
 
 from ..conftest import said_in
 

@@ -107,7 +107,7 @@ def test_a_service_sees_folders_come_and_go_and_settings_break_and_mend(
     monkeypatch: pytest.MonkeyPatch,
     whose: str,
 ) -> None:
-    monkeypatch.setattr("kds.service.jobs.RELOAD_LOOK_S", 0.02)
+    monkeypatch.setattr("kds.service.server.RELOAD_LOOK_S", 0.02)
     monkeypatch.setenv("KDS_CONFIG", str(tmp_path / "own.yaml"))
     folder = new_workspace()
     with running(folder) as service, service.client() as client:

@@ -15,8 +15,7 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
 from kds.service.routes import make_app
-from kds.service.worker import Worker
-from kds.service.workspaces import Workspaces
+from kds.service.workspaces import Worker, Workspaces
 
 
 @pytest.fixture(scope="module")

@@ -285,7 +285,7 @@ def test_an_outage_is_said_and_got_over(office: Office, outage: Callable[[bool],
 def test_after_an_outage_another_service_soon_knows_what_one_heard_meanwhile(
     office: Office, outage: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.service.jobs.CATCH_UP_S", 0.01)
+    monkeypatch.setattr("kds.service.server.CATCH_UP_S", 0.01)
     one, other = (office.client("ann") for _ in range(2))
     expanded(one, FAB)
     outage(True)

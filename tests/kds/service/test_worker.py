@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from kds.service import worker as module
+from kds.service import workspaces as module
 from kds.service.errors import BusyError
-from kds.service.worker import Worker
+from kds.service.workspaces import Worker
 
 pytestmark = pytest.mark.anyio
 

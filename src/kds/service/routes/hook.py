@@ -42,11 +42,9 @@ from kds.hooks.secrets import (
     tool_answer,
 )
 from kds.service.errors import TooLargeError
-from kds.service.models import JSON, MESSAGE_LIMIT
-from kds.service.requests import opened, root_of
+from kds.service.requests import JSON, MESSAGE_LIMIT, opened, root_of
 from kds.service.service_client import ServiceAddress
-from kds.service.worker import Worker
-from kds.service.workspaces import ServedWorkspace
+from kds.service.workspaces import ServedWorkspace, Worker
 from kds.transcripts.arriving import (
     keep_current,
     keep_session,

@@ -1,33 +1,45 @@
-"""The memory over HTTP: figures, a look inside, and the consent to a profile."""
+"""The memory over HTTP: its sessions, figures, and the consent to a profile."""
 
 from dataclasses import asdict
-from datetime import timedelta
-from typing import Annotated, Any, Final
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.encoders import jsonable_encoder
-from pydantic import Field
+from pydantic import AfterValidator, AwareDatetime, Field
 from starlette.responses import JSONResponse, Response
 
 from kds.api.embeddings import model_name
+from kds.api.session_names import session_page
 from kds.brain.clock import utc_now
+from kds.brain.context.journal import FUTURE_TOLERANCE
+from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
 from kds.brain.memory.profile import PURPOSE_LIMIT
-from kds.brain.memory.records import Consent
-from kds.brain.memory.sessions import ID_LIMIT
-from kds.brain.message import MESSAGE_LIMIT
-from kds.brain.passages.question import read_question
-from kds.brain.passages.recall import DOCUMENT_BIAS
+from kds.brain.memory.records import Consent, Session
+from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT
+from kds.brain.passages.values import Message, Role
+from kds.brain.store.columns import within_reach
 from kds.brain.store.maintenance import index_sizes
 from kds.brain.turn import plain
-from kds.query.service import QueryService, rewriting_of
-from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
-from kds.query.values import Query as Question
-from kds.service.models import JSON, PATH_LIMIT, RequestBody
-from kds.service.requests import Served, on_archivist
+from kds.query.session import checked_session
+from kds.service.errors import ConflictError
+from kds.service.requests import (
+    JSON,
+    PATH_LIMIT,
+    MessageText,
+    RequestBody,
+    Served,
+    ShortText,
+    on_archivist,
+)
 from kds.service.workspaces import ServedWorkspace
 from kds.testing.metrics import read_report
 
-router = APIRouter(prefix="/api/memory", tags=["memory"])
+MOST_DOCUMENTS: Final = 50
+"""Documents of a session."""
+
+MOST: Final = 200
+"""Sessions or messages of one page."""
 
 WEEK_HOURS: Final = 7 * 24
 """As far back as `kds metrics` looks."""
@@ -36,20 +48,154 @@ MOST_HOURS: Final = 30 * 24
 """As long as measurements are kept."""
 
 STORED: Final = ("sessions", "messages", "tokens", "size_bytes")
-READ: Final = ("words", "identifiers", "period", "asks_when", "asks_for_code")
 HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
 
+SessionPath = Annotated[str, Path(max_length=ID_LIMIT)]
+LimitQuery = Annotated[int, Query(ge=1, le=MOST)]
+OffsetQuery = Annotated[int, Query(ge=0, le=2**31)]
 HoursQuery = Annotated[int, Query(ge=1, le=MOST_HOURS)]
-QuestionQuery = Annotated[str, Query(min_length=1, max_length=MESSAGE_LIMIT)]
-ConversationIdQuery = Annotated[
-    str | None, Query(alias="conversationId", min_length=1, max_length=ID_LIMIT)
-]
+
+
+def _said_by_now(at: datetime) -> datetime:
+    """Return a moment that was; a clock may be ahead of ours. Raises ValueError."""
+    if at > utc_now() + FUTURE_TOLERANCE:
+        raise ValueError("lies in the future")
+    return within_reach(at)
+
+
+class SessionChange(RequestBody):
+    """What is to change of a session; what is left out stays."""
+
+    title: str | None = Field(None, min_length=1, max_length=TITLE_LIMIT)
+    """Without one the beginning of the first question serves."""
+    documents: list[Annotated[str, Field(max_length=PATH_LIMIT)]] | None = Field(
+        None, max_length=MOST_DOCUMENTS
+    )
+    """The documents that the session is about."""
+
+    @property
+    def tied(self) -> str | None:
+        """The documents that a session is to be about, one a line."""
+        return "\n".join(self.documents or ()) or None
+
+
+class NewSession(SessionChange):
+    """A session to begin."""
+
+    id: str | None = Field(None, min_length=1, max_length=ID_LIMIT)
+    """Printable, not ending in `/export` or `/messages`; null: a random one."""
+
+
+class NewMessage(RequestBody):
+    """A message to store."""
+
+    role: Role
+    content: MessageText
+    speaker: ShortText | None = Field(None, min_length=1)
+    """Who of several it was."""
+    at: Annotated[AwareDatetime, AfterValidator(_said_by_now)] | None = Field(None, strict=False)
+    """When it was said; null: now."""
 
 
 class GrantRequest(RequestBody):
     """Consent to a profile: for what it may be kept and used."""
 
     purpose: str = Field(min_length=1, max_length=PURPOSE_LIMIT)
+
+
+sessions = APIRouter(prefix="/sessions", tags=["sessions"])
+router = APIRouter(prefix="/api/memory", tags=["memory"])
+
+_ONE = "/{session:path}"
+"""An id may hold a slash: a hook's conversation is named by its client."""
+
+
+@sessions.post("", status_code=201, response_model=JSON)
+@on_archivist
+def create_session(served: Served, asked: NewSession) -> Response:
+    """Begin a session."""
+    chosen = None if asked.id is None else checked_session(asked.id)
+    store = served.memory_for_writing()
+    if chosen is not None and store.find_session(chosen) is not None:
+        raise ConflictError(
+            "there is a session with this id already",
+            where="id",
+            hint="go on with it, or choose another id",
+        )
+    session = store.create_session(
+        title=asked.title, document_context=asked.tied, session_id=chosen
+    )
+    return JSONResponse(_saved(served, session, asked), 201)
+
+
+@sessions.get("", response_model=JSON)
+@on_archivist
+def list_sessions(served: Served, limit: LimitQuery = 50, offset: OffsetQuery = 0) -> Response:
+    """List sessions, the one changed last first; `next_offset` is null where that is all."""
+    found, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
+    return JSONResponse({"sessions": list(map(_told, found)), "next_offset": following})
+
+
+@sessions.get(
+    f"{_ONE}/export",
+    response_model=ArchiveFile,
+    responses={200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
+)
+@on_archivist
+def export_session(
+    served: Served, session: SessionPath, format: Literal["json", "markdown"] = "json"
+) -> Response:
+    """Write a session out whole: JSON that can be imported again, or Markdown to read."""
+    found = archive(served.store_of(session), session)
+    if format == "markdown":
+        return Response(to_markdown(found), media_type="text/markdown")
+    return Response(to_json([found]), media_type="application/json")
+
+
+@sessions.get(_ONE, response_model=JSON)
+@on_archivist
+def show_session(
+    served: Served, session: SessionPath, limit: LimitQuery = 50, offset: OffsetQuery = 0
+) -> Response:
+    """Return a session with a page of its messages, oldest first."""
+    store = served.store_of(session)
+    found = store.session(session)
+    end = min(offset + limit, found.message_count)
+    page = store.messages(session, last=end - offset, before_seq=end + 1) if end > offset else ()
+    following = end if offset < end < found.message_count else None
+    return JSONResponse({**_told(found), "page": jsonable_encoder(page), "next_offset": following})
+
+
+@sessions.patch(_ONE, response_model=JSON)
+@on_archivist
+def change_session(served: Served, session: SessionPath, asked: SessionChange) -> Response:
+    """Give a session a title, or say which documents it is about; what is left out stays."""
+    store = served.store_of(session, writes=True)
+    if asked.title is not None:
+        store.rename(session, asked.title)
+    if "documents" in asked.model_fields_set:
+        store.set_document(session, asked.tied)
+    return JSONResponse(_saved(served, store.session(session), asked))
+
+
+@sessions.delete(_ONE)
+@on_archivist
+def delete_session(served: Served, session: SessionPath) -> dict[str, str]:
+    """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
+    served.store_of(session)
+    served.memory.delete(session)
+    return {"deleted": session}
+
+
+@sessions.post(f"{_ONE}/messages", status_code=201)
+@on_archivist
+def add_message(served: Served, session: SessionPath, asked: NewMessage) -> Message:
+    """Store a message at the end of a session; when this returns it is on the disk."""
+    served.store_of(session, writes=True)
+    found = served.memory.add(session, **dict(asked), summarise=False)
+    served.memory.catch_up_later(session)
+    assert found is not None  # None means that the memory is off, which `writes` refuses
+    return found
 
 
 @router.get("/metrics", response_model=JSON)
@@ -86,23 +232,6 @@ def stats(served: Served) -> Response:
     )
 
 
-@router.get("/debug/retrieval", response_model=JSON)
-async def retrieval(
-    served: Served,
-    q: QuestionQuery,
-    conversation: ConversationIdQuery = None,
-    scope: Scope = "all",
-    source_path: Annotated[str | None, Query(min_length=1, max_length=PATH_LIMIT)] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST_CHUNKS)] = DEFAULT_LIMIT,
-) -> Response:
-    """Show how a question would be read, rewritten and searched for; nothing is stored."""
-    question = Question(
-        q, session=conversation, source=source_path, scope=scope, limit=limit, answer=False
-    )
-    found = await served.worker.run(lambda: look(served.queries, question), patient=True)
-    return JSONResponse(jsonable_encoder(plain(found, digits=4)))
-
-
 @router.get("/consent")
 @on_archivist
 def consent(served: Served) -> dict[str, Any]:
@@ -133,37 +262,17 @@ def _consent_of(served: ServedWorkspace) -> dict[str, Any]:
     return {**asdict(given), "events": store.profile.events() if store else ()}
 
 
-def look(service: QueryService, query: Question) -> dict[str, Any]:
-    """Understand and search as `POST /query` does, and tell everything. Nothing is stored."""
-    found = service.search(service.understand(query, remembers=False))  # and asks no model
-    turn, findings = found.turn, found.findings
-    recall, documents = findings.conversations, findings.documents
-    question = recall.question if recall else read_question(turn.expanded, now=utc_now())
-    parts = (("", found), ("memory.", recall), ("documents.", documents))
-    return {
-        "query": found.query.text,
-        "rewritten_query": turn.expanded,
-        "rewritten_by": rewriting_of(turn).by,
-        "references": turn.references,
-        "why": turn.why,
-        "session_memory": list(reversed(found.known.terms)) if found.known else [],
-        "question": {name: getattr(question, name) for name in READ},
-        "documents": documents.hits if documents else (),
-        "conversations": recall.hits if recall else (),
-        "weights": service.memory.recall_settings.weights,
-        "document_bias": DOCUMENT_BIAS,
-        "counts": recall.counts if recall else {},
-        "flags": recall.flags if recall else {},
-        "timings_ms": {
-            f"{stage}{name}": ms
-            for stage, part in parts
-            for name, ms in (part.timings_ms if part else {}).items()
-        },
-        "summaries": [summary.text for summary, _ in recall.summaries] if recall else [],
-        "budget_tokens": findings.budget_tokens,
-        "used_tokens": findings.used_tokens,
-        "notes": [*found.warnings, *findings.notes],
-    }
+def _told(session: Session) -> dict[str, Any]:
+    """A session, without what was said in it."""
+    told: dict[str, Any] = jsonable_encoder(session, exclude={"num", "document_context"})
+    told |= {"messages": told.pop("message_count"), "tokens": told.pop("token_count")}
+    return {**told, "documents": list(session.documents)}
+
+
+def _saved(served: ServedWorkspace, session: Session, asked: SessionChange) -> dict[str, Any]:
+    """A session as it was saved; it says when a document it is to be about is not there."""
+    notes = map(served.queries.library.note_on, asked.documents or ())
+    return {**_told(session), "warnings": list(filter(None, notes))}
 
 
 def _numbers(value: object, *names: str) -> dict[str, Any]:

@@ -4,22 +4,38 @@ Rewriting and retrieval run on the router's thread, behind whatever a hook or a 
 a model takes its time elsewhere, and never longer than it has.
 """
 
-from typing import Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
+from fastapi import Query as Parameter
+from fastapi.encoders import jsonable_encoder
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
+from kds.brain.clock import utc_now
 from kds.brain.memory.sessions import ID_LIMIT
-from kds.query.service import Understood
+from kds.brain.message import MESSAGE_LIMIT
+from kds.brain.passages.question import read_question
+from kds.brain.passages.recall import DOCUMENT_BIAS
+from kds.brain.turn import plain
+from kds.query.service import QueryService, Understood, rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
-from kds.service.models import PATH_LIMIT, MessageText, RequestBody, UtteranceRequest
-from kds.service.requests import Served
+from kds.service.requests import (
+    JSON,
+    PATH_LIMIT,
+    MessageText,
+    RequestBody,
+    Served,
+    UtteranceRequest,
+)
 from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
 
 MOST_MESSAGES: Final = 1000
 """Messages of a context. Ten turns count; a client that sends its whole history is not refused."""
+
+READ: Final = ("words", "identifiers", "period", "asks_when", "asks_for_code")
+"""What is told of how a question was read."""
 
 
 class QueryRequest(RequestBody):
@@ -41,10 +57,10 @@ class QueryRequest(RequestBody):
     """Let a model answer from the passages, where one is configured."""
 
 
-router = APIRouter(tags=["query"])
+router = APIRouter()
 
 
-@router.post("/query", response_model=QueryReply)
+@router.post("/query", response_model=QueryReply, tags=["query"])
 async def ask(served: Served, asked: QueryRequest) -> Response:
     """Answer a question about documents and remembered conversations.
 
@@ -58,22 +74,74 @@ async def ask(served: Served, asked: QueryRequest) -> Response:
     return JSONResponse(reply.as_dict())
 
 
+@router.get("/api/memory/debug/retrieval", response_model=JSON, tags=["memory"])
+async def retrieval(
+    served: Served,
+    q: Annotated[str, Parameter(min_length=1, max_length=MESSAGE_LIMIT)],
+    conversation: Annotated[
+        str | None, Parameter(alias="conversationId", min_length=1, max_length=ID_LIMIT)
+    ] = None,
+    scope: Scope = "all",
+    source_path: Annotated[str | None, Parameter(min_length=1, max_length=PATH_LIMIT)] = None,
+    limit: Annotated[int, Parameter(ge=1, le=MOST_CHUNKS)] = DEFAULT_LIMIT,
+) -> Response:
+    """Show how a question would be read, rewritten and searched for; nothing is stored."""
+    question = Query(
+        q, session=conversation, source=source_path, scope=scope, limit=limit, answer=False
+    )
+    found = await served.worker.run(lambda: look(served.queries, question), patient=True)
+    return JSONResponse(jsonable_encoder(plain(found, digits=4)))
+
+
 async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
     """Do all that is to be done for a question; a model holds up only its own question.
 
     Raises MessageError, as `QueryService.ask` does.
     """
     worker, service = served.worker, served.queries
-    found = await worker.run(lambda: _found(served, query), patient=True)
+
+    def find() -> Understood:
+        """Search, unless a model is to be asked first what the question means."""
+        served.look_at_all()
+        read = service.understand(query)
+        return read if read.may_be_rewritten else service.search(read)
+
+    found = await worker.run(find, patient=True)
     if found.may_be_rewritten:
         read = await service.rewrite(found)
         found = await worker.run(lambda: service.search(read), patient=True)
-    answered = await service.answer(found)
-    return await worker.run(lambda: service.finish(answered), patient=True)
+    spoken = await service.answer(found)
+    return await worker.run(lambda: service.finish(spoken), patient=True)
 
 
-def _found(served: ServedWorkspace, query: Query) -> Understood:
-    """What was found; only understood, when a model is to be asked what the question means."""
-    served.look_at_all()
-    read = served.queries.understand(query)
-    return read if read.may_be_rewritten else served.queries.search(read)
+def look(service: QueryService, query: Query) -> dict[str, Any]:
+    """Understand and search as `POST /query` does, and tell everything. Nothing is stored."""
+    found = service.search(service.understand(query, remembers=False))  # and asks no model
+    turn, findings = found.turn, found.findings
+    recall, documents = findings.conversations, findings.documents
+    question = recall.question if recall else read_question(turn.expanded, now=utc_now())
+    parts = (("", found), ("memory.", recall), ("documents.", documents))
+    return {
+        "query": found.query.text,
+        "rewritten_query": turn.expanded,
+        "rewritten_by": rewriting_of(turn).by,
+        "references": turn.references,
+        "why": turn.why,
+        "session_memory": list(reversed(found.known.terms)) if found.known else [],
+        "question": {name: getattr(question, name) for name in READ},
+        "documents": documents.hits if documents else (),
+        "conversations": recall.hits if recall else (),
+        "weights": service.memory.recall_settings.weights,
+        "document_bias": DOCUMENT_BIAS,
+        "counts": recall.counts if recall else {},
+        "flags": recall.flags if recall else {},
+        "timings_ms": {
+            f"{stage}{name}": ms
+            for stage, part in parts
+            for name, ms in (part.timings_ms if part else {}).items()
+        },
+        "summaries": [summary.text for summary, _ in recall.summaries] if recall else [],
+        "budget_tokens": findings.budget_tokens,
+        "used_tokens": findings.used_tokens,
+        "notes": [*found.warnings, *findings.notes],
+    }

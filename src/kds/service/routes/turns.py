@@ -18,7 +18,7 @@ from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn, entry_to_wire, to_wire
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.listening import SiteHost
-from kds.service.models import (
+from kds.service.requests import (
     JSON,
     TEXT_LIMIT,
     ConversationName,
@@ -26,9 +26,9 @@ from kds.service.models import (
     MessageText,
     RequestBody,
     RouteRequest,
+    Served,
     ShortText,
 )
-from kds.service.requests import Served
 from kds.service.routes.hook import fitting
 from kds.service.service_client import SWITCHED_OFF
 from kds.service.workspaces import ServedWorkspace
