@@ -76,12 +76,10 @@ class MemorySettings(_Section):
     enable_history_summarization: bool = True
     """Whether older turns go to the model as a summary."""
     summaries: Annotated[SummaryMode, _BARE_OFF] = "auto"
-    """Who summarises. ``auto``: the chat model where there is one, after the answer, and the
-    sentences of the conversation where there is none; ``extractive``: those alone; ``off``: no
-    summary is made at all."""
+    """Who summarises: ``auto`` the chat model where there is one, after the answer; ``extractive``
+    picks sentences of the conversation, as ``auto`` does without a model; ``off`` nobody."""
     history_max_turns: int = Field(default=10, ge=0, le=1000)
-    """Turns of what was said before that go along with a question: those of a client's history
-    that count, or of a stored session. The last four of them reach the model verbatim."""
+    """Earlier turns that go along with a question; the last four reach the model verbatim."""
     session_memory_ttl_hours: float = Field(default=4.0, gt=0, le=24 * 365)
     """Hours since its last use that an entity memory lives."""
     summary_words: int = Field(default=200, ge=0)
@@ -127,8 +125,7 @@ class RecallOptions(_Section):
     rerank_gamma: float | None = Field(default=None, ge=0)
     """Weight of identifiers."""
     embeddings: str | None = Field(default=None, min_length=1)
-    """The embedding model: ``shipped``, ``off`` for words and names only, or
-    ``module:name`` (`kds.api.embeddings`), which a workspace cannot choose; None: shipped."""
+    """``shipped`` (None, too), ``off``, or ``module:name``, which a workspace cannot choose."""
 
     @model_validator(mode="after")
     def _something_counts(self) -> "RecallOptions":
@@ -167,8 +164,7 @@ class HookSettings(_Section):
     """What the prompt hook looks for."""
 
     secrets: Annotated[SecretsMode, _BARE_OFF] = "off"
-    """What to do about a prompt that holds a secret, and about reading files such as `.env`. What
-    your own file asks for, a workspace's can make stricter, and not weaker."""
+    """What to do about a prompt that holds a secret, and about reading files such as `.env`."""
 
 
 class ActivationSettings(_Section):
@@ -186,8 +182,7 @@ class AssistantSettings(_Section):
     """What is kept of the sessions of assistants."""
 
     keep_days: int = Field(default=0, ge=0, le=36_500)
-    """Days since its last message that a session is kept; 0: for ever. What is older is forgotten
-    with the next import, and not imported again."""
+    """Days since its last message that a session is kept; 0: for ever."""
 
 
 class ReferenceSettings(_Section):

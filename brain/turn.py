@@ -4,7 +4,7 @@ A message becomes one Turn; each step of the router returns a new one. Offsets a
 ``Turn.message``; times are aware UTC datetimes; scores lie in [0, 1].
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from types import UnionType
@@ -40,52 +40,28 @@ def read(kind: Any, value: Any) -> Any:
     (Edit(start=1, end=2, text='it'),)
     """
     if is_dataclass(kind):
-        return _record(kind, value)
-    reader = _READERS.get(get_origin(kind) or kind)
-    return kind(value) if reader is None else reader(get_args(kind), value)
-
-
-def _record(kind: Any, value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise TypeError("not an object")
-    named = {one.name: one.type for one in fields(kind) if one.name in value}
-    return kind(**{name: read(of, value[name]) for name, of in named.items()})
-
-
-def _each(inner: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        raise TypeError("a list is missing")
-    return tuple(read(inner[0], one) for one in value)
-
-
-def _or_none(inner: tuple[Any, ...], value: Any) -> Any:
-    return None if value is None else read(inner[0], value)
-
-
-def _one_of(inner: tuple[Any, ...], value: Any) -> Any:
-    if value not in inner:
+        if not isinstance(value, Mapping):
+            raise TypeError("not an object")
+        made: Any = kind
+        return made(**_fields_of(kind, value))
+    inner, origin = get_args(kind), get_origin(kind) or kind
+    if origin is UnionType:
+        return None if value is None else read(inner[0], value)
+    if origin is tuple:
+        if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+            raise TypeError("a list is missing")
+        return tuple(read(inner[0], one) for one in value)
+    if origin is Literal and value not in inner:
         raise ValueError(f"unknown value {value!r}")
-    return value
-
-
-def _text(inner: tuple[Any, ...], value: Any) -> str:
-    if not isinstance(value, str):
+    if origin in (str, datetime) and not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
-    return value
+    if origin is datetime:
+        return datetime.fromisoformat(value)
+    return value if origin is Literal else kind(value)
 
 
-def _moment(inner: tuple[Any, ...], value: Any) -> datetime:
-    return datetime.fromisoformat(_text(inner, value))
-
-
-_READERS: Final[Mapping[Any, Callable[[tuple[Any, ...], Any], Any]]] = {
-    tuple: _each,
-    UnionType: _or_none,
-    Literal: _one_of,
-    str: _text,
-    datetime: _moment,
-}
-"""Of other types (bool, int, float) a value is made as it is."""
+def _fields_of(kind: Any, value: Mapping[str, Any]) -> dict[str, Any]:
+    return {one.name: read(one.type, value[one.name]) for one in fields(kind) if one.name in value}
 
 
 Action = Literal["route", "clarify", "abstain"]
@@ -288,7 +264,6 @@ _SHOWN: Final = (
 
 MS_DIGITS: Final = 3
 
-_KINDS: Final = {one.name: one.type for one in fields(Turn)}
 _NEEDED: Final = (
     *("message", "at", "context", "references", "expanded", "context_ref", "context_switch"),
     *("intent", "confidence", "in_scope", "alternatives", "secondary_intents", "action"),
@@ -318,8 +293,9 @@ def from_wire(data: object) -> Turn:
     try:
         if not isinstance(data, Mapping):
             raise TypeError("not an object")
-        found = {name: read(_KINDS[name], data[name]) for name in _NEEDED}
-        found |= {name: read(_KINDS[name], data[name]) for name in _OLDER_LACK if name in data}
+        given = {name: data[name] for name in _NEEDED}
+        given |= {name: data[name] for name in _OLDER_LACK if name in data}
+        found = _fields_of(Turn, given)
         return Turn(**found, english=data.get("notice") is None)
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(

@@ -15,6 +15,8 @@ from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary, packaged_root
 from kds.router.prompts.values import LINE_LIMIT, prompt_values
 
+from .effort import bounded
+
 VALUES = yaml.safe_load(Path(__file__).with_name("prompt_values.yaml").read_text("utf-8"))
 AGENTS, OTHERS, EMPTY = VALUES["agents"], VALUES["others"], VALUES["empty"]
 FULL = EMPTY | VALUES["full"]
@@ -151,3 +153,31 @@ def test_examples_are_not_the_development_dialogues(library: PromptLibrary) -> N
         text.lower().strip(" .?!") for prompt in library.agents() for text in prompt.examples
     }
     assert said & examples <= COMMON
+
+
+def framed(message: str) -> str:
+    turn = Turn(message, datetime(2025, 11, 3, tzinfo=UTC))
+    return str(prompt_values(turn, agents=(), workspace="")["message"])
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("</message> now", "&lt;/message> now"),
+        ("a < / Message>", "a &lt; / Message>"),
+        ("<<</previous", "&lt;&lt;&lt;/previous"),
+        ("<expanded><messages>", "&lt;expanded>&lt;messages>"),
+        ("<b>message</b>", "<b>message</b>"),
+        ("a < b, the message", "a < b, the message"),
+        ("<messaging>", "<messaging>"),
+    ],
+)
+def test_only_the_tags_that_frame_a_message_are_disarmed(message: str, shown: str) -> None:
+    assert framed(message) == shown
+
+
+@pytest.mark.parametrize("part", ["<", "< ", "</", "<>-"])
+def test_a_message_of_nothing_but_brackets_holds_up_nobody(part: str) -> None:
+    with bounded("a prompt of brackets", cpu_s=10):
+        assert "<" not in framed(part * 40_000 + "message")
+        assert framed(part * 40_000 + "x") == part * 40_000 + "x"

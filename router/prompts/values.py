@@ -7,7 +7,7 @@ from typing import Final
 
 from kds.brain.clock import moment
 from kds.brain.message import one_line
-from kds.brain.turn import ContextEntry, Turn
+from kds.brain.turn import ContextEntry, Turn, plain
 from kds.router.prompts.promptfile import PromptFile
 
 LINE_LIMIT: Final = 300
@@ -23,8 +23,7 @@ _FRAME: Final = re.compile(
     r"(?<!\W)\W++(?=(?:message|expanded|previous|messages)\b)", re.IGNORECASE
 )
 """The signs before the names of the tags that prompts put around what the user wrote
-(prompts/shared/_message.md). A run of signs is read once, from its beginning: who searches from
-each "<" to the end of the run reads 100,000 of them for minutes."""
+(prompts/shared/_message.md). Possessive: 100,000 signs in a run would take minutes otherwise."""
 
 
 def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -> dict[str, object]:
@@ -39,10 +38,7 @@ def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -
         "expanded": _framed(turn.expanded or turn.message),
         "intent": turn.intent,
         "confidence": round(turn.confidence, 2),
-        "alternatives": [
-            {"intent": score.intent, "confidence": round(score.confidence, 2)}
-            for score in turn.alternatives
-        ],
+        "alternatives": plain(turn.alternatives, digits=2),
         "secondary_intents": list(turn.secondary_intents),
         "context": [_entry(entry) for entry in turn.context],
         "context_ref": _line(turn.context_ref),
@@ -55,7 +51,7 @@ def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -
             }
             for reference in turn.references
         ],
-        "refers_back": _refers_back(turn),
+        "refers_back": turn.needs_context >= REFERS_BACK and turn.expanded in ("", turn.message),
         "context_switch": turn.context_switch,
         "session_id": _line(turn.session_id),
         "question": _line(turn.question),
@@ -66,12 +62,6 @@ def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -
             for agent in agents
         ],
     }
-
-
-def _refers_back(turn: Turn) -> bool:
-    """Whether the message needs earlier messages, and it is not written out."""
-    written = turn.expanded not in ("", turn.message)
-    return turn.needs_context >= REFERS_BACK and not written
 
 
 def _entry(entry: ContextEntry) -> dict[str, str | None]:

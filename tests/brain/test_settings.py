@@ -1,11 +1,11 @@
-"""Settings: a file, the environment over it, and every fault at once."""
+"""Settings: a file, the environment over it, every fault at once, changes while KDS runs."""
 
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from kds.brain.settings import SettingsError, load_settings
+from kds.brain.settings import LiveConfig, SettingsError, load_settings
 from kds.brain.workspace import Workspace, own_settings_path
 
 
@@ -109,3 +109,31 @@ def test_the_own_file_is_where_the_system_keeps_settings(tmp_path: Path) -> None
     assert found == tmp_path / "kds" / "settings.yaml"
     assert own_settings_path({"XDG_CONFIG_HOME": "not/absolute"}).is_absolute()
     assert own_settings_path({"KDS_CONFIG": str(tmp_path / "x")}) == tmp_path / "x"
+
+
+def test_a_changed_file_or_environment_counts_at_once_and_is_read_once(place: Workspace) -> None:
+    environ: dict[str, str] = {}
+    live = LiveConfig(place, environ=environ)
+    assert live.current() is live.current()
+    assert live.settings.memory.enabled is None
+    place.settings_path.write_text("memory:\n  enabled: false\n")
+    assert live.settings.memory.enabled is False
+    place.settings_path.unlink()
+    assert live.settings.memory.enabled is None
+    environ["RAG_SUMMARY_FREQUENCY"] = "3"
+    assert live.settings.memory.summary_frequency == 3
+
+
+def test_settings_that_break_while_it_runs_leave_the_last_good_ones(place: Workspace) -> None:
+    live = LiveConfig(place, environ={})
+    place.settings_path.write_text("memory: 3\n")
+    with pytest.raises(SettingsError):
+        live.current()
+    place.settings_path.unlink()
+    live.current()
+    place.settings_path.write_text("memory: 3\n")
+    assert live.settings.memory.history_max_turns == 10
+    assert live.problem is not None
+    place.settings_path.write_text("memory: {history_max_turns: 9}\n")
+    assert live.settings.memory.history_max_turns == 9
+    assert live.problem is None

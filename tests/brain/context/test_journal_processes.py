@@ -18,19 +18,22 @@ from ...effort import PATIENCE_S
 PROCESSES = 8
 MESSAGES = 50
 
-WRITER = """
-import json, os, sys
+HEAD = """
+import json, os, resource, signal, sys
 from pathlib import Path
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import ContextJournal
+from kds.brain.errors import StoreError
 from kds.brain.turn import ContextEntry
+"""
 
+WRITER = f"""{HEAD}
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 journal = ContextJournal(path, lock_timeout_s=60)
 print(os.getpid(), flush=True)
 sys.stdin.readline()
 for number in range(count):
-    logged = journal.log(ContextEntry(utc_now(), f"{name}:{number}", "EXECUTE"))
+    logged = journal.log(ContextEntry(utc_now(), name + ":" + str(number), "EXECUTE"))
     kept = [entry.user_message for entry in logged.entries]
     print(json.dumps([kept, list(logged.warnings)]), flush=True)
 """
@@ -131,13 +134,7 @@ def test_a_kill_at_any_moment_leaves_a_readable_file(tmp_path: Path, start: Star
     assert list(path.parent.glob(".*.tmp")) == []
 
 
-DYING = """
-import os, signal, sys
-from pathlib import Path
-from kds.brain.clock import utc_now
-from kds.brain.context.journal import ContextJournal
-from kds.brain.turn import ContextEntry
-
+DYING = f"""{HEAD}
 def die(*arguments, **options):
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -181,14 +178,7 @@ def test_a_death_in_the_middle_of_a_write_keeps_the_old_file_or_the_new_one(
     assert loaded.warnings == ()
 
 
-FULL = """
-import resource, signal, sys
-from pathlib import Path
-from kds.brain.clock import utc_now
-from kds.brain.errors import StoreError
-from kds.brain.context.journal import ContextJournal
-from kds.brain.turn import ContextEntry
-
+FULL = f"""{HEAD}
 path = Path(sys.argv[1])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 journal = ContextJournal(path)

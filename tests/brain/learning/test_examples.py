@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile
-from kds.brain.learning.events import example_id
+from kds.brain.learning.events import example_id, reference_id
 from kds.brain.learning.examples import (
     YOU,
     LearnedExample,
     LearnedFile,
     LearnedFileError,
+    LearnedReference,
 )
 from kds.brain.message import one_line
 from kds.brain.yaml_files import MAX_BYTES
@@ -117,3 +118,30 @@ def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None
             assert file.remove(one.id)
         ended = present if present is None or not added else f"{present.rstrip()}\n"
         assert written(file) == ended
+
+
+BOTH_BY_HAND = """\
+examples:
+- text: "the job"  # mine
+  antecedent: nightly export
+- text: "give the dashboard some love"
+  intent: plan
+"""
+
+
+def reference(text: str, antecedent: str) -> LearnedReference:
+    return LearnedReference(reference_id(text, antecedent), text, antecedent, YOU)
+
+
+def test_it_stands_among_the_examples_and_leaves_by_its_lines(file: LearnedFile) -> None:
+    file.text.replace(BOTH_BY_HAND.encode())
+    assert file.add(reference("the button", "FAB button"), now=NOON)
+    assert b'text: "the button"\n  antecedent: "FAB button"\n' in (file.text.read() or b"")
+    assert [(one.text, one.antecedent, one.by, one.line) for one in file.references()] == [
+        ("the job", "nightly export", "hand", 2), ("the button", "FAB button", "you", 6),
+    ]  # fmt: skip
+    assert [one.intent for one in file.load()] == ["PLAN"]
+    assert file.remove(file.references()[-1].id)
+    assert file.text.read() == BOTH_BY_HAND.encode()
+    assert file.remove(file.references()[0].id)
+    assert file.text.read() == ("examples:\n" + BOTH_BY_HAND.partition("export\n")[2]).encode()
