@@ -1,7 +1,7 @@
 """Reading a question after what was said before it: what it refers to, and its intent.
 
 The conversation comes from the client, within the contract of `kds.transit`, which is enforced here
-once more, or from the stored session. Nothing here touches the disk.
+once more, or from the stored session, with what that remembers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,12 @@ from datetime import datetime
 from typing import Final
 
 from kds.api.parts import Parts
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, MessageError
+from kds.brain.memory.memory import ConversationMemory
+from kds.brain.memory.records import EntityMemory
+from kds.brain.memory.sessions import ID_LIMIT
+from kds.brain.memory.window import TURNS as VERBATIM
+from kds.brain.memory.window import turns_of
 from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.conversation import DiscourseOf, sent_along
@@ -60,6 +65,99 @@ def known_before(terms: Iterable[str], messages: Sequence[Message]) -> tuple[Utt
     }
     gone = [term for term in terms if told.isdisjoint(term.lower().split())]
     return tuple(Utterance(naming(term)) for term in gone)
+
+
+A_TURN: Final = 3
+"""Messages that are read for each turn of a session: two, and some that tools added."""
+
+TERMS_SHOWN: Final = 10
+"""Terms of a session that a reply names, the latest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What a session knew when a question came."""
+
+    session: str
+    turn: int
+    """Of the question: 1 when it is the first."""
+    messages: tuple[Message, ...] = ()
+    """Within the contract of `kds.transit`."""
+    message_ids: frozenset[str] = frozenset()
+    """Of the last turns: they go to the model word for word, a recall leaves them out."""
+    asked: str | None = None
+    """Of the question, once it is stored."""
+    terms: tuple[str, ...] = ()
+    """What the last turns referred to, the oldest first."""
+    documents: tuple[str, ...] = ()
+    """Paths of what the last question was answered from, the best first."""
+    about: tuple[str, ...] = ()
+    """Documents that the session was said to be about."""
+
+
+RESERVED: Final = ("export", "messages")
+"""What the last part of an id cannot be: `/sessions/ID/export` would mean two things."""
+
+
+def checked_session(session: str) -> str:
+    """Return an id that a client chose for a session. Raises MessageError when it cannot be one.
+
+    It is part of a path: `/sessions/ID`, in which it must stay what it is.
+    """
+    parts = session.split("/")
+    if not (0 < len(session) <= ID_LIMIT and session.isprintable() and session == session.strip()):
+        text = "this cannot be the id of a session"
+        hint = f"use 1 to {ID_LIMIT} printable characters, without blanks at the ends"
+    elif {"", ".", ".."}.intersection(parts) or (len(parts) > 1 and parts[-1] in RESERVED):
+        text = "this cannot be the id of a session: nothing could be found under it"
+        hint = (
+            "use no empty part, '.' or '..' beside a '/', nor '/export' or '/messages' at the end"
+        )
+    else:
+        return session
+    raise MessageError(text, where="session_id", hint=hint)
+
+
+def recollect(
+    memory: ConversationMemory, session: str, *, begins: bool = True
+) -> Recollection | None:
+    """Return what ``session`` remembers. One that is not there is begun, or (without ``begins``)
+    None. Raises StoreError.
+    """
+    stored = memory.begin(session) if begins else memory.store.find_session(session)
+    if stored is None:
+        return None
+    turns = memory.flags.history_max_turns
+    read = memory.store.messages(stored.id, last=A_TURN * turns)
+    sent = tuple(turns_of(read))[-VERBATIM:]
+    known = _known(memory, session)
+    said = (Message(one.role, one.content) for one in read if one.role in ("user", "assistant"))
+    return Recollection(
+        session=stored.id,
+        turn=memory.store.count_questions(stored.id) + 1,
+        messages=within_contract(said, turns=turns),
+        message_ids=frozenset(one.id for turn in sent for one in turn),
+        terms=_recent_terms(known),
+        documents=known.documents if known else (),
+        about=stored.documents,
+    )
+
+
+def shown_terms(memory: ConversationMemory, session: str) -> tuple[str, ...]:
+    """Return what a session talks about now, the latest first."""
+    return _recent_terms(_known(memory, session))[::-1][:TERMS_SHOWN]
+
+
+def _known(memory: ConversationMemory, session: str) -> EntityMemory | None:
+    flags = memory.flags
+    return (
+        memory.store.entities.load(session, ttl=flags.ttl) if flags.enable_session_memory else None
+    )
+
+
+def _recent_terms(known: EntityMemory | None) -> tuple[str, ...]:
+    """The terms of the last turns, the oldest first, each once."""
+    return tuple(one.term for one in known.recent) if known else ()
 
 
 TERMS: Final = 5

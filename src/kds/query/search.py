@@ -21,7 +21,7 @@ from kds.brain.passages.values import Scope as Where
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.query.session import Recollection
+from kds.query.reading import Recollection
 from kds.query.values import Chunk, Query
 
 
@@ -57,21 +57,15 @@ class Library:
         path (from the root of the workspace, too), a file's name, a title or an id. Raises
         StoreError, such as when there is no document ``only``.
         """
-        store = self.store
-        if store is None:
+        if (store := self.store) is None:
             return None
         preferred: list[str] = []
         for name in map(self._place, near):
             with suppress(StoreError):  # a name that several documents have prefers none of them
                 document = store.find(name)
                 preferred.append(document.id if document else name)
-        found = store.search(
-            text,
-            limit=limit,
-            document=preferred,
-            scope=ALL if only is None else self._place(only),
-            embedder=embedder,
-        )
+        scope = ALL if only is None else self._place(only)
+        found = store.search(text, limit=limit, document=preferred, scope=scope, embedder=embedder)
         return replace(found, notes=(*store.take_warnings(), *found.notes))
 
     def holdings(self) -> Holdings | None:
@@ -119,14 +113,12 @@ REST_S: Final = 30.0
 
 @dataclass(slots=True)
 class PatientEmbedder:
-    """An embedder whose questions have a time limit; after a failure it rests.
-
-    ``clock`` returns seconds.
-    """
+    """An embedder whose questions have a time limit; after a failure it rests."""
 
     inner: Embedder
     limit_s: float = QUESTION_S
     clock: Callable[[], float] = monotonic
+    """Returns seconds."""
     _rest: Deadline = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -172,12 +164,10 @@ class EmbedderSlot:
         May take seconds: not for the thread that routes.
         """
         name = self._wanted()
-        if name is None:
-            return None
         with self._lock:
-            if self._held is None or self._held.name != name:
+            if name is not None and (self._held is None or self._held.name != name):
                 self._held = PatientEmbedder(load_embedder(name))
-            return self._held
+            return self._held if name is not None else None
 
 
 MEMORY_SHARE: Final = 3
@@ -204,81 +194,80 @@ class Findings:
     used_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """Searches the stores of one workspace. Nothing here changes them."""
+def find(
+    library: Library,
+    memory: ConversationMemory,
+    embedder: Embedder | None,
+    query: Query,
+    turn: Turn,
+    known: Recollection | None,
+    *,
+    now: datetime,
+) -> Findings:
+    """Search the stores for what ``query`` was rewritten to in ``turn``; nothing changes them.
 
-    library: Library
-    memory: ConversationMemory
-    embedder: EmbedderSlot
+    A store that cannot be read is a note: the other one still answers. Raises MessageError
+    when the scope needs a document or a session that is not named.
+    """
+    source, remembered = _nearby(query, turn, known)
+    _check_scope(query, source)
+    documents, recalled, notes = None, None, list[str]()
+    if query.scope in ("all", "documents", "document"):
+        with _noted("documents", notes):
+            only = source[0] if query.scope == "document" else None
+            documents = library.search(
+                turn.expanded, near=source, only=only, limit=query.limit, embedder=embedder
+            )
+            notes += documents.notes if documents else ()
+    if query.scope in ("all", "memory", "conversation"):
+        with _noted("conversations", notes):
+            recalled = _recalled(memory, embedder, query, turn.expanded, known, now=now)
+            notes += recalled.notes if recalled else ()
+    hits = [hit for hit in recalled.hits if _counts(hit, query, known)] if recalled else []
+    budget = memory.config.settings.recall.token_budget
+    quoted = assemble(turn.expanded, hits[: query.limit], budget_tokens=budget)
+    found = [_of_document(hit) for hit in documents.hits] if documents else []
+    said = list[Chunk]()
+    if quoted.used:
+        cite = Citations(memory.store)
+        said = [_of_conversation(hit, cite(hit.passage)) for hit in quoted.used]
+    # Documents first; conversations have the last places, if they have any.
+    room = min(max(query.limit // MEMORY_SHARE, query.limit - len(found)), len(said))
+    return Findings(
+        chunks=(*found[: query.limit - room], *said[:room]),
+        documents=documents,
+        conversations=recalled,
+        steered=remembered and _steered(found),
+        notes=(*notes, *quoted.notes),
+        budget_tokens=budget if recalled else None,
+        used_tokens=quoted.tokens,
+    )
 
-    def run(
-        self, query: Query, turn: Turn, known: Recollection | None, *, now: datetime
-    ) -> Findings:
-        """Search for what ``query`` was rewritten to in ``turn``.
 
-        A store that cannot be read is a note: the other one still answers. Raises MessageError
-        when the scope needs a document or a session that is not named.
-        """
-        source, remembered = nearby(query, turn, known)
-        _check_scope(query, source)
-        documents, conversations, notes = None, None, list[str]()
-        if query.scope in ("all", "documents", "document"):
-            with _noted("documents", notes):
-                documents = self.library.search(
-                    turn.expanded,
-                    near=source,
-                    only=source[0] if query.scope == "document" else None,
-                    limit=query.limit,
-                    embedder=self.embedder.ready,
-                )
-                notes += documents.notes if documents else ()
-        if query.scope in ("all", "memory", "conversation"):
-            with _noted("conversations", notes):
-                conversations = self._recalled(query, turn.expanded, known, now=now)
-                notes += conversations.notes if conversations else ()
-        recalled = conversations.hits if conversations else ()
-        hits = [hit for hit in recalled if _counts(hit, query, known)]
-        budget = self.memory.config.settings.recall.token_budget
-        quoted = assemble(turn.expanded, hits[: query.limit], budget_tokens=budget)
-        found = [_of_document(hit) for hit in documents.hits] if documents else []
-        return Findings(
-            chunks=_together(found, self._cited(quoted.used), query.limit),
-            documents=documents,
-            conversations=conversations,
-            steered=remembered and _steered(found),
-            notes=(*notes, *quoted.notes),
-            budget_tokens=budget if conversations else None,
-            used_tokens=quoted.tokens,
-        )
-
-    def _recalled(
-        self, query: Query, text: str, known: Recollection | None, *, now: datetime
-    ) -> Recall | None:
-        """Search the remembered conversations; None when there are none. Raises StoreError."""
-        inside = query.scope == "conversation"
-        kept = self.memory.flags.enabled and self.memory.exists
-        if not kept or (inside and known is None):
-            return None
-        settings = self.memory.recall_settings
-        settings = replace(settings, few=0) if inside else settings
-        about = query.source or "\n".join(known.about if known else ()) or None
-        return recall(
-            self.memory.store,
-            text,
-            scope=Where(known.session if known and inside else None, about),
-            limit=query.limit + (len(known.message_ids) + 1 if known else 0),
-            settings=settings,
-            embedder=self.embedder.ready,
-            now=now,
-        )
-
-    def _cited(self, hits: Sequence[Hit]) -> list[Chunk]:
-        """Hits of conversations, by the titles of their sessions. Raises StoreError."""
-        if not hits:
-            return []
-        cite = Citations(self.memory.store)
-        return [_of_conversation(hit, cite(hit.passage)) for hit in hits]
+def _recalled(
+    memory: ConversationMemory,
+    embedder: Embedder | None,
+    query: Query,
+    text: str,
+    known: Recollection | None,
+    *,
+    now: datetime,
+) -> Recall | None:
+    """Search the remembered conversations; None when there are none. Raises StoreError."""
+    inside = query.scope == "conversation"
+    if not (memory.flags.enabled and memory.exists) or (inside and known is None):
+        return None
+    settings = memory.recall_settings
+    about = query.source or "\n".join(known.about if known else ()) or None
+    return recall(
+        memory.store,
+        text,
+        scope=Where(known.session if known and inside else None, about),
+        limit=query.limit + (len(known.message_ids) + 1 if known else 0),
+        settings=replace(settings, few=0) if inside else settings,
+        embedder=embedder,
+        now=now,
+    )
 
 
 @contextmanager
@@ -290,18 +279,17 @@ def _noted(what: str, notes: list[str]) -> Iterator[None]:
         notes.append(f"{what} not searched: {error.message}")
 
 
-def nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[tuple[str, ...], bool]:
+def _nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[tuple[str, ...], bool]:
     """The documents whose passages count more, and whether only the session knew of them.
 
     What the turns before were answered from no longer counts when the topic changes.
     """
     if query.source is not None:
         return (query.source,), False
-    if known is not None and known.about:
-        return known.about, True
-    if known is not None and known.documents and not turn.context_switch:
-        return known.documents[:1], True
-    return (), False
+    if known is None:
+        return (), False
+    found = known.about or (() if turn.context_switch else known.documents[:1])
+    return found, bool(found)
 
 
 def _check_scope(query: Query, source: Sequence[str]) -> None:
@@ -319,12 +307,6 @@ def _check_scope(query: Query, source: Sequence[str]) -> None:
         )
 
 
-def _together(documents: Sequence[Chunk], said: Sequence[Chunk], limit: int) -> tuple[Chunk, ...]:
-    """Documents first; conversations have the last places, if they have any."""
-    room = min(max(limit // MEMORY_SHARE, limit - len(documents)), len(said))
-    return (*documents[: limit - room], *said[:room])
-
-
 def _steered(chunks: Sequence[Chunk]) -> bool:
     """Whether the best passages would be others without the bias."""
     lifted = sorted(chunks, key=lambda one: -one.score)[:FIRST]
@@ -334,11 +316,10 @@ def _steered(chunks: Sequence[Chunk]) -> bool:
 
 def _counts(hit: Hit, query: Query, known: Recollection | None) -> bool:
     """Whether it is neither the question itself nor, unless asked for, what was just said."""
-    if known is None:
-        return True
     message = hit.passage.message_id
-    just_said = message in known.message_ids and query.scope != "conversation"
-    return message != known.asked and not just_said
+    if known is None or message == known.asked:
+        return known is None
+    return query.scope == "conversation" or message not in known.message_ids
 
 
 def _of_document(hit: DocumentHit) -> Chunk:

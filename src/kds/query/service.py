@@ -19,17 +19,20 @@ from kds.brain.settings import LiveConfig, Settings
 from kds.brain.turn import NOT_ENGLISH, Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.query.answer import Answerer, Speakers, Spoken, model_name_of, told
-from kds.query.reading import Reader, Reading, known_before, said_before, within_contract
-from kds.query.search import EmbedderSlot, Findings, Library, Search
-from kds.query.session import (
-    QUERY,
+from kds.query.reading import (
+    Reader,
+    Reading,
     Recollection,
     checked_session,
-    query_metric,
+    known_before,
     recollect,
+    said_before,
     shown_terms,
+    within_contract,
 )
+from kds.query.search import EmbedderSlot, Findings, Library, find
 from kds.query.values import (
+    QUERY,
     Chunk,
     Query,
     QueryReply,
@@ -37,6 +40,7 @@ from kds.query.values import (
     RewrittenBy,
     SessionTurn,
     citations_of,
+    query_metric,
 )
 from kds.router.rewrite import FindRewriter
 from kds.transit.history import Message
@@ -117,9 +121,6 @@ def _first_found(findings: Findings) -> dict[str, list[str] | None]:
     return {"documents": list(documents) or None, "sections": list(sections) or None}
 
 
-SURFACE: Final = "query"
-"""The name of this surface in the memory's measurements."""
-
 CLOSING_S: Final = 1.0
 """Seconds that a service which stops waits for a model to end a summary."""
 
@@ -148,7 +149,7 @@ class QueryService:
             find_summarizer=lambda: self._answerer.summarizer(),
             clock=clock,
             on_by_default=True,
-            surface=SURFACE,
+            surface=QUERY,
         )
         self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
         self.library = Library(parts.workspace, environ=environ)
@@ -158,7 +159,6 @@ class QueryService:
         )
         self.speakers = Speakers()
         """What waits for models, off the threads that others need."""
-        self._search = Search(self.library, self.memory, self.embedder)
         self.use(parts, rewriter=rewriter)
 
     @classmethod
@@ -202,7 +202,14 @@ class QueryService:
         with timed(timings, "session"):
             known = self._known(query, warnings, remembers=remembers)
         with timed(timings, "rewriting"):
-            reading = self._read(query, known)
+            messages = self._messages(query, known)
+            reading = self._reader.read(
+                query.text,
+                said_before(messages),
+                known_before(known.terms if known else (), messages),
+                at=self._clock(),
+                rewrites=self.memory.flags.enable_query_rewriting,
+            )
         if not reading.turn.english:
             warnings.append(NOT_ENGLISH)
         if fault := self.settings_fault:
@@ -236,9 +243,10 @@ class QueryService:
         with timed(timings, "rewriting"):
             reading = Reading(self._reader.classify(understood.turn))
         with timed(timings, "retrieval"):
-            findings = self._search.run(
-                understood.query, reading.turn, understood.known, now=self._clock()
-            )
+            findings = find(
+                self.library, self.memory, self.embedder.ready,
+                understood.query, reading.turn, understood.known, now=self._clock(),
+            )  # fmt: skip
         return replace(understood, reading=reading, findings=findings, timings_ms=timings)
 
     async def answer(self, found: Understood) -> Understood:
@@ -342,17 +350,6 @@ class QueryService:
         if query.context is not None:
             return within_contract(query.context, turns=self.memory.flags.history_max_turns)
         return known.messages if known else ()
-
-    def _read(self, query: Query, known: Recollection | None) -> Reading:
-        """What the question means after what was said."""
-        messages = self._messages(query, known)
-        return self._reader.read(
-            query.text,
-            said_before(messages),
-            known_before(known.terms if known else (), messages),
-            at=self._clock(),
-            rewrites=self.memory.flags.enable_query_rewriting,
-        )
 
     def _known(self, query: Query, warnings: list[str], *, remembers: bool) -> Recollection | None:
         """What the session remembers, the question stored in it; or None, and maybe why."""

@@ -1,13 +1,19 @@
 """What goes into a query over documents and remembered conversations, and what comes out.
 
 Frozen values; `as_dict` of each is its JSON form, which docs/query.md describes.
+
+A turn *hits* when what its session remembered served it: a reference was resolved to something
+in the session's stored messages or terms, or the document that earlier turns were about changed
+the first result. The *hit rate* is the share of such turns among those from the third on.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from kds.api.measures import Figures
+from kds.brain.memory.records import Metric
 from kds.brain.turn import UNKNOWN, Reference
 from kds.transit.history import Message
 
@@ -94,7 +100,7 @@ class SessionTurn(Figures):
     memory: tuple[str, ...] = ()
     """What was referred to, the latest first."""
     hit: bool = False
-    """Whether what the session remembered served this turn; see `kds.query.session`."""
+    """Whether what the session remembered served this turn; see above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,4 +142,61 @@ def citations_of(chunks: tuple[Chunk, ...]) -> tuple[Citation, ...]:
     return tuple(
         Citation(name, one.document, one.section, one.page, tuple(numbers[name]))
         for name, one in first.items()
+    )
+
+
+QUERY: Final = "query"
+"""Name of the measurement, and of this surface in others."""
+
+FROM_TURN: Final = 3
+"""The first turn of a session that counts: before it there is little to remember."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHits(Figures):
+    """How often what sessions remembered was of use, in questions from FROM_TURN on.
+
+    ``turns`` are all questions in sessions; ``hit_rate`` is None before turn 3.
+    """
+
+    sessions: int
+    turns: int
+    later_turns: int
+    hits: int
+    hit_rate: float | None
+
+
+def query_metric(reply: QueryReply, *, received: int = 0) -> Mapping[str, object]:
+    """Return the record of a question in a session: figures, never a word of it.
+
+    The session's name is hashed: it only has to be the same for its next turn. ``received``
+    messages of history came with the question.
+    """
+    assert reply.session is not None  # only sessions are measured
+    name = reply.session.id.encode(errors="surrogatepass")
+    return {
+        "session": hashlib.sha256(name).hexdigest()[:12],
+        "turn": reply.session.turn,
+        "hit": reply.session.hit,
+        "rewritten": reply.rewriting.by,
+        "references": len(reply.rewriting.references),
+        "received": received,
+        "chunks": len(reply.chunks),
+        "answered": reply.answer is not None,
+        "failed": reply.answer_error is not None,
+        "timings_ms": {stage: round(ms, 3) for stage, ms in reply.timings_ms.items()},
+    }
+
+
+def session_hits(metrics: Iterable[Metric]) -> SessionHits:
+    """Work out the hit rate of the questions among ``metrics``."""
+    rows = [metric.data for metric in metrics if metric.name == QUERY]
+    turns = [(row.get("turn"), row.get("hit") is True) for row in rows]
+    later = [hit for turn, hit in turns if isinstance(turn, int) and turn >= FROM_TURN]
+    return SessionHits(
+        sessions=len({row.get("session") for row in rows}),
+        turns=len(rows),
+        later_turns=len(later),
+        hits=sum(later),
+        hit_rate=sum(later) / len(later) if later else None,
     )

@@ -17,8 +17,7 @@ from pydantic import BeforeValidator, Field, RootModel, model_validator
 from kds.api.measures import mean, percentile, rounded, share, timed
 from kds.api.rehearsal import matches
 from kds.query.service import QueryService
-from kds.query.session import FROM_TURN
-from kds.query.values import Chunk, Query, QueryReply
+from kds.query.values import FROM_TURN, Chunk, Query, QueryReply
 from kds.testing.example_files import Row, Strict, Text, Texts, listed, read_yaml
 
 DEPTH: Final = 10

@@ -19,7 +19,7 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.metrics import EMBEDDING, RECALL
 from kds.brain.memory.records import Metric
 from kds.brain.memory.window import SUMMARY, WINDOW
-from kds.query.session import session_hits
+from kds.query.values import session_hits
 
 Row = Mapping[str, Any]
 """What one measurement holds; of an older or newer KDS it may be anything."""

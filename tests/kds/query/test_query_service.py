@@ -17,8 +17,7 @@ from kds.brain.memory.records import Metric
 from kds.brain.workspace import Workspace
 from kds.query.reading import REPLIES_READ, known_before, said_before, within_contract
 from kds.query.service import QueryService
-from kds.query.session import QUERY, query_metric, session_hits
-from kds.query.values import Query, QueryReply, SessionTurn
+from kds.query.values import QUERY, Query, QueryReply, SessionTurn, query_metric, session_hits
 from kds.transit.history import Message
 
 from .place import add_documents

@@ -21,7 +21,7 @@ from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
 from kds.brain.store.maintenance import index_sizes
 from kds.brain.turn import plain
-from kds.query.session import checked_session
+from kds.query.reading import checked_session
 from kds.service.errors import ConflictError
 from kds.service.requests import (
     JSON,
