@@ -19,16 +19,11 @@ def share(outcomes: Iterable[bool | None]) -> float | None:
     >>> share([True, None, False])
     0.5
     """
-    checked = [outcome for outcome in outcomes if outcome is not None]
-    return sum(checked) / len(checked) if checked else None
+    return mean(outcome for outcome in outcomes if outcome is not None)
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """The mean; None for no values.
-
-    >>> mean([1.0, 2.0])
-    1.5
-    """
+    """The mean; None for no values."""
     found = list(values)
     return sum(found) / len(found) if found else None
 

@@ -1,4 +1,4 @@
-"""Remembers and measures routed turns where the memory is on. Never stops a turn.
+"""The long memory as surfaces use it: sessions by name, and routed turns, which it never stops.
 
 Off by default; turned on with ``KDS_MEMORY=on``, or ``memory: {enabled: true}`` in the
 settings. Which of the two, and when, may change while KDS runs.
@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.environment import MEMORY
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, StoreError
 from kds.brain.secrets.redaction import reveals, withheld
 from kds.brain.turn import Turn, rewriting_to_wire
 from kds.brain.workspace import Workspace, own_settings_path
 
 if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
     from kds.brain.memory.memory import ConversationMemory
+    from kds.brain.memory.memory_store import MemoryStore
+    from kds.brain.memory.records import Session
     from kds.brain.memory.summarizer import Summarizer
 
 logger = logging.getLogger(__name__)
@@ -31,6 +33,14 @@ TURN: Final = "turn"
 SHARED: Final = "workspace"
 """Whose terms are remembered when no client names the conversation, and where a message goes that
 is about no feature either."""
+
+LAST: Final = "last"
+"""Names the session that was changed last."""
+
+NOTHING: Final = "nothing is remembered yet"
+
+_PAGE: Final = 500
+_CHOICES: Final = 5
 
 
 class TurnRecord(ABC):
@@ -172,3 +182,50 @@ def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, obj
         "cpu_ms": {record.step: round(record.cpu_ms, 3) for record in turn.records},
         **({} if turn.rewriting is None else {"rewriting": rewriting_to_wire(turn.rewriting)}),
     }
+
+
+def find_session(store: "MemoryStore | None", name: str) -> "Session":
+    """Find the session with this id, title, beginning of the id or part of the title; or `last`.
+
+    Raises StoreError when there is none, several, or no store at all.
+    """
+    if store is None:
+        hint = f"{NOTHING} here: `kds ask` remembers, or `kds config set memory.enabled on`"
+        raise StoreError(f"no session '{name}'", hint=hint)
+    if (exact := store.find_session(name)) is not None:
+        return exact
+    sessions, wanted = all_sessions(store), name.casefold()
+    if name == LAST and sessions:
+        return sessions[0]
+    ways = (
+        [one for one in sessions if one.title.casefold() == wanted],
+        [one for one in sessions if one.id.startswith(name)],
+        [one for one in sessions if wanted in one.title.casefold()],
+    )
+    found = next((way for way in ways if way), [])
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise StoreError(f"no session '{name}'", hint="kds memory show lists those there are")
+    listed = ", ".join(f"{one.id} ({one.title})" for one in found[:_CHOICES])
+    message = f"'{name}' may be any of {len(found)} sessions"
+    raise StoreError(message, hint=f"name one: {listed}")
+
+
+def session_page(
+    store: "MemoryStore | None", *, limit: int, offset: int
+) -> "tuple[tuple[Session, ...], int | None]":
+    """Return a page of the sessions, the one changed last first, and where the next page begins.
+
+    None on the last page. Without a store there are none.
+    """
+    found = store.sessions(limit=limit + 1, offset=offset) if store else ()
+    return found[:limit], offset + limit if len(found) > limit else None
+
+
+def all_sessions(store: "MemoryStore") -> "tuple[Session, ...]":
+    """Return every session, the one changed last first."""
+    found: list[Session] = []
+    while page := store.sessions(limit=_PAGE, offset=len(found)):
+        found += page
+    return tuple(found)

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.api.embeddings import load_embedder, model_name
-from kds.api.session_names import find_session
-from kds.api.turn_log import TurnLog
+from kds.api.turn_log import TurnLog, find_session
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import Contexts, Journal
 from kds.brain.context.names import conversation_path

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from kds.api.session_names import LAST, all_sessions
-from kds.api.turn_log import TURN, TurnRecord, turn_metric
+from kds.api.turn_log import LAST, TURN, TurnRecord, all_sessions, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import ExposedError, KdsError
 from kds.brain.memory.memory import MemoryPassage, PromptMemory

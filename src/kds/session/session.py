@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Self
 from weakref import WeakSet
 
 from kds.agents.agent import Agent
-from kds.api.session_names import LAST
+from kds.api.turn_log import LAST
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.journal import MAX_AGE
 from kds.brain.context.names import conversation_path, is_other_terminal, terminal_origin

@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from kds.activation import Entry
-from kds.api.session_names import all_sessions, session_page
+from kds.api.turn_log import all_sessions, session_page
 from kds.brain.context.work import Offer
 from kds.brain.learning.examples import LearnedExample
 from kds.brain.learning.phrases import phrase_key

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from kds.api.session_names import all_sessions, session_page
+from kds.api.turn_log import all_sessions, session_page
 from kds.brain.clock import utc_now
 from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.export import archive, to_json

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import click
 
 from kds.api.embeddings import embed_waiting, load_embedder, model_name
-from kds.api.session_names import LAST, NOTHING, all_sessions, find_session
+from kds.api.turn_log import LAST, NOTHING, all_sessions, find_session
 from kds.brain.clock import utc_now
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import Holdings

@@ -1,18 +1,20 @@
 """`kds prompts` and `kds rules`: prompt files and reference rules, and their checks."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from kds.agents.agent import prompt_named
-from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.rehearsal import RuleOutcome, describe_outcome
 from kds.brain.clock import utc_now
-from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.brain.errors import DispatchError, MessageError, Problem, PromptFileError
+from kds.brain.files import failure
 from kds.brain.settings import LiveConfig
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
@@ -28,10 +30,46 @@ from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import turn_model_for
 from kds.router.prompts.library import PromptLibrary, stray_files
 from kds.router.prompts.promptfile import PromptFile
-from kds.router.references.ruleset import load_rules
+from kds.router.references.ruleset import PACKAGED, load_rules
 
 SMALL_WORDS: Final = frozenset("a an my our please that the this".split())
 """Words that do not make two examples different."""
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_LONGEST: Final = 64
+
+_PROMPT: Final = """\
+---
+name: {name}
+description: Takes messages about {words}.
+intent: {intent}
+ask: see to {words}
+patterns:
+  - {{literal: {words}, weight: 0.8}}
+examples: [see to {words}]
+inputs: [message, expanded]
+---
+# {title}
+
+Asked for: {{{{ expanded }}}}
+{{% if expanded != message %}}(written as: {{{{ message }}}}){{% endif %}}
+
+Say here what the agent is to do, and what it is to hand back.
+"""
+
+_RULE: Final = """\
+rules:
+  - id: my.{name}
+    description: '"the usual {words}" stands for what it names here'
+    signal:
+      kind: pattern
+      cues: ['\\bthe usual {words}\\b']
+    render: {{text: the {words} of this project}}
+    tests:
+      - {{in: Open the usual {words}, out: Open the {words} of this project}}
+      - {{in: Open the settings page, out: unchanged}}
+"""
+"""What new files begin with: they pass the checks as they are."""
 
 
 @group("kds prompts check")
@@ -54,7 +92,13 @@ def new(*, name: str, workspace: Workspace) -> None:
 
     NAME is lower case words joined by -. Its intent is called like it: DEPLOY_RUNNER.
     """
-    path = begin_prompt(workspace, name)
+    path = workspace.prompts_dir / "internal" / f"{_checked_name(name)}.md"
+    if any(prompt.name == name for prompt in PromptLibrary.load(workspace.prompts_dir).prompts()):
+        hint = f"look at it: kds prompts show {name}"
+        raise MessageError(f"there is a prompt '{name}'", hint=hint)
+    words, intent = name.replace("-", " "), name.replace("-", "_").upper()
+    title = words.capitalize()
+    _write_new(path, _PROMPT.format(name=name, intent=intent, words=words, title=title))
     say({"path": path}, f"{path}\nnext: edit it, then kds prompts check")
 
 
@@ -229,8 +273,33 @@ def new_rule(*, name: str, workspace: Workspace) -> None:
 
     NAME is lower case words joined by -; the file is kds-brain/rules/NAME.yaml.
     """
-    path = begin_rule(workspace, name)
+    path = workspace.rules_dir / f"{_checked_name(name)}.yaml"
+    if (PACKAGED / path.name).exists():  # a file of that name would replace all of it
+        raise MessageError(f"there is a packaged rule file '{name}'", hint="take another name")
+    workspace.ensure()
+    words = name.replace("-", " ").removeprefix("usual ")
+    _write_new(path, _RULE.format(name=name, words=words))
     say({"path": path}, f"{path}\nnext: edit it, then kds rules check")
+
+
+def _checked_name(name: str) -> str:
+    """A name that a file of the user's may have."""
+    if _NAME.fullmatch(name) is None or len(name) > _LONGEST:
+        hint = "lower case words joined by -: deploy-runner"
+        raise MessageError(f"'{name}' can be no name", hint=hint)
+    return name
+
+
+def _write_new(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        hint = "take another name, or edit that file"
+        raise MessageError(f"{path} is there already", hint=hint) from None
+    except OSError as error:
+        raise failure("write", path, error) from error
 
 
 @command("kds rules check", of=rules, name="check")

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, Field
 from starlette.responses import JSONResponse, Response
 
 from kds.api.embeddings import model_name
-from kds.api.session_names import session_page
+from kds.api.turn_log import session_page
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
 from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
