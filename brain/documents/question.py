@@ -28,14 +28,9 @@ from kds.brain.words.terms import (
 LONGEST: Final = 1000
 """Characters in which two things are compared: more are a paste with a question in it."""
 
-MANY_DIVIDERS: Final = 20
-"""Places that may divide the two, the last ones."""
-
-MANY_REFERENCES: Final = 8
-"""Sections that a question may name."""
-
-MANY_WORDS: Final = 60
-"""Words of a question in which phrases are looked for."""
+MANY_DIVIDERS, MANY_REFERENCES, MANY_WORDS = 20, 8, 60
+"""Of a question: places that may divide the two (the last ones), sections that it may name, and
+words in which phrases are looked for."""
 
 MEASURES: Final = frozenset(map(stem, words("measures")))
 """Words that say how things are compared, not which."""
@@ -49,8 +44,8 @@ _ARTICLES: Final = frozenset({"the", "a", "an", "of", "our", "thi", "in", "and"}
 
 def _by_stem() -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    lines = Path(__file__).with_name("synonyms.txt").read_text(encoding="utf-8").splitlines()
-    for head, _, others in (line.partition(": ") for line in lines):
+    for line in Path(__file__).with_name("synonyms.txt").read_text(encoding="utf-8").splitlines():
+        head, _, others = line.partition(": ")
         known = found.get(stem(head), ())
         found[stem(head)] = tuple(dict.fromkeys((*known, *others.split())))
     return found

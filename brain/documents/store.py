@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -79,15 +80,9 @@ MANY_DEFINERS: Final = 30
 MANY_REFERRED: Final = 40
 """Passages of the sections with one number."""
 
-EXACT: Final = 1.0
-INNER: Final = 0.5
-"""A section inside the one that was named."""
-
-NUMBERED: Final = 0.9
-"""A paragraph with that number: a heading would be surer."""
-
-OTHER_LABEL: Final = 0.4
-"""An article with the number of a section that was asked for."""
+EXACT, NUMBERED, INNER, OTHER_LABEL = 1.0, 0.9, 0.5, 0.4
+"""How well a section fits the one that was named: itself, a paragraph with that number, one inside
+of it, an article with the number of a section."""
 
 HANDED_ON: Final = 0.75
 """What a section is worth for a term of which another passage says that it is defined there."""
@@ -97,15 +92,11 @@ MANY_HANDED_ON: Final = 3
 _ALIKE: Final = frozenset({"", "section", "clause", "paragraph", "rule", "item", "step"})
 _CHAPTERS: Final = frozenset({"", "article", "chapter", "part", "title"})
 
-IN_FULL: Final = 3
-IN_ANY_WAY: Final = 6
+IN_FULL, IN_ANY_WAY = 3, 6
 """How many of the ways of `_meant` count: the first ones name a document in full."""
 
-SHORTEST_ID: Final = 4
-"""Characters of an id that may stand for it."""
-
-SHORTEST: Final = 3
-"""Characters of a part of a title that may stand for it."""
+SHORTEST_ID, SHORTEST = 4, 3
+"""Characters of an id, and of a part of a title, that may stand for it."""
 
 TABLES: Final = read_script(
     Path(__file__).with_name("tables.sql"),
@@ -335,13 +326,21 @@ class Documents(PassageStore):
                     some,
                 ).fetchall()
                 for key, chunk_id, strength, label, refers in rows:
-                    known = found.setdefault(key, {})
-                    if not has(chunk_id) or len(known) >= MANY_DEFINERS:
+                    if not has(chunk_id) or len(found.get(key, ())) >= MANY_DEFINERS:
                         continue
+                    known = found.setdefault(key, {})
                     known.setdefault(chunk_id, strength)
-                    for one in _handed_on(connection, chunk_id, label, refers) if refers else ():
+                    # The first passages of the section where it says that the meaning stands.
+                    there = (
+                        one
+                        for number, own, one in (_numbered(connection, refers) if refers else ())
+                        if number == refers
+                        and one >> CHUNK_BITS == chunk_id >> CHUNK_BITS
+                        and _labels_agree(label, own)
+                    )
+                    for one in islice(there, MANY_HANDED_ON):
                         known.setdefault(one, HANDED_ON * strength)
-        return {key: definers for key, definers in found.items() if definers}
+        return found
 
     def referred(self, reference: Reference, within: str | None = None) -> dict[int, float]:
         """Return the passages of the sections that a reference names, and how well they fit."""
@@ -382,9 +381,9 @@ def find(
 ) -> Document | None:
     """Return the document that ``name`` names, as `Documents.find` does; ``whole``: in full."""
     asked = name.strip()
-    told = [_meant(one, asked) for one in documents] if asked else []
+    told = [(one, _meant(one, asked)) for one in documents] if asked else []
     for way in range(IN_FULL if whole else IN_ANY_WAY):
-        chosen = [one for one, meant in zip(documents, told, strict=bool(asked)) if meant[way]]
+        chosen = [one for one, meant in told if meant[way]]
         if len(chosen) > 1:
             listed = ", ".join(f"{one.id} ({one.path})" for one in chosen[:3])
             raise UnknownNameError(
@@ -403,12 +402,12 @@ def find_whole(documents: Sequence[Document], name: str, where: str) -> Document
     For what cannot be taken back. Raises UnknownNameError when none or several have it; it names
     those that a part of their name may have meant.
     """
-    found = find(documents, name, where, whole=True)
-    if found is not None:
+    if found := find(documents, name, where, whole=True):
         return found
     folded = name.strip().casefold()
-    meant = [one for one in documents if folded in f"{Path(one.path).name}\n{one.title}".casefold()]
-    if not folded or not meant:
+    names = [(f"{Path(one.path).name}\n{one.title}".casefold(), one) for one in documents]
+    meant = [one for text, one in names if folded and folded in text]
+    if not meant:
         raise unknown_document(name, where)
     listed = ", ".join(f"'{one.title}' ({one.id})" for one in meant[:5])
     more = f" and {len(meant) - 5} more" if len(meant) > 5 else ""
@@ -447,17 +446,6 @@ def _inside(connection: Connection, within: str | None) -> Callable[[int], bool]
     row = connection.execute("SELECT num FROM document WHERE id = ?", (within,)).fetchone()
     number = int(row[0]) if row else 0
     return lambda chunk_id: chunk_id >> CHUNK_BITS == number
-
-
-def _handed_on(connection: Connection, chunk_id: int, label: str, refers: str) -> list[int]:
-    """Return the first passages of the section where a definition says the meaning stands."""
-    return [
-        one
-        for key, own, one in _numbered(connection, refers)
-        if key == refers
-        and one >> CHUNK_BITS == chunk_id >> CHUNK_BITS
-        and _labels_agree(label, own)
-    ][:MANY_HANDED_ON]
 
 
 def _numbered(connection: Connection, key: str) -> list[tuple[str, str, int]]:
@@ -523,8 +511,7 @@ def _insert_passages(
 
 def _document_of(row: Row) -> Document:
     """Read _DOCUMENT_COLUMNS."""
-    name, path, title, kind, added, modified, *rest = row
-    return Document(name, path, title, kind, from_micros(added), from_micros(modified), *rest)
+    return Document(*row[:4], *map(from_micros, row[4:6]), *row[6:])
 
 
 def _passage_of(row: Row) -> Passage:

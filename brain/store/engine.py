@@ -22,7 +22,6 @@ class Cursor(Protocol):
 
     def fetchone(self) -> Any:
         """Return the next row, None when there is none."""
-        ...
 
     def fetchall(self) -> list[Any]:
         """Return the rows that are left."""

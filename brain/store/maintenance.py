@@ -61,10 +61,8 @@ def healing(call: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
         try:
             return call(self, *args, **kwargs)
         except StoreError as error:
-            database = self.database
-            if not isinstance(database, Database) or not is_damage(error.__cause__):
-                raise
-            if not mend_index(database):
+            one, damaged = self.database, is_damage(error.__cause__)
+            if not (damaged and isinstance(one, Database) and mend_index(one)):
                 raise
         return call(self, *args, **kwargs)
 
@@ -73,14 +71,12 @@ def healing(call: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
 
 def check(database: Database) -> Check:
     """Examine file, index and counters. Raises StoreError when the file cannot be read."""
-    problems: list[str] = []
     with database.read() as connection:
-        problems += _file_problems(connection)
+        problems = [*_file_problems(connection)]
         for what, query in database.kind.contradictions.items():
             if count := connection.execute(query).fetchone()[0]:
                 problems.append(f"{what}: {count}")
-    problems += _index_problems(database)
-    return Check(tuple(dict.fromkeys(problems)))
+    return Check(tuple(dict.fromkeys((*problems, *_index_problems(database)))))
 
 
 def index_sizes(engine: Engine) -> dict[str, int]:
@@ -215,24 +211,19 @@ def scrub(
     """
     deadline = database.timeout_s if timeout_s is None else timeout_s
     with locked(database.path, timeout_s=deadline):
-        for copy in backups(database.path):
+        aside = set_aside_files(database.path) if set_aside_too else ()
+        for copy in (*backups(database.path), *aside):
             remove_private(copy)
-        if set_aside_too:
-            for file in set_aside_files(database.path):
-                remove_private(file)
-        due = _due(database)
-        if not due:  # another process did it in the meantime
+        if not (due := _due(database)):  # another process did it in the meantime
             return
         with database.exclusive() as connection:
             for index in database.kind.indexes:
                 connection.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
             connection.execute("VACUUM")
             if not log_emptied(connection, timeout_s=deadline):
+                told = f"what was deleted is still in the log of {database.kind.what}"
                 raise StoreError(
-                    f"what was deleted is still in the log of {database.kind.what}: another "
-                    "process reads it",
-                    where=str(database.path),
-                    hint=BUSY_HINT,
+                    f"{told}: another process reads it", where=database.place, hint=BUSY_HINT
                 )
             # Unless more was deleted meanwhile: then it is due again.
             connection.execute(

@@ -60,16 +60,14 @@ class FileKind:
     @cached_property
     def indexes(self) -> Mapping[str, str]:
         """The full-text indexes by name, and how each is made."""
-        return self._virtual("fts5(")
+        made = sorted(_made_by(tuple(self.migrations)))
+        return {name: sql for _, name, sql in made if "USING fts5(" in sql}
 
     @cached_property
     def vocabularies(self) -> Mapping[str, str]:
         """The tables that tell the words of an index, and how each is made."""
-        return self._virtual("fts5vocab(")
-
-    def _virtual(self, module: str) -> Mapping[str, str]:
         made = sorted(_made_by(tuple(self.migrations)))
-        return {name: sql for _, name, sql in made if f"USING {module}" in sql}
+        return {name: sql for _, name, sql in made if "USING fts5vocab(" in sql}
 
 
 def scripts(folder: Path) -> tuple[Migration, ...]:
@@ -124,16 +122,14 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> 
 
 def statements(script: str) -> list[str]:
     """Cut a script into statements: ``executescript`` would commit between them."""
-    found: list[str] = []
-    current = ""
+    found = [""]
     for line in script.splitlines(keepends=True):
-        current += line
-        if sqlite3.complete_statement(current):
-            found.append(current.strip())
-            current = ""
-    if current.strip():
-        raise ValueError(f"an unfinished statement: {current.strip()[:60]}")
-    return found
+        found[-1] += line
+        if sqlite3.complete_statement(found[-1]):
+            found.append("")
+    if unfinished := found.pop().strip():
+        raise ValueError(f"an unfinished statement: {unfinished[:60]}")
+    return [one.strip() for one in found]
 
 
 def trust(connection: sqlite3.Connection, *, trusted: bool = True) -> None:

@@ -118,13 +118,9 @@ def require(server: Server) -> None:
     with server.transaction(server.begin) as connection:
         found = steps_of(connection)
     if found < len(STEPS):
-        raise StoreError(
-            "the database has no tables of KDS"
-            if not found
-            else f"the tables are older (version {found}, this KDS needs {len(STEPS)})",
-            where=server.place,
-            hint="make them: kds db upgrade",
-        )
+        older = f"the tables are older (version {found}, this KDS needs {len(STEPS)})"
+        told = older if found else "the database has no tables of KDS"
+        raise StoreError(told, where=server.place, hint="make them: kds db upgrade")
 
 
 def steps_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
@@ -148,17 +144,15 @@ def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> N
     ).fetchone()
     text = str(row[0]) if row else "0"
     if numbers_of(text) < LEAST_VECTOR:
-        raise StoreError(
-            f"pgvector {text} is too old",
-            where=place,
-            hint="install pgvector 0.8 or newer, then ALTER EXTENSION vector UPDATE",
-        )
+        hint = "install pgvector 0.8 or newer, then ALTER EXTENSION vector UPDATE"
+        raise StoreError(f"pgvector {text} is too old", where=place, hint=hint)
     connection.execute(ROLE.encode())
-    connection.execute(b"CREATE SCHEMA IF NOT EXISTS kds")
-    connection.execute(b"CREATE TABLE IF NOT EXISTS kds.version(steps int NOT NULL)")
-    connection.execute(b"INSERT INTO kds.version SELECT 0 WHERE NOT EXISTS (TABLE kds.version)")
-    # Services may read the version.
-    connection.execute(b"GRANT SELECT ON kds.version TO kds_member")
+    connection.execute(
+        b"CREATE SCHEMA IF NOT EXISTS kds;"
+        b"CREATE TABLE IF NOT EXISTS kds.version(steps int NOT NULL);"
+        b"INSERT INTO kds.version SELECT 0 WHERE NOT EXISTS (TABLE kds.version);"
+        b"GRANT SELECT ON kds.version TO kds_member"  # services may read it
+    )
 
 
 _STATE: Final = b"""

@@ -7,6 +7,7 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -35,16 +36,15 @@ def make_private(path: Path) -> None:
 def set_aside(path: Path, now: datetime) -> Path:
     """Rename the file and its companions to a name that is free; returns the new name."""
     stem = f"{path.name}{_BAD}{now.strftime(_STAMP)}"
-    number = 0
-    target = path.with_name(stem)
-    while target.exists() or path.with_name(f"{target.name}-wal").exists():
-        number += 1
-        target = path.with_name(f"{stem}.{number}")
+    names = (path.with_name(f"{stem}.{at}" if at else stem) for at in count())
+    target = next(
+        one for one in names
+        if not (one.exists() or one.with_name(f"{one.name}-wal").exists())
+    )  # fmt: skip
     try:
         for suffix in (*COMPANIONS, ""):
-            source = path.with_name(path.name + suffix)
-            if source.exists():
-                source.rename(target.with_name(target.name + suffix))
+            with suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(target.with_name(target.name + suffix))
     except OSError as error:
         raise failure("set aside", path, error) from error
     return target
@@ -83,12 +83,10 @@ def back_up(connection: sqlite3.Connection, path: Path, version: int, now: datet
         with closing(sqlite3.connect(beside)) as copy:
             connection.backup(copy)
         beside.replace(target)
-    except BaseException as error:
-        with suppress(OSError):
-            beside.unlink()
-        if isinstance(error, OSError):
-            raise failure("back up", path, error) from error
-        raise
+    except OSError as error:
+        raise failure("back up", path, error) from error
+    finally:
+        beside.unlink(missing_ok=True)
     return target
 
 
