@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from kds.activation.activator import Activator
 from kds.activation.discovery import READS, Entry, reads
-from kds.activation.features import sentences_of, spoken, terms_of, words
+from kds.activation.features import pattern, sentences_of, spoken, terms_of
 from kds.brain.encoder import shared_encoder
 
 FindingKind = Literal["unread", "same", "unreached", "short", "when", "long", "budget"]
@@ -79,7 +79,7 @@ def _unreached(activator: Activator) -> Iterator[Finding]:
     """Entries that their own description does not reach: another one is always nearer."""
     for entry in activator.entries:
         sentences = sentences_of(entry.description)
-        asked = [text for text in sentences if not words().exclusion.search(text)][:3]
+        asked = [text for text in sentences if not pattern("exclusion").search(text)][:3]
         ranked = (activator.suggest(text).ranked for text in asked or [spoken(entry.name)])
         first = [told[0][0] for told in ranked if told]
         if first and entry.name not in first:
@@ -99,7 +99,7 @@ def _description(entry: Entry) -> Iterator[Finding]:
         said = f"{named} has {len(text):,} characters, of which the model sees {limit:,}"
         hint = "say when to use it first, and move the rest into the body"
         yield _of(entry, "long", said, hint)
-    elif entry.kind in ("skill", "agent") and not words().occasion.search(text):
+    elif entry.kind in ("skill", "agent") and not pattern("occasion").search(text):
         hint = "add a sentence with the words that users type: 'Use when ...'"
         yield _of(entry, "when", f"{named} does not say when to use it", hint)
 

@@ -15,12 +15,13 @@ from hashlib import blake2b
 from importlib.resources import files
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
 from kds.activation.discovery import Entry
-from kds.brain import encoder
+from kds.brain.encoder import Encoder
+from kds.brain.encoder import Pieces as ReadPieces
 from kds.brain.errors import KdsError
 from kds.brain.files import make_private_folder, read_private, replace_private
 from kds.brain.turn import Utterance
@@ -70,33 +71,23 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\s+- |\n+")
 _MARKUP: Final = re.compile(r"^[#>*\-\s\d.]+")
 
 
-@dataclass(frozen=True)
-class Words:
-    """The patterns and words of words.yaml."""
-
-    stop: frozenset[str]
-    exclusion: re.Pattern[str]
-    acknowledgement: re.Pattern[str]
-    continuation: re.Pattern[str]
-    question: re.Pattern[str]
-    negation: re.Pattern[str]
-    trace: re.Pattern[str]
-    refusal: re.Pattern[str]
-    postponement: re.Pattern[str]
-    instead: re.Pattern[str]
-    small: re.Pattern[str]
-    code: re.Pattern[str]
-    about: re.Pattern[str]
-    occasion: re.Pattern[str]
+@cache
+def _words() -> dict[str, str]:
+    found: dict[str, str] = yaml.safe_load(
+        files(__package__).joinpath("words.yaml").read_text("utf-8")
+    )
+    return found
 
 
 @cache
-def words() -> Words:
-    """Return words.yaml, compiled."""
-    data = yaml.safe_load(files(__package__).joinpath("words.yaml").read_text("utf-8"))
-    stop, code = frozenset(data.pop("stop").split()), re.compile(data.pop("code"))
-    flags = re.IGNORECASE | re.MULTILINE  # capitals count in code alone
-    return Words(stop, code=code, **{name: re.compile(text, flags) for name, text in data.items()})
+def pattern(name: str) -> re.Pattern[str]:
+    """Return a pattern of words.yaml; capitals count in code alone."""
+    return re.compile(_words()[name], 0 if name == "code" else re.IGNORECASE | re.MULTILINE)
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    return frozenset(_words()["stop"].split())
 
 
 def terms_of(text: str) -> list[str]:
@@ -106,7 +97,7 @@ def terms_of(text: str) -> list[str]:
     ['review', 'open', 'pull', 'request']
     """
     found = _WORD.findall(_CAMEL.sub(r"\1 \2", text).lower())
-    return [stem(word) for word in found if len(word) > 1 and word not in words().stop]
+    return [stem(word) for word in found if len(word) > 1 and word not in _stop_words()]
 
 
 def sentences_of(text: str) -> list[str]:
@@ -117,18 +108,6 @@ def sentences_of(text: str) -> list[str]:
 def spoken(name: str) -> str:
     """Return a name as words: "open-pull_request" is "open pull request"."""
     return re.sub(r"[-_:]+", " ", name)
-
-
-class Encodes(Protocol):
-    """What turns texts into rows of unit length, and into pieces; `kds.brain.encoder.Encoder`."""
-
-    def encode(self, texts: Sequence[str]) -> "Vector":
-        """Return one row a text."""
-        ...
-
-    def pieces(self, text: str) -> encoder.Pieces:
-        """Return the word pieces of a text."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -153,7 +132,7 @@ class Meaning:
     intents: "Vector"
     bias: "Vector"
 
-    def project(self, found: encoder.Pieces) -> Pieces:
+    def project(self, found: ReadPieces) -> Pieces:
         """Return the pieces of a text as they are compared."""
         import numpy as np
 
@@ -188,7 +167,7 @@ def meaning() -> Meaning:
 class StoredVectors:
     """An encoder that knows the texts in ``path``. `keep` writes those it was asked for: once."""
 
-    def __init__(self, encoder: Encodes, path: Path | None = None) -> None:
+    def __init__(self, encoder: Encoder, path: Path | None = None) -> None:
         self._encoder = encoder
         self._path = path
         self._known = self._load()
@@ -366,29 +345,29 @@ class Prompt:
     def refused_terms(self) -> frozenset[str]:
         """The content words that follow upon a refusal: "deploy" in "don't deploy"; and those of a
         clause that puts off, where another says what to do instead."""
-        after = (self.text[found.end() :] for found in words().refusal.finditer(self.text))
+        after = (self.text[found.end() :] for found in pattern("refusal").finditer(self.text))
         clauses = (_CLAUSE_END.split(text, maxsplit=1)[0] for text in after)
         refused = {term for clause in clauses for term in terms_of(clause)[:REFUSED_WORDS]}
         whole = _CLAUSE_END.split(self.text)
-        later = [clause for clause in whole if words().postponement.search(clause)]
-        if any(words().instead.search(clause) for clause in whole if clause not in later):
+        later = [clause for clause in whole if pattern("postponement").search(clause)]
+        if any(pattern("instead").search(clause) for clause in whole if clause not in later):
             refused.update(term for clause in later for term in terms_of(clause))
         return frozenset(refused)
 
     @cached_property
     def plain_terms(self) -> frozenset[str]:
         """The content words outside of code."""
-        return frozenset(terms_of(words().code.sub(" ", self.text)))
+        return frozenset(terms_of(pattern("code").sub(" ", self.text)))
 
     @cached_property
     def acknowledges(self) -> bool:
         """Whether it is a yes, with at most a few words more."""
-        return len(self.terms) <= 8 and words().acknowledgement.match(self.text) is not None
+        return len(self.terms) <= 8 and pattern("acknowledgement").match(self.text) is not None
 
     @cached_property
     def continues(self) -> bool:
         """Whether it asks for more of the same."""
-        return len(self.terms) <= 10 and words().continuation.search(self.text) is not None
+        return len(self.terms) <= 10 and pattern("continuation").search(self.text) is not None
 
 
 class Library:
@@ -475,11 +454,11 @@ class Library:
 
     def signs(self, prompt: Prompt, row: int) -> dict[str, float]:
         """What is read of a prompt, and of the prompt beside the entry of ``row``."""
-        entry, name, read = self.entries[row], self.name_terms[row], words()
+        entry, name = self.entries[row], self.name_terms[row]
         held, share = name & set(prompt.terms), 1 / max(len(name), 1)
-        question, named = read.question.match(prompt.text) is not None, len(held) * share
+        question, named = pattern("question").match(prompt.text) is not None, len(held) * share
         offer, offer_terms = self._offered(prompt, row) if prompt.acknowledges else (0.0, 0.0)
-        own_words = f"{spoken(entry.name)} {entry.description}"
+        small, own_words = pattern("small").search, f"{spoken(entry.name)} {entry.description}"
         found: dict[str, float] = {
             "named": named,
             "excluded": self._excluded(prompt, row),
@@ -490,14 +469,14 @@ class Library:
             "acknowledges": prompt.acknowledges,
             "question": question,
             "asks": prompt.text.rstrip().endswith("?"),
-            "negation": read.negation.search(prompt.text) is not None,
-            "trace": read.trace.search(prompt.text) is not None,
+            "negation": pattern("negation").search(prompt.text) is not None,
+            "trace": pattern("trace").search(prompt.text) is not None,
             "refused": not name.isdisjoint(prompt.refused_terms),
             "question_name": question * named,
-            "about": read.about.search(prompt.text) is not None,
+            "about": pattern("about").search(prompt.text) is not None,
             "in_code": len(held - prompt.plain_terms) * share,
             # a typo, a new name: a touch that no entry is for, unless it says so itself
-            "small": bool(read.small.search(prompt.text)) and not read.small.search(own_words),
+            "small": bool(small(prompt.text)) and not small(own_words),
             "history": bool(prompt.earlier),
         }
         return {sign: float(value) for sign, value in found.items()}
@@ -522,7 +501,7 @@ class Library:
 def _purposes(entry: Entry) -> tuple[list[str], list[str]]:
     """The sentences of a description that say what the entry is for, and what it is not for."""
     texts = sentences_of(entry.description)[:SENTENCES]
-    exclusions = [text for text in texts if words().exclusion.search(text)]
+    exclusions = [text for text in texts if pattern("exclusion").search(text)]
     purposes = [text for text in texts if text not in exclusions]
     return purposes or texts[:1] or [spoken(entry.name)], exclusions
 

@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from kds.activation.features import Encodes, Prompt, TermIndex
+from kds.activation.features import Prompt, TermIndex
+from kds.brain.encoder import Encoder
 from kds.brain.files import locked, read_private, replace_private
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
@@ -59,22 +60,9 @@ class Use:
 _LINE: Final = TypeAdapter(Use)
 
 
-class Happening(Protocol):
-    """A line of a session: `kds.transcripts.formats.Event`. ``kind`` is ``user``, ``assistant``,
-    ``call`` or ``result``; a call has its ``tool`` and ``arguments``."""
-
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-    @property
-    def text(self) -> str: ...  # noqa: D102
-    @property
-    def tool(self) -> str: ...  # noqa: D102
-    @property
-    def arguments(self) -> Any: ...  # noqa: D102
-
-
-def runs_in(events: Iterable[Happening]) -> Iterator[tuple[str, str]]:
-    """Yield each prompt with the entry that the assistant ran after it."""
+def runs_in(events: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield each prompt with the entry that the assistant ran after it, of the events of a session
+    (`kds.transcripts.formats.Event`)."""
     prompt = ""
     for event in events:
         if event.kind == "user":
@@ -83,7 +71,7 @@ def runs_in(events: Iterable[Happening]) -> Iterator[tuple[str, str]]:
             yield prompt, name
 
 
-def _entry_of(event: Happening) -> str:
+def _entry_of(event: Any) -> str:
     given = event.arguments
     if not isinstance(given, Mapping):
         return ""
@@ -147,7 +135,7 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[Use]:
 class Evidence:
     """What the uses of a project say of a prompt."""
 
-    def __init__(self, uses: Iterable[Use], names: Sequence[str], encoder: Encodes) -> None:
+    def __init__(self, uses: Iterable[Use], names: Sequence[str], encoder: Encoder) -> None:
         import numpy as np
 
         rows = {name: row for row, name in enumerate(names)}

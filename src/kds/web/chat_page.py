@@ -4,7 +4,6 @@ import asyncio
 import re
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -291,31 +290,29 @@ class Bin:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: OrderedDict[str, tuple[float, str, Archive]] = OrderedDict()
+        self._kept: list[tuple[tuple[str, str], float, Archive]] = []
 
     def put(self, root: str, erased: Archive) -> str:
         """Keep a session for a while; returns the name under which it can be taken out."""
         name = uuid.uuid4().hex
-        self._kept[name] = (self._clock() + UNDO_S, root, erased)
-        self._sweep()
+        self._kept.append(((root, name), self._clock() + UNDO_S, erased))
+        self._kept = self._fresh()[-MOST_ERASED:]
         return name
 
     def take(self, root: str, name: str) -> Archive:
         """The session of that name. Raises NotServedError when it is gone."""
-        self._sweep()
-        _, owner, found = self._kept.get(name, (0.0, "", None))
-        if found is None or owner != root:
-            raise NotServedError(
-                "the session cannot be brought back any more",
-                hint="it is kept for ten minutes; a file that it was exported to can be imported",
-            )
-        del self._kept[name]
-        return found
+        self._kept = self._fresh()
+        for one in self._kept:
+            if one[0] == (root, name):
+                self._kept.remove(one)
+                return one[2]
+        raise NotServedError(
+            "the session cannot be brought back any more",
+            hint="it is kept for ten minutes; a file that it was exported to can be imported",
+        )
 
-    def _sweep(self) -> None:
-        now = self._clock()
-        kept = [(name, one) for name, one in self._kept.items() if one[0] >= now]
-        self._kept = OrderedDict(kept[-MOST_ERASED:])
+    def _fresh(self) -> list[tuple[tuple[str, str], float, Archive]]:
+        return [one for one in self._kept if one[1] >= self._clock()]
 
 
 def _bin(context: RequestContext) -> Bin:
@@ -418,9 +415,12 @@ async def _point(context: RequestContext) -> Note:
         learned = (await asyncio.to_thread(teaches)).reference
     except LearningError as error:
         return Note(f"Said so; {error.message}.")
-    fields = (("id", learned.id), ("session", context.text("session")))
     note = f"Learned: “{learned.text}” is “{learned.antecedent}” where that was mentioned."
-    return Note(note, UNDO, fields)
+    return _undone(context, note, learned.id)
+
+
+def _undone(context: RequestContext, note: str, name: str) -> Note:
+    return Note(note, UNDO, (("id", name), ("session", context.text("session"))))
 
 
 async def learn(context: RequestContext) -> Response:
@@ -428,14 +428,11 @@ async def learn(context: RequestContext) -> Response:
     message, intent = context.text("message"), context.text("intent")
     teaches = partial(teach, context.served.workspace, message, intent, force=True)
     taught = await asyncio.to_thread(teaches)
-    one = taught.example
-    said = "Learned" if taught.new else "Learned before"
+    one, said = taught.example, "Learned" if taught.new else "Learned before"
     instead = f", no longer {taught.instead_of}" if taught.instead_of else ""
     secret = "; the secret in it is not kept" if taught.redacted else ""
-    fields = (("id", one.id), ("session", context.text("session")))
-    return _told(
-        context, Note(f"{said}: “{one.text}” is {one.intent}{instead}{secret}.", UNDO, fields)
-    )
+    note = f"{said}: “{one.text}” is {one.intent}{instead}{secret}."
+    return _told(context, _undone(context, note, one.id))
 
 
 async def unlearn(context: RequestContext) -> Response:

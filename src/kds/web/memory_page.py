@@ -2,9 +2,8 @@
 
 import asyncio
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from starlette.responses import Response
@@ -15,11 +14,9 @@ from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.export import archive, to_json
 from kds.brain.memory.records import (
     Consent,
-    ConsentEvent,
     EntityMemory,
     Profile,
     Session,
-    Stats,
 )
 from kds.brain.passages.values import Summary
 from kds.brain.settings import LiveConfig
@@ -56,35 +53,22 @@ PROFILE_FIELDS: Final = {
 PROFILE_LISTS: Final = ("languages", "frameworks")
 
 
-NO_CONSENT: Final = Consent(given=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What the memory holds: a page of the sessions and where the next one begins, figures, what is
-    known about the user, and what was done with that, the latest first."""
-
-    sessions: tuple[Session, ...]
-    later: int | None
-    stats: Stats | None = None
-    consent: Consent = NO_CONSENT
-    profile: Profile | None = None
-    events: tuple[ConsentEvent, ...] = ()
-
-
 async def show(context: RequestContext) -> Response:
     """What is remembered; with ``q``, what was found about that."""
     question, offset = context.text("q").strip(), context.number("offset", 0)
     served, found, past = context.served, None, tuple[Found, ...]()
 
-    def held() -> Held:
+    def held() -> dict[str, Any]:
         store = served.memory_if_any()
         sessions, later = session_page(store, limit=SHOWN, offset=offset)
+        holds = {"sessions": sessions, "later": later, "consent": Consent(given=False)}
         if store is None:
-            return Held(sessions, later)
+            return holds
         given, events = store.profile.consent(), store.profile.events()[: -EVENTS - 1 : -1]
         profile = store.profile.use("shown to its owner on the page") if given.given else None
-        return Held(sessions, later, store.stats(), given, profile, events)
+        return holds | {
+            "stats": store.stats(), "consent": given, "profile": profile, "events": events,
+        }  # fmt: skip
 
     holds = await context.archive(held)
     if question:
@@ -101,7 +85,7 @@ async def show(context: RequestContext) -> Response:
         purpose="answers that suit me", flags=served.memory.flags, fields=PROFILE_FIELDS.items(),
         link=address, document_link=document_link, problem=config.learned_problem,
         learned=() if config.learned_problem else config.learned,
-        typed=typed(holds.profile or Profile()) | context.take_refused(),
+        typed=typed(holds.get("profile") or Profile()) | context.take_refused(),
     )  # fmt: skip
 
 

@@ -1,8 +1,7 @@
 """The page of settings: what each does and where its value comes from; how KDS is."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
@@ -38,23 +37,6 @@ PLACES: Final = ("model.name", BASE, "database.url")
 
 ELSEWHERE: Final = frozenset({"host", "hostaddr", "service", "servicefile"})
 """What may stand behind the address of a database and names another one (libpq's URI)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A setting as the page shows it: its value and where that comes from, the values it may have
-    when they are few, which files have it, and whether a variable of the service's environment
-    stands over them (``fixed``)."""
-
-    key: str
-    meaning: str
-    value: str
-    source: str
-    choices: Sequence[str]
-    default: str
-    in_workspace: bool
-    in_own: bool
-    fixed: bool
 
 
 async def show(context: RequestContext) -> Response:
@@ -132,21 +114,23 @@ async def _told(context: RequestContext, key: str) -> Response:
     return context.go(f"/settings#{place[0]}", f"{key} is {value}, from {layers.source(place)}")
 
 
-def _rows(layers: Layers, section: str) -> Iterator[Row]:
+def _rows(layers: Layers, section: str) -> Iterator[dict[str, object]]:
+    """The settings of a section as the page shows them. ``fixed``: a variable of the service's
+    environment stands over the files."""
     settings, defaults = layers.settings(), Settings()
     for key, place in KEYS.items():
         if place[0] == section:
-            yield Row(
-                key=key,
-                meaning=meanings().get(place, ""),
-                value=shown(value_of(settings, place)),
-                source=layers.source(place),
-                choices=_choices(place),
-                default=shown(value_of(defaults, place)),
-                in_workspace=is_set(layers, place, own=False),
-                in_own=is_set(layers, place, own=True),
-                fixed=place in layers.variables,
-            )
+            yield {
+                "key": key,
+                "meaning": meanings().get(place, ""),
+                "value": shown(value_of(settings, place)),
+                "source": layers.source(place),
+                "choices": _choices(place),
+                "default": shown(value_of(defaults, place)),
+                "in_workspace": is_set(layers, place, own=False),
+                "in_own": is_set(layers, place, own=True),
+                "fixed": place in layers.variables,
+            }
 
 
 def _choices(place: Place) -> tuple[str, ...]:
