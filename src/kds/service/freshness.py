@@ -1,6 +1,7 @@
 """Whether what was loaded is still on the disk: KDS itself, a workspace's prompts and rules."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -38,15 +39,11 @@ def fingerprint(workspace: Workspace) -> Mark:
     prompts = [workspace.prompts_dir / name for name in FOLDERS]
     places = [(folder, pattern) for folder in prompts for pattern in ("*.md", f"*{SUFFIX}")]
     places += [(workspace.rules_dir, "*.yaml"), (workspace.english_dir, "*.yaml")]
-    return _mark(path for folder, pattern in places for path in _listed(folder, pattern))
-
-
-def _listed(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder; none of one that goes away while it is listed."""
-    try:
-        return list(folder.glob(pattern))
-    except OSError:
-        return []
+    found: list[Path] = []
+    for folder, pattern in places:
+        with suppress(OSError):  # it goes away while it is listed
+            found += folder.glob(pattern)
+    return _mark(found)
 
 
 def _mark(paths: Iterable[Path]) -> Mark:

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
@@ -77,11 +77,10 @@ class Instance:
             ) from error
         except OSError as error:
             raise failure("lock", address.lock_path, error) from error
-        try:
+        with ExitStack() as failing:
+            failing.callback(instance.release)
             instance.withdraw()
-        except BaseException:
-            instance.release()
-            raise
+            failing.pop_all()
         return instance
 
     def bind(self) -> socket.socket:
@@ -125,15 +124,14 @@ def standing_of(workspace: Workspace) -> Mapping[str, Any]:
 
     Raises StoreError when nobody may look.
     """
-    answer = health(workspace)
-    written = noted(ServiceAddress())
+    answer, written = health(workspace), noted(ServiceAddress())
     places = {"socket": written.get("socket"), "http": (written.get("http") or {}).get("url")}
     if answer is not None:
         return {**answer, **places}
     if not is_running():
         return {"status": "not running"}
-    listens = any(places.values())
-    return {"status": "not answering" if listens else "starting", "pid": written.get("pid")}
+    status = "not answering" if any(places.values()) else "starting"
+    return {"status": status, "pid": written.get("pid")}
 
 
 def health(workspace: Workspace) -> Mapping[str, Any] | None:

@@ -153,12 +153,10 @@ class SiteHost:
     """Opens the web page of a service on loopback, and knows where it is."""
 
     def __init__(self, make: MakeSite, state: State, listeners: Listeners) -> None:
-        self._make = make
-        self._state = state
-        self._listeners = listeners
+        self._make, self._state, self._listeners = make, state, listeners
         self._opening = asyncio.Lock()
         self._site: Site | None = None
-        self._address = HttpAddress()
+        self._url = ""
 
     async def open(self, root: str) -> tuple[str, str]:
         """Open the page unless it is open; returns its address, and a link that lets one in.
@@ -167,24 +165,20 @@ class SiteHost:
         """
         async with self._opening:
             if self._site is None:
-                listener, self._address = _bind_page()
-                make, at = self._make, self._address.port
                 try:
-                    self._site = await asyncio.to_thread(make, self._state, at)
+                    listener, address = bind_http(HttpAddress(port=PAGE_PORT))
+                except ServiceError:
+                    listener, address = bind_http(HttpAddress())
+                try:
+                    site = await asyncio.to_thread(self._make, self._state, address.port)
                 except BaseException:
                     listener.close()
                     raise
-                self._listeners.add(listener, self._site.app)
-        return self._address.url, f"{self._address.url}{self._site.admit(root)}"
+                self._listeners.add(listener, site.app)
+                self._site, self._url = site, address.url
+        return self._url, f"{self._url}{self._site.admit(root)}"
 
     def stop(self) -> None:
         """Release everybody who waits. The listener ends with the others."""
         if self._site is not None:
             self._site.stop()
-
-
-def _bind_page() -> tuple[socket.socket, HttpAddress]:
-    """Bind at the page's own port, or at any. Raises ServiceError."""
-    with contextlib.suppress(ServiceError):
-        return bind_http(HttpAddress(port=PAGE_PORT))
-    return bind_http(HttpAddress())

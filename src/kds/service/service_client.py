@@ -6,7 +6,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
@@ -80,23 +80,24 @@ _PORT_MAX: Final = 65_535
 
 
 class ServiceAddress:
-    """The files through which the user's service and its clients find each other."""
+    """The files through which the user's service and its clients find each other.
+
+    ``lock_path`` is held locked by the service while it lives; ``state_path`` holds its pid,
+    version and addresses; ``starting_path`` tells when one was last started in the background,
+    ``hung_path`` that it let a hook wait in vain and has answered none since. ``token_path`` is
+    the bearer token of the HTTP side, which outlives the service.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         """``folder`` is the user's runtime folder, unless another one is named."""
         self.folder = Path(runtime_folder()) if folder is None else folder
         self.socket_path = self.folder / SOCKET_NAME
         self.lock_path = self.folder / LOCK_NAME
-        """Held locked by the service while it lives."""
         self.state_path = self.folder / STATE_NAME
-        """What the service says of itself: pid, version, address of its HTTP side."""
         self.starting_path = self.folder / STARTING_NAME
-        """When a hook or a command last started a service in the background."""
         self.hung_path = self.folder / HUNG_NAME
-        """The service let a hook wait in vain, and has answered none since."""
         self.log_path = self.folder / "service.log"
         self.token_path = Path(own_folder(), TOKEN_NAME) if folder is None else folder / TOKEN_NAME
-        """The bearer token of the HTTP side, mode 0600. It outlives the service."""
 
     def ensure(self) -> None:
         """Make the folders, for this user alone. Raises StoreError."""
@@ -144,15 +145,19 @@ class How(TypedDict, total=False):
 
 
 def route_request(message: str, known: Sequence[str] | None, how: How) -> dict[str, object]:
-    """Return what `POST /route` is sent for a message: the latest of what was said and is known."""
-    said = [{"role": one.role, "content": _short(one)} for one in how.get("history", ())]
+    """Return what `POST /route` is sent for a message: the latest of what was said and is known.
+
+    Of a reply its end goes along, where its question stands.
+    """
+    said = [
+        {
+            "role": one.role,
+            "content": one.text[-SAID_LIMIT:] if one.role == "assistant" else one.text[:SAID_LIMIT],
+        }
+        for one in how.get("history", ())
+    ]
     terms = None if known is None else list(known)[-KNOWN_LIMIT:]
     return {**how, "message": message, "history": said[-HISTORY_LIMIT:], "known": terms}
-
-
-def _short(said: Utterance) -> str:
-    """What goes along of something said: of a reply its end, where its question stands."""
-    return said.text[-SAID_LIMIT:] if said.role == "assistant" else said.text[:SAID_LIMIT]
 
 
 class ServiceClient:
@@ -178,7 +183,7 @@ class ServiceClient:
         message: str,
         *,
         known: Sequence[str] | None = None,
-        tell: Callable[[str], None] = lambda _: None,
+        tell: Tell = lambda _: None,
         **how: Unpack[How],
     ) -> Turn:
         """Have ``message`` routed; see `kds.api.conversations.Conversations.route`.
@@ -209,11 +214,9 @@ class ServiceClient:
         where, hint = str(self._address.socket_path), "see `kds service status`"
         try:
             call = _connected(self._address)
-            try:
+            with closing(call.connection):
                 call.connection.settimeout(self._timeout_s)
                 status, answer = exchange(call, what, self._root, content, limit=ANSWER_LIMIT)
-            finally:
-                call.connection.close()
         except TimeoutError as error:
             raise KdsError(
                 f"the service took longer than {self._timeout_s:g} s",
@@ -228,10 +231,7 @@ class ServiceClient:
 
 def reach(workspace: Workspace, *, timeout_s: float = ANSWER_S) -> ServiceClient | None:
     """Return a client for ``workspace`` when the service accepts connections, else None."""
-    address = ServiceAddress()
-    if not answers(address):
-        return None
-    return ServiceClient(workspace, timeout_s=timeout_s, address=address)
+    return ServiceClient(workspace, timeout_s=timeout_s) if answers(ServiceAddress()) else None
 
 
 def answers(address: ServiceAddress) -> bool:
@@ -257,14 +257,13 @@ def _answer(status: int, content: bytes) -> Mapping[str, Any]:
         return known
     problem: Mapping[str, Any] = known.get("error") or {}
     message = str(problem.get("message") or f"the service answered with status {status}")
-    where, hint = problem.get("where"), problem.get("hint")
     if status == BUSY:
         raise ServiceUnavailableError("the service is busy or stopping", hint="try again")
     if status == UNREADABLE and "not permitted" in message:
         hint = "kds service stop: the next command starts one that is"
         raise ServiceDeclinedError("the running service is not of this version", hint=hint)
     refusal = ServiceDeclinedError if status == CONFLICT else KdsError
-    raise refusal(message, where=where, hint=hint)
+    raise refusal(message, where=problem.get("where"), hint=problem.get("hint"))
 
 
 class RouterClient:
