@@ -88,8 +88,8 @@ class Answerer:
                 return Spoken()
             label = model_label(model)
             agent = Agent.named(RETRIEVER, self.library, workspace=self._workspace)
-            asked = agent.as_runnable(model, timeout_s=settings.timeout_s)
-            reply = asked.invoke(self.prompted(agent, turn, chunks, memory))
+            asked = self.prompted(agent, turn, chunks, memory)
+            reply = agent.as_runnable(model, timeout_s=settings.timeout_s).invoke(asked)
             text = reply.text.strip()
             return Spoken(text, None, label) if text else Spoken(None, EMPTY, label)
         except KdsError as error:
@@ -140,7 +140,10 @@ class WaitError(KdsError):
 
 
 class Speakers:
-    """Runs calls that wait for a model, off the event loop it is used from."""
+    """Runs calls that wait for a model, off the event loop it is used from.
+
+    In daemon threads: one that hangs does not keep the process from ending.
+    """
 
     def __init__(self, *, limit: int = MOST_AT_ONCE) -> None:
         self._room = asyncio.Semaphore(limit)
@@ -170,7 +173,6 @@ class Speakers:
             _release(future)
 
     def _start(self, call: Callable[[], _Result]) -> Future[_Result]:
-        """Run ``call`` in a daemon thread: one that hangs does not keep the process from ending."""
         future: Future[_Result] = Future()
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)

@@ -4,7 +4,7 @@ The rules are few and exact, so that every client sends the same. Sizes are in U
 points, tokens are counted by bytes, white space is that of ASCII: `history.mjs` computes the same.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -54,7 +54,18 @@ def transit(
     >>> [(message.role, len(message.content)) for message in transit(said)]
     [('user', 16), ('assistant', 496)]
     """
-    sent = _turns(_shortened(_clean(messages)))[-turns:] if turns > 0 else []
+    sent: list[list[Message]] = []
+    for message in messages:
+        data = message.as_dict() if isinstance(message, Message) else message
+        role, content = data.get("role"), data.get("content")
+        text = _whole(content).strip(_BLANKS) if isinstance(content, str) else ""
+        if text and role == "user":
+            sent.append([Message("user", text)])
+        elif text and role == "assistant" and sent:
+            long = len(text) > REPLY_CHARS
+            short = shorten(text, REPLY_CHARS - len(CUT)) if long else text
+            sent[-1].append(Message("assistant", short))
+    sent = sent[-turns:] if turns > 0 else []
     while len(sent) > 1 and sum(map(_cost, sent)) > BUDGET_TOKENS:
         del sent[0]
     return _squeezed(sent[0]) if len(sent) == 1 else [one for turn in sent for one in turn]
@@ -83,38 +94,9 @@ def shorten(text: str, keep: int) -> str:
     return text[:end].rstrip(_BLANKS) + CUT
 
 
-def _clean(messages: Iterable[Message | Mapping[str, object]]) -> Iterator[Message]:
-    for message in messages:
-        data = message.as_dict() if isinstance(message, Message) else message
-        role, content = data.get("role"), data.get("content")
-        if isinstance(content, str) and (text := _whole(content).strip(_BLANKS)):
-            if role == "user":
-                yield Message("user", text)
-            elif role == "assistant":
-                yield Message("assistant", text)
-
-
 def _whole(text: str) -> str:
     """``text`` without halves of surrogate pairs, which UTF-8 cannot carry."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _shortened(messages: Iterable[Message]) -> Iterator[Message]:
-    for message in messages:
-        if message.role == "assistant" and len(message.content) > REPLY_CHARS:
-            yield Message("assistant", shorten(message.content, REPLY_CHARS - len(CUT)))
-        else:
-            yield message
-
-
-def _turns(messages: Iterable[Message]) -> list[list[Message]]:
-    turns: list[list[Message]] = []
-    for message in messages:
-        if message.role == "user":
-            turns.append([message])
-        elif turns:
-            turns[-1].append(message)
-    return turns
 
 
 def _cost(turn: Iterable[Message]) -> int:

@@ -8,6 +8,7 @@ import json
 import socket
 import uuid
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -79,23 +80,28 @@ class QueryClient:
             headers["Kds-Workspace"] = quote(self.workspace)
         if self.token and (token := self.token.strip()):
             headers["Authorization"] = f"Bearer {token}"
-        connection = _connection(self.address, self.timeout_s)
         try:
-            connection.request("POST", "/query", json.dumps(sent).encode(), headers)
-            response = connection.getresponse()
-            status, content = response.status, response.read()
+            with closing(_connection(self.address, self.timeout_s)) as connection:
+                connection.request("POST", "/query", json.dumps(sent).encode(), headers)
+                response = connection.getresponse()
+                status, content = response.status, response.read()
         except TimeoutError as error:
-            raise QueryError(
-                f"no answer within {self.timeout_s:g} s", hint="see `kds service status`"
-            ) from error
+            text, hint = f"no answer within {self.timeout_s:g} s", "see `kds service status`"
+            raise QueryError(text, hint=hint) from error
         except (OSError, http.client.HTTPException) as error:
-            reason = str(error) or type(error).__name__
-            raise QueryError(
-                f"the service does not answer: {reason}", hint="start it: kds service start"
-            ) from error
-        finally:
-            connection.close()
-        return _read(status, content)
+            text = f"the service does not answer: {str(error) or type(error).__name__}"
+            raise QueryError(text, hint="start it: kds service start") from error
+        try:
+            data = json.loads(content)
+        except ValueError as error:
+            hint = "is it a KDS service?"
+            raise QueryError("the answer is not JSON", status=status, hint=hint) from error
+        if status < 400 and isinstance(data, dict):
+            return data
+        problem = data.get("error") if isinstance(data, dict) else None
+        said: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
+        message = str(said.get("message") or f"the service answered with status {status}")
+        raise QueryError(message, status=status, where=said.get("where"), hint=said.get("hint"))
 
 
 def _connection(address: str, timeout_s: float) -> http.client.HTTPConnection:
@@ -123,18 +129,3 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
-
-
-def _read(status: int, content: bytes) -> dict[str, Any]:
-    try:
-        data = json.loads(content)
-    except ValueError as error:
-        raise QueryError(
-            "the answer is not JSON", status=status, hint="is it a KDS service?"
-        ) from error
-    if status < 400 and isinstance(data, dict):
-        return data
-    problem = data.get("error") if isinstance(data, dict) else None
-    said: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
-    message = str(said.get("message") or f"the service answered with status {status}")
-    raise QueryError(message, status=status, where=said.get("where"), hint=said.get("hint"))
