@@ -1,4 +1,4 @@
-"""The makings of commands: examples below the help, messages with dashes, late loading."""
+"""Building blocks of commands: examples in the help, messages with dashes, lazy loading."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -79,7 +79,7 @@ class MessageCommand(click.Command):
 
 
 class LateGroup(click.Group):
-    """A group that loads a subcommand only when it is called.
+    """A group that imports a subcommand only when it is called.
 
     ``hidden`` are subcommands that `--help` does not list.
     """

@@ -1,6 +1,6 @@
-"""Errors as a user sees them: `kds: ...`, a fix, an exit code, no traceback.
+"""Errors as users see them: `kds: ...`, a fix and an exit code, never a traceback.
 
-A program that asked for JSON gets the error on stdout as well, as one JSON object.
+With --json the error also goes to stdout, as one JSON object.
 """
 
 import os
@@ -21,7 +21,7 @@ from kds.cli.terminal import guard_streams, toned
 TESTS_FAILED: Final = 1
 BAD_INPUT: Final = 2
 INTERNAL: Final = 70
-"""EX_SOFTWARE of sysexits(3): a fault in KDS itself."""
+"""EX_SOFTWARE of sysexits(3): a bug in KDS."""
 INTERRUPTED: Final = 128 + int(signal.SIGINT)
 PIPE_CLOSED: Final = 128 + 13
 """What a shell reports for SIGPIPE, which is number 13 wherever it exists."""
@@ -32,7 +32,7 @@ _LINE_ENDS: Final = re.compile(r"\s*\n\s*")
 """click puts every choice of a missing argument on a line of its own."""
 
 _EXPECTED: Final = (click.ClickException, KdsError, OSError)
-"""What a user or the system can cause; anything else is a fault in KDS."""
+"""Errors caused by the user or the system; anything else is a bug in KDS."""
 
 
 class Refusal(click.UsageError):

@@ -1,4 +1,4 @@
-"""What several commands share: arguments, options, checks, the router and the stores."""
+"""Shared by several commands: arguments, options, the router and the stores."""
 
 import os
 import re
@@ -177,15 +177,15 @@ def open_router(workspace: Workspace, *, log: bool) -> "kds.Router":
 
 
 def start_afterwards(workspace: Workspace) -> None:
-    """Start the service when this command is done: it must not compete with it.
+    """Start the service once this command is done, so that the two do not compete.
 
-    Nothing happens where the user switched that off, or just after another start.
+    Does nothing if the user switched that off, or just after another start.
     """
     click.get_current_context().call_on_close(lambda: start_now(workspace))
 
 
 def start_now(workspace: Workspace) -> None:
-    """Start the service of ``workspace`` in the background, unless the user has it otherwise."""
+    """Start the service of ``workspace`` in the background, unless the settings say otherwise."""
     try:
         start_service(str(workspace.root))
     except OSError as error:
@@ -194,7 +194,7 @@ def start_now(workspace: Workspace) -> None:
 
 @contextmanager
 def looking(place: "Place[S]") -> Iterator[S | None]:
-    """Open a store to look at it, and pass on its warnings; None where nothing was ever kept."""
+    """Open a store for reading and pass on its warnings; None if it does not exist."""
     with place.if_any() as store:
         pass_on(store.take_warnings() if store else ())
         yield store
@@ -203,7 +203,7 @@ def looking(place: "Place[S]") -> Iterator[S | None]:
 
 @contextmanager
 def changing(place: "Place[S]") -> Iterator[S]:
-    """Open a store, made if missing, and pass on its warnings.
+    """Open a store for writing, creating it if needed, and pass on its warnings.
 
     Raises ExposedError when git would commit what is stored there.
     """
@@ -223,9 +223,9 @@ def chosen_embedder(name: str | None, workspace: Workspace) -> "Embedder | None"
 
 
 def search_embedder(workspace: Workspace, name: str | None = None) -> "Embedder | None":
-    """The model of that name, or of the settings; None where it is off or cannot be loaded.
+    """Load the named embedding model, or that of the settings.
 
-    Words are searched alone then.
+    None, to search by words alone, if it is off or does not load.
     """
     try:
         return chosen_embedder(name, workspace)

@@ -1,4 +1,4 @@
-"""What the commands print: JSON for programs, short lines and tables for people."""
+"""What commands print: JSON for programs, short lines and tables for people."""
 
 import dataclasses
 import json
@@ -55,7 +55,7 @@ Shown = str | Line | Table | Iterable[Any] | None
 
 
 def say(value: object, *shown: Shown) -> None:
-    """Print ``value`` as JSON with `--json`, else what is ``shown``."""
+    """Print ``value`` as JSON if `--json` was given, otherwise what is ``shown``."""
     if asked_json():
         print_json(value)
     else:
@@ -122,7 +122,7 @@ def _print_table(table: Table) -> None:
 
 
 def turn_lines(turn: Turn) -> Iterator[Shown]:
-    """What became of a message: a few labelled lines."""
+    """How a message was routed: a few labelled lines."""
     yield "message", turn.message
     if turn.notice:
         yield "note", toned(turn.notice, "note")
@@ -248,7 +248,7 @@ def _plain(value: Any) -> object:
 
 
 def _whose(origin: str | None) -> str:
-    """Where a line of the context was typed; "" when that is unknown."""
+    """Where a line of the context was typed; "" if unknown."""
     kind, _, place = (origin or "").partition(":")
     if not place:
         return ""

@@ -1,9 +1,9 @@
-"""The two output streams: colours, times and progress for people, and nothing a terminal obeys.
+"""Standard output and error: colours, times and progress for people; no control characters.
 
-A pipe gets the same information without colours or spinners, with times in full; `NO_COLOR` takes
-away the colours alone. Everything that a command prints goes through `guard_streams`: a cloned
-project names files, rules and sessions, and must not move the cursor, set the clipboard or reorder
-text. Pipes are spelt out as well, since `less -R` and `cat` pass it on.
+A pipe gets the same information without colours or spinners and with full timestamps; `NO_COLOR`
+removes only the colours. Everything a command prints goes through `guard_streams`: a cloned project
+names files, rules and sessions, and must not move the cursor, set the clipboard or reorder text.
+Pipes are escaped too, because `less -R` and `cat` pass control characters on.
 """
 
 import os
@@ -40,7 +40,7 @@ STYLES: Final[Mapping[Tone, str]] = {
 _UNSAFE: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
-"""Control characters except tab and line feed, and those of the direction of text."""
+"""Control characters except tab and line feed, and the marks that set text direction."""
 _OBEYED: Final = re.compile(
     r"\x1b\[(?![\d;]*(?<!\d)0*8(?!\d))[\d;]*m"  # colours, except one that hides text
     rf"|\r\n|(?P<other>{_UNSAFE.pattern})"
@@ -76,7 +76,7 @@ def shown(at: datetime) -> str:
 
 
 def spelt(text: str, *, colours: bool = True) -> str:
-    r"""Return ``text`` with what a terminal would obey spelt out, except ``colours``.
+    r"""Return ``text`` with control characters escaped; ``colours`` may stay.
 
     >>> spelt("\x1b[32mok\x1b[m \x1b]0;title\x07") == "\x1b[32mok\x1b[m \\u001b]0;title\\u0007"
     True
@@ -88,7 +88,7 @@ def spelt(text: str, *, colours: bool = True) -> str:
 
 
 class _Spelling:
-    """Spells control characters out instead of passing them on to the stream ``below``."""
+    """Escapes control characters before they reach the stream ``below``."""
 
     def __init__(self, below: TextIO) -> None:
         self.below = below
@@ -102,7 +102,7 @@ class _Spelling:
 
 
 def guard_streams() -> None:
-    """Spell out what the process prints from now on."""
+    """Escape control characters in whatever the process prints from now on."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if hasattr(stream, "isatty") and not isinstance(stream, _Spelling):  # None: it is closed
@@ -115,9 +115,9 @@ SLOW_S: Final = 0.5
 
 @contextmanager
 def slow(what: str) -> Iterator[Callable[[], None]]:
-    """Say what is being done once the block has taken a while.
+    """Show what is being done once the block takes longer than `SLOW_S`.
 
-    The function that is yielded ends it early, when the first piece of an answer arrives.
+    Yields a function that ends the notice early, for when an answer starts to arrive.
     """
     with reported(what) as notice:
         yield notice.end
@@ -125,7 +125,7 @@ def slow(what: str) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def reported(what: str) -> Iterator["_Notice"]:
-    """The same for work that tells what it does, how much is done, and of how much."""
+    """Like `slow`, for work that reports progress: what it does, how much is done, the total."""
     notice = _Notice(what)
     try:
         yield notice
@@ -134,7 +134,7 @@ def reported(what: str) -> Iterator["_Notice"]:
 
 
 def tracked(items: Iterable[Item], label: str) -> Iterator[Item]:
-    """Yield ``items``, and show how far it has come."""
+    """Yield ``items`` and show the progress."""
     known = tuple(items)
     with reported(label) as tell:
         for number, item in enumerate(known, start=1):

@@ -72,7 +72,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How one kind of example is read, measured and scored; ``error`` tells what was wrong.
+    """How one kind of example is read, run and scored; ``error`` is the row of a wrong result.
 
     Without ``score``, ``run`` returns the figures.
     """
@@ -84,7 +84,7 @@ class Kind:
 
     @property
     def options(self) -> frozenset[str]:
-        """The options that this kind takes and not every other: the keywords of ``run``."""
+        """The options of this kind alone: the keywords of ``run``."""
         named = signature(self.run).parameters.values()
         own = (one.name for one in named if one.kind is one.KEYWORD_ONLY)
         return frozenset(own) | ({"errors"} if self.error else set())

@@ -1,12 +1,8 @@
-"""Measures recall on conversations with known answers, and searches the weights of its ranking.
+"""Measures recall on conversations with known answers, and tunes the weights of its ranking.
 
-A file has conversations, and questions with the ids of the messages that answer each:
-{"conversations": [{"id", "messages": [{"id", "role", "speaker", "at", "content"}]}],
- "queries": [{"conversation", "query", "relevant": [id], "category"}]}
-``speaker``, ``at`` and ``category`` may be absent; a single id stands for a list of one.
-
-Every query is asked in its own conversation. recall@k is the share of a query's relevant messages
-among the first k, NDCG@5 weighs them by their place (1/log2(place + 1)) against the best order.
+docs/evaluation.md has the form of the file. Every query is asked in its own conversation. recall@k
+is the share of a query's relevant messages among the first k; NDCG@5 weighs them by their place
+(1/log2(place + 1)) against the best order.
 """
 
 import math

@@ -97,10 +97,10 @@ def init(
 
 
 def _project(workspace: Workspace, *, named: bool, writes: bool) -> tuple[Project, list[str]]:
-    """The project to work on, and what to say when nobody named it: the top of the repository.
+    """The project to set up, and a note if it was not named: by default the repository's root.
 
-    Assistants are mostly started there, and Claude Code reads no settings of other folders. Raises
-    Refusal where something is written: what is above the present folder may not be meant.
+    Assistants usually start there, and Claude Code reads no settings elsewhere. Raises Refusal
+    before anything is written, because a folder above the current one may not be meant.
     """
     project = Project.of(workspace)
     top = repository_of(project.folder)
@@ -135,7 +135,7 @@ def _install(project: Project, wish: Wish, *, dry_run: bool) -> Plan:
 
 
 def _agrees(project: Project) -> bool:
-    """Ask the user, once and at a terminal alone, whether to import past sessions."""
+    """Ask the user, once and only at a terminal, whether to import past sessions."""
     if not (for_people() and sys.stdin is not None and sys.stdin.isatty()):
         return False
     store = RecordStore(project.workspace.brain)
@@ -190,7 +190,7 @@ def _report(
     chosen: Sequence[tuple[Client, str]] = (), *, undo: bool = False, dry_run: bool,
     imported: object = None,
 ) -> None:  # fmt: skip
-    """Print what became of the files, and in JSON what was ``imported``."""
+    """Print what changed in the files; JSON also says what was ``imported``."""
     rows = [
         {"path": file.name, "change": "remove" if file.after is None else "write",
          **({"diff": _diff(file)} if dry_run else {})}

@@ -54,10 +54,10 @@ DEGRADED: Final = 1
 
 _NEXT: Final = {
     "not running": "start it: kds service start",
-    "starting": "it answers in some seconds, the first time in a workspace after 10 s and more",
+    "starting": "it answers in some seconds; the first time in a workspace it takes 10 s or more",
     "not answering": "end it with `kds service stop --force`, then: kds service start",
 }
-"""What to do about a service that does not answer."""
+"""What to do when the service does not answer."""
 
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 
@@ -81,9 +81,10 @@ def start(*, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     if auto:  # nobody waits for this process: a service that is ending may do so first
         lifecycle.settle(workspace)
     if auto or no_wait:
-        if standing_of(workspace)["status"] == "not running":
-            lifecycle.spawn_service(idle_minutes=settings.idle_minutes)
         health = standing_of(workspace)
+        if health["status"] == "not running":
+            lifecycle.spawn_service(idle_minutes=settings.idle_minutes)
+            health = standing_of(workspace)
     else:
         with slow("waiting for the service to load"):
             health = lifecycle.start(workspace, idle_minutes=settings.idle_minutes)
@@ -184,9 +185,9 @@ ALREADY_SERVED: Final = 3
 """Exit code when another process is the user's service: for a start that is as good."""
 
 SWITCH_S: Final = 0.0005
-"""How long a thread may keep the interpreter while another waits for it. A hook goes from thread to
-thread: beside an answer that is rendered for fifty tabs, nine of ten take 63 ms or less instead of
-79 with Python's 5 ms (300 calls each, in turns, on a busy machine)."""
+"""How long a thread may hold the interpreter while another waits. A hook call uses several threads:
+while an answer is rendered for fifty tabs, nine of ten calls take 63 ms or less, instead of 79 ms
+with Python's default of 5 ms (300 calls each, alternating, on a busy machine)."""
 
 WAITING: Final = (
     "kds: waiting for an MCP client on stdin. Assistants start `kds mcp` themselves: "

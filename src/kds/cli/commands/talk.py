@@ -230,10 +230,10 @@ def _lines(*, interactive: bool) -> Iterator[str]:
 
 
 def _show_stream(pieces: Iterator[str | Answer], arrived: Callable[[], None]) -> Answer:
-    """Print the pieces as they arrive, and return the answer at their end.
+    """Print the pieces as they arrive and return the final answer.
 
-    ``arrived`` is called before the first one is printed. A prompt that stands in for an answer is
-    not printed.
+    ``arrived`` is called before the first piece is printed. A prompt that stands in for an answer
+    is not printed.
     """
     last = "\n"
     for piece in pieces:
@@ -251,7 +251,7 @@ def _show_stream(pieces: Iterator[str | Answer], arrived: Callable[[], None]) ->
 
 
 def _tell_about(answer: Answer, *, has_model: bool) -> None:
-    """Tell on stderr what went wrong with an answer, and what may come next."""
+    """Report on stderr what went wrong with an answer and what may come next."""
     error = answer.error
     pass_on(note for note in answer.notes if error is None or error.message not in note)
     if error is not None:
