@@ -12,10 +12,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.agents.models import ModelError, load_chat_model, model_error, model_label, model_secrets
-from kds.brain.memory.extractive import LABELS
 from kds.brain.memory.memory import PromptMemory
 from kds.brain.memory.shortening import mark_code, shorten
-from kds.brain.memory.summarizer import Summarizer
+from kds.brain.memory.summarizer import LABELS, Summarizer
 from kds.brain.message import one_line
 from kds.brain.passages.values import Message
 from kds.brain.settings import ModelSettings

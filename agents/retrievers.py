@@ -14,8 +14,7 @@ from kds.brain.clock import utc_now
 from kds.brain.documents.recall import DOCUMENT_BIAS
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import ALL, DocumentHit
-from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.metrics import log_recall
+from kds.brain.memory.memory_store import MemoryStore, log_recall
 from kds.brain.passages.recall import Hit, RecallSettings, recall
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope

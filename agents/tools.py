@@ -20,10 +20,8 @@ from pydantic import Field
 from kds.agents.retrievers import DocumentRetriever
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.errors import DispatchError
-from kds.brain.memory.memory_store import MemoryPlace
-from kds.brain.memory.metrics import log_recall
-from kds.brain.passages.assembly import BUDGET_TOKENS, assemble
-from kds.brain.passages.recall import recall
+from kds.brain.memory.memory_store import MemoryPlace, log_recall
+from kds.brain.passages.recall import BUDGET_TOKENS, assemble, recall
 from kds.brain.passages.values import Passage
 from kds.brain.turn import Turn
 from kds.brain.yaml_files import nearest

@@ -22,8 +22,8 @@ import numpy as np
 from common import Words, costs, cpu_ms, options, ranks, show, spent
 
 from kds.brain.memory.memory import ConversationMemory
-from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.memory.records import Archive, Session
+from kds.brain.memory.memory_store import Archive, SqliteStore
+from kds.brain.memory.sessions import Session
 from kds.brain.passages.recall import RecallSettings, recall
 from kds.brain.passages.values import EVERYWHERE, Message, Role, Scope
 from kds.brain.words.terms import WORD

@@ -8,13 +8,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from kds.brain.memory.extractive import split
 from kds.brain.memory.facts import FILE_ENDINGS
-from kds.brain.memory.records import EntityMemory, EntityTerm
 from kds.brain.memory.shortening import mark_code, shorten
+from kds.brain.memory.summarizer import split
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 
@@ -24,6 +23,9 @@ TTL: Final = timedelta(hours=4)
 SAME_ACCESS: Final = timedelta(minutes=1)
 """Accesses so close together put the expiry off once: a turn asks three times, and each would be a
 transaction."""
+
+REACH_TURNS: Final = 10
+"""Turns back that a term still counts as something to refer to: as far as the context goes."""
 
 TERMS_KEPT: Final = 200
 """Of one memory, the latest: a conversation does not point back to more."""
@@ -35,8 +37,36 @@ MANY: Final = 5
 """Active documents or sections kept of one turn."""
 
 _READ_CHARS: Final = 20_000
-_HEADING: Final = re.compile(r"^ {0,3}#{1,6}\s+(?P<title>\S.*?)[\s#]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6}\s+(\S.*?)[\s#]*$", re.MULTILINE)
 _FILE: Final = re.compile(rf"(?<![\w/.:-])[\w~./\\@-]*\w\.(?:{FILE_ENDINGS})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTerm:
+    """A term that was resolved, and a piece of the answer it was resolved with."""
+
+    term: str
+    snippet: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMemory:
+    """What is known of the things a conversation talks about, for resolving references."""
+
+    key: str
+    terms: tuple[EntityTerm, ...]
+    """The latest first."""
+    documents: tuple[str, ...]
+    sections: tuple[str, ...]
+    turn_count: int
+    expires_at: datetime
+
+    @property
+    def recent(self) -> tuple[EntityTerm, ...]:
+        """The terms of the last REACH_TURNS turns, each once, the oldest first."""
+        near = [one for one in self.terms if self.turn_count - one.turn < REACH_TURNS]
+        return tuple({one.term.casefold(): one for one in reversed(near)}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +80,14 @@ class EntityTable:
         """Return a memory, and put its expiry off; None when there is none or it expired."""
         now = self.database.clock()
         with self.database.read() as connection:
-            found = self._live(connection, key, to_micros(now))
+            found = _live(connection, key, now)
         later = now + (ttl or self.ttl)
         if found is None or abs(later - found.expires_at) < SAME_ACCESS:
             return found
         with self.database.write(durable=False) as connection:
-            connection.execute(
-                "UPDATE entity_memory SET expires_at = ? WHERE key = ?", (to_micros(later), key)
-            )
-            return self._live(connection, key, to_micros(now))
+            query = "UPDATE entity_memory SET expires_at = ? WHERE key = ?"
+            connection.execute(query, (to_micros(later), key))
+            return _live(connection, key, now)
 
     def note(
         self,
@@ -71,25 +100,35 @@ class EntityTable:
     ) -> EntityMemory:
         """Count a turn and take over what is given."""
         now = self.database.clock()
+        later = to_micros(now + (ttl or self.ttl))
         with self.database.write(durable=False) as connection:
-            old = self._live(connection, key, to_micros(now))
+            old = _live(connection, key, now)
             if old is None:
                 connection.execute("DELETE FROM entity_memory WHERE key = ?", (key,))
             turn = old.turn_count + 1 if old else 1
+            files = _listed(documents, old.documents if old else ())
+            parts = _listed(sections, old.sections if old else ())
             connection.execute(
                 "INSERT INTO entity_memory(key, documents, sections, turn_count, expires_at) "
                 "VALUES (?, ?, ?, ?, ?) ON CONFLICT(key) DO UPDATE SET "
                 "documents = excluded.documents, sections = excluded.sections, "
                 "turn_count = excluded.turn_count, expires_at = excluded.expires_at",
-                (
-                    key,
-                    _listed(documents, old.documents if old else ()),
-                    _listed(sections, old.sections if old else ()),
-                    turn,
-                    to_micros(now + (ttl or self.ttl)),
-                ),
+                (key, files, parts, turn, later),
             )
-            _add_terms(connection, key, terms or {}, turn)
+            connection.executemany(
+                "INSERT INTO entity(key, term, snippet, turn) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT(key, term) DO UPDATE SET snippet = excluded.snippet, "
+                "turn = excluded.turn",
+                [
+                    (key, kept_text(term), kept_text(said)[:SNIPPET_LIMIT], turn)
+                    for term, said in (terms or {}).items()
+                ],
+            )
+            connection.execute(
+                "DELETE FROM entity WHERE key = ? AND term NOT IN "
+                "(SELECT term FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC LIMIT ?)",
+                (key, key, TERMS_KEPT),
+            )
             return _read(connection, key)
 
     def remember_turn(
@@ -111,13 +150,15 @@ class EntityTable:
         """
         if fresh:
             self.forget(key)
-        read = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
+        text = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
         named = dict.fromkeys(" ".join(term.split()) for term in terms)
+        files = (found[0] for found in _FILE.finditer(text))
+        headings = (found[1] for found in _HEADING.finditer(mark_code(text)))
         return self.note(
             key,
-            terms={term: snippet(term, read) for term in named if term},
-            documents=(_files(read) or None) if documents is None else documents,
-            sections=(_headings(read) or None) if sections is None else sections,
+            terms={term: snippet(term, text) for term in named if term},
+            documents=_first(files) if documents is None else documents,
+            sections=_first(headings) if sections is None else sections,
             ttl=ttl,
         )
 
@@ -134,45 +175,31 @@ class EntityTable:
             gone = connection.execute("DELETE FROM entity_memory WHERE expires_at <= ?", (now,))
             return gone.rowcount
 
-    def _live(self, connection: Connection, key: str, now: int) -> EntityMemory | None:
-        row = connection.execute(
-            "SELECT 1 FROM entity_memory WHERE key = ? AND expires_at > ?", (key, now)
-        ).fetchone()
-        return _read(connection, key) if row else None
+
+def _first(named: Iterable[str]) -> list[str] | None:
+    return list(dict.fromkeys(named))[:MANY] or None
 
 
 def _listed(given: Sequence[str] | None, old: Sequence[str]) -> str:
     return json.dumps(list(old) if given is None else [kept_text(text) for text in given])
 
 
-def _add_terms(connection: Connection, key: str, terms: Mapping[str, str], turn: int) -> None:
-    connection.executemany(
-        "INSERT INTO entity(key, term, snippet, turn) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT(key, term) DO UPDATE SET snippet = excluded.snippet, turn = excluded.turn",
-        [
-            (key, kept_text(term), kept_text(snippet)[:SNIPPET_LIMIT], turn)
-            for term, snippet in terms.items()
-        ],
-    )
-    connection.execute(
-        "DELETE FROM entity WHERE key = ? AND term NOT IN "
-        "(SELECT term FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC LIMIT ?)",
-        (key, key, TERMS_KEPT),
-    )
+def _live(connection: Connection, key: str, now: datetime) -> EntityMemory | None:
+    query = "SELECT 1 FROM entity_memory WHERE key = ? AND expires_at > ?"
+    row = connection.execute(query, (key, to_micros(now))).fetchone()
+    return _read(connection, key) if row else None
 
 
 def _read(connection: Connection, key: str) -> EntityMemory:
-    documents, sections, turns, expires = connection.execute(
-        "SELECT documents, sections, turn_count, expires_at FROM entity_memory WHERE key = ?",
-        (key,),
-    ).fetchone()
-    terms = connection.execute(
+    query = "SELECT documents, sections, turn_count, expires_at FROM entity_memory WHERE key = ?"
+    documents, sections, turns, expires = connection.execute(query, (key,)).fetchone()
+    rows = connection.execute(
         "SELECT term, snippet, turn FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC",
         (key,),
     )
     return EntityMemory(
         key=key,
-        terms=tuple(EntityTerm(*row) for row in terms),
+        terms=tuple(EntityTerm(*row) for row in rows),
         documents=tuple(json_column(documents)),
         sections=tuple(json_column(sections)),
         turn_count=turns,
@@ -190,12 +217,3 @@ def snippet(term: str, answer: str) -> str:
     wanted = term.casefold()
     said = next((one for one in sentences if wanted in one.casefold()), "")
     return shorten(said or " ".join(sentences[:2]), limit=SNIPPET_LIMIT)
-
-
-def _files(text: str) -> list[str]:
-    return list(dict.fromkeys(found[0] for found in _FILE.finditer(text)))[:MANY]
-
-
-def _headings(text: str) -> list[str]:
-    found = (match["title"] for match in _HEADING.finditer(mark_code(text)))
-    return list(dict.fromkeys(found))[:MANY]

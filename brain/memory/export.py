@@ -27,9 +27,8 @@ from pydantic import (
 
 from kds.brain.clock import minute
 from kds.brain.errors import StoreError
-from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.records import EXPORTED, Archive, Session
-from kds.brain.memory.sessions import ID_LIMIT
+from kds.brain.memory.memory_store import Archive, MemoryStore
+from kds.brain.memory.sessions import EXPORTED, ID_LIMIT, Session
 from kds.brain.passages.details import without_profile
 from kds.brain.passages.values import Message, Role, Summary, SummaryKind
 from kds.brain.store.columns import within_reach
@@ -138,30 +137,25 @@ def to_markdown(found: Archive) -> str:
 
     The messages stand as they are, with whatever Markdown is in them.
     """
-    return "\n".join(_markdown_lines(found)).rstrip() + "\n"
-
-
-def _markdown_lines(found: Archive) -> Iterator[str]:
     session = found.session
-    yield f"# {session.title or session.id}"
-    yield ""
-    yield f"- Session: `{session.id}`"
-    yield f"- Begun: {minute(session.created_at)}, last changed: {minute(session.updated_at)}"
+    lines = [
+        f"# {session.title or session.id}",
+        "",
+        f"- Session: `{session.id}`",
+        f"- Begun: {minute(session.created_at)}, last changed: {minute(session.updated_at)}",
+    ]
     if session.documents:
         label = "Document" if len(session.documents) == 1 else "Documents"
-        yield f"- {label}: {', '.join(session.documents)}"
-    yield f"- Messages: {session.message_count}, about {session.token_count} tokens"
-    yield ""
-    for summary in found.summaries:
-        yield f"> **Summary of messages {summary.first_seq}-{summary.last_seq}.**"
-        yield from (f"> {line}" for line in summary.text.split("\n"))
-        yield ""
+        lines.append(f"- {label}: {', '.join(session.documents)}")
+    lines += [f"- Messages: {session.message_count}, about {session.token_count} tokens", ""]
+    for one in found.summaries:
+        lines.append(f"> **Summary of messages {one.first_seq}-{one.last_seq}.**")
+        lines += [*(f"> {line}" for line in one.text.split("\n")), ""]
     for message in found.messages:
         speaker = f" ({message.speaker})" if message.speaker else ""
-        yield f"## {message.seq}. {message.role.capitalize()}{speaker}, {minute(message.at)}"
-        yield ""
-        yield message.content
-        yield ""
+        head = f"## {message.seq}. {message.role.capitalize()}{speaker}, {minute(message.at)}"
+        lines += [head, "", message.content, ""]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _session_data(found: Archive) -> dict[str, Any]:
@@ -173,29 +167,26 @@ def _session_data(found: Archive) -> dict[str, Any]:
 
 
 def _data(part: type[_Part], value: object) -> dict[str, Any]:
-    """The fields of a part, of the value that it stands for."""
-    given = {name: getattr(value, name) for name in part.model_fields if hasattr(value, name)}
-    if "details" in given:
-        kept = given.pop("details")
-        given |= {"details": without_profile(kept)} if kept else {}
-    return {
-        name: one.isoformat() if isinstance(one, datetime) else one for name, one in given.items()
-    }
+    """The fields of a part, of the value that it stands for; no details where there are none."""
+    found: dict[str, Any] = {}
+    for name in part.model_fields:
+        one = getattr(value, name, None)
+        if name == "details":
+            if one:
+                found[name] = without_profile(one)
+        elif hasattr(value, name):
+            found[name] = one.isoformat() if isinstance(one, datetime) else one
+    return found
 
 
 def _archive_of(read: Any) -> Archive:
-    session = Session(
-        **{one.name: getattr(read, one.name) for one in EXPORTED},
-        message_count=len(read.messages),
-    )
+    fields = {one.name: getattr(read, one.name) for one in EXPORTED}
+    session = Session(**fields, message_count=len(read.messages))
     messages = tuple(
         Message(row.id or "", read.id, seq, tokens=0, **row.model_dump(exclude={"id"}))
         for seq, row in enumerate(read.messages, start=1)
     )
-    summaries = tuple(
-        Summary(0, read.id, row.first_seq, row.last_seq, row.text, row.at, row.kind)
-        for row in read.summaries
-    )
+    summaries = tuple(Summary(0, read.id, **row.model_dump()) for row in read.summaries)
     return Archive(session, messages, summaries)
 
 

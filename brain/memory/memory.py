@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from functools import cached_property
 from threading import RLock
 from typing import Final
 
@@ -19,23 +19,45 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.encoder import NAME as SHIPPED
 from kds.brain.encoder import ShippedEmbedder, shared_encoder
 from kds.brain.errors import KdsError
-from kds.brain.memory.extractive import ExtractiveSummarizer
-from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
-from kds.brain.memory.metrics import log_recall
+from kds.brain.memory.entities import EntityTerm
+from kds.brain.memory.memory_store import MemoryPlace, MemoryStore, log_recall
 from kds.brain.memory.profile import content_stems, fitting_lines
-from kds.brain.memory.records import EntityTerm, Session
-from kds.brain.memory.sessions import SessionTable, new_id
-from kds.brain.memory.summaries import Keep, Later
-from kds.brain.memory.summarizer import CheckedSummarizer, Summarizer
-from kds.brain.memory.window import Window, Windows, window_of
-from kds.brain.passages.assembly import Assembled, assemble
+from kds.brain.memory.sessions import Session, SessionTable, new_id
+from kds.brain.memory.summaries import Later
+from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
+from kds.brain.memory.window import Keep, Window, Windows, window_of
 from kds.brain.passages.question import Question, read_question
-from kds.brain.passages.recall import Hit, Recall, RecallSettings, recall, recall_settings
+from kds.brain.passages.recall import (
+    Assembled,
+    Hit,
+    Recall,
+    RecallSettings,
+    assemble,
+    recall,
+    recall_settings,
+)
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Message, Passage, Role, Scope, Summary
+from kds.brain.passages.values import EVERYWHERE, Message, Passage, Role, Scope, Summary
 from kds.brain.settings import LiveConfig, MemorySettings
 from kds.brain.words.terms import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
+
+CLOSING_S: Final = 10.0
+"""Seconds that closing waits for a model to end its summary: what one on the user's own machine
+takes for 200 words."""
+
+PROMPTING: Final = "put into a prompt"
+"""What the audit log of the consent says of a use."""
+
+PROMPT_MEANING: Final = 8000
+"""Passages up to which those of a prompt are searched by meaning too: a process that ends with its
+answer reads the vectors of so many in 20 ms."""
+
+PROMPT_PASSAGES: Final = 5
+"""Passages that are looked at for a prompt; those that are about the message are quoted."""
+
+PROMPT_FOUND: Final = 40
+"""Passages that are searched for: those of the conversation itself often come first."""
 
 SHARED_WORDS: Final = 2
 """Words that a message and a passage share at least, unless they share an identifier."""
@@ -112,42 +134,21 @@ def passages_about(found: Recall, total: int, *, said: Iterable[str] = ()) -> tu
     known = tuple(said)
     best: dict[str, Hit] = {}  # of those that say the same
     for hit in found.hits:
-        best.setdefault(hit.passage.body.strip(), hit)
-    new = (hit for body, hit in best.items() if not any(body in one for one in known))
-    looked = islice(new, PROMPT_PASSAGES)
+        body = hit.passage.body.strip()
+        if not any(body in one for one in known):
+            best.setdefault(body, hit)
+    looked = list(best.values())[:PROMPT_PASSAGES]
     return tuple(hit for hit in looked if _is_about(found.question, hit, weights))
 
 
 def _is_about(question: Question, hit: Hit, weights: Mapping[str, float]) -> bool:
-    here = content_stems(f"{hit.passage.header} {hit.passage.body}")
-    shared = [term.word for term in question.terms if term.stems & here]
     if hit.parts.code > 0.0 and question.asks_for_code:
         return True
-    if len(shared) < SHARED_WORDS + (len(question.terms) > LONG_MESSAGE):
-        return False
-    whole = sum(sorted(weights.values(), reverse=True)[:COUNTED_WORDS])
-    return sum(weights[word] for word in shared) >= SHARED_WEIGHT * whole
-
-
-Environ = Mapping[str, str]
-
-CLOSING_S: Final = 10.0
-"""Seconds that closing waits for a model to end its summary: what one on the user's own machine
-takes for 200 words. `kds ask` has printed its answer by then."""
-
-PROMPTING: Final = "put into a prompt"
-"""What the audit log of the consent says of a use."""
-
-PROMPT_MEANING: Final = 8000
-"""Passages up to which those of a prompt are searched by meaning too: a process that ends with its
-answer reads the vectors of so many in 20 ms."""
-
-PROMPT_PASSAGES: Final = 5
-"""Passages that are looked at for a prompt, besides what it has already; those that are about the
-message are quoted."""
-
-PROMPT_FOUND: Final = 40
-"""Passages that are searched for: those of the conversation itself often come first."""
+    here = content_stems(f"{hit.passage.header} {hit.passage.body}")
+    shared = [term.word for term in question.terms if term.stems & here]
+    least = SHARED_WEIGHT * sum(sorted(weights.values(), reverse=True)[:COUNTED_WORDS])
+    enough = len(shared) >= SHARED_WORDS + (len(question.terms) > LONG_MESSAGE)
+    return enough and sum(weights[word] for word in shared) >= least
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,50 +180,34 @@ class ConversationMemory:
     """The conversations of one workspace, for any number of threads. Make it with `open`."""
 
     def __init__(
-        self,
-        open_store: Callable[[], MemoryStore],
-        exists: Callable[[], bool],
-        config: LiveConfig,
-        tools: Tools,
-        check: Callable[[], None] = lambda: None,
+        self, workspace: Workspace, config: LiveConfig, tools: Tools, environ: Mapping[str, str]
     ) -> None:
-        """``check`` raises an error when no message may be stored now."""
-        self._check = check
         self.config = config
         self.tools = tools
-        self._open_store = open_store
-        self._exists = exists
+        self._workspace, self._environ = workspace, environ
         self._lock = RLock()
         self._store: MemoryStore | None = None
-        self._windows: Windows | None = None
         self._later = Later()
 
     @classmethod
     def open(
-        cls, workspace: Workspace, tools: Tools | None = None, *, environ: Environ = os.environ
+        cls,
+        workspace: Workspace,
+        tools: Tools | None = None,
+        *,
+        environ: Mapping[str, str] = os.environ,
     ) -> "ConversationMemory":
         """Open the memory of a workspace; the file is made when something is first stored.
 
         Raises SettingsError when the settings are wrong.
         """
-        chosen = tools or Tools()
         config = LiveConfig(workspace, environ=environ)
         config.current()
+        return cls(workspace, config, tools or Tools(), environ)
 
-        def open_store() -> MemoryStore:
-            place = MemoryPlace.of(workspace, environ=environ)
-            store = place.open(clock=chosen.clock, count_tokens=chosen.count_tokens)
-            if chosen.embedder is not None:
-                store.use_model(chosen.embedder.name)
-            return store
-
-        def exists() -> bool:
-            return MemoryPlace.of(workspace, environ=environ).exists
-
-        def check() -> None:
-            MemoryPlace.of(workspace, environ=environ).prepare()
-
-        return cls(open_store, exists, config, chosen, check)
+    @property
+    def _place(self) -> MemoryPlace:
+        return MemoryPlace.of(self._workspace, environ=self._environ)
 
     @property
     def flags(self) -> MemorySettings:
@@ -242,29 +227,30 @@ class ConversationMemory:
         """The store; opened at first use. Raises StoreError."""
         with self._lock:
             if self._store is None:
-                self._store = self._open_store()
+                tools = self.tools
+                store = self._place.open(clock=tools.clock, count_tokens=tools.count_tokens)
+                if tools.embedder is not None:
+                    store.use_model(tools.embedder.name)
+                self._store = store
             return self._store
 
     @property
     def store_for_writing(self) -> MemoryStore:
         """The store. Raises StoreError, and ExposedError when git would commit what is stored."""
-        self._check()
+        self._place.prepare()
         return self.store
 
     @property
     def exists(self) -> bool:
         """Whether anything may be remembered: looking makes no file."""
-        return self._exists()
+        return self._place.exists
 
-    @property
-    def windows(self) -> Windows:
+    @cached_property
+    def _windows(self) -> Windows:
         """What makes windows and summaries."""
-        with self._lock:
-            if self._windows is None:
-                count = self.tools.count_tokens
-                extractive = ExtractiveSummarizer(count_tokens=count)
-                self._windows = Windows(self.store, CheckedSummarizer(extractive), count)
-            return self._windows
+        count = self.tools.count_tokens
+        extractive = ExtractiveSummarizer(count_tokens=count)
+        return Windows(self.store, CheckedSummarizer(extractive), count)
 
     def begin(
         self, session: str | None = None, *, title: str | None = None, document: str | None = None
@@ -272,17 +258,13 @@ class ConversationMemory:
         """Resume a session, or begin one. With the memory off it is one that is not stored."""
         if not self.flags.enabled:
             now = self.tools.clock()
-            return Session(
-                id=session or new_id(),
-                title=title or "",
-                created_at=now,
-                updated_at=now,
-                document_context=document,
-            )
+            name = session or new_id()
+            return Session(id=name, title=title or "", created_at=now, updated_at=now,
+                           document_context=document)  # fmt: skip
         found = self.store.find_session(session) if session is not None else None
-        if found is not None:
-            return found
-        return self.store.create_session(title=title, document_context=document, session_id=session)
+        return found or self.store.create_session(
+            title=title, document_context=document, session_id=session
+        )
 
     def add(
         self,
@@ -305,20 +287,14 @@ class ConversationMemory:
         flags = self.flags
         if not flags.enabled:
             return None
-        self._check()
+        self._place.prepare()
         if self.store.find_session(session) is None:
             self.begin(session)
         message = self.store.append(
-            session,
-            role,
-            content,
-            at=at,
-            speaker=speaker,
-            message_id=message_id,
-            details=details,
+            session, role, content, at=at, speaker=speaker, message_id=message_id, details=details
         )
         if summarise and role == "assistant":
-            self.windows.catch_up(session, message, flags, self.summarizer)
+            self._windows.catch_up(session, message, flags, self.summarizer)
         return message
 
     @property
@@ -351,14 +327,14 @@ class ConversationMemory:
         """
         if not self.flags.enabled or self.flags.summaries == "off":
             return None
-        return self.windows.summarise_now(session, self.summarizer)
+        return self._windows.summarise_now(session, self.summarizer)
 
     def _catch_up(self, session: str, model: Summarizer | None) -> None:
         flags = self.flags
         if not flags.enabled or self.store.find_session(session) is None:
             return
         if newest := self.store.messages(session, last=1):
-            self.windows.catch_up(session, newest[0], flags, model)
+            self._windows.catch_up(session, newest[0], flags, model)
 
     def window(self, session: str, query: str = "") -> Window:
         """Return what to send with ``query``, within the budget; never asks a model.
@@ -369,7 +345,7 @@ class ConversationMemory:
         if not flags.enabled or self.store.find_session(session) is None:
             return window_of((), query, flags, self.tools.count_tokens)
         keep: Keep = "due" if self.summarizer is None else "never"
-        return self.windows.make(session, query, flags, keep=keep)
+        return self._windows.make(session, query, flags, keep=keep)
 
     def window_of(self, said: Sequence[tuple[Role, str]], query: str) -> Window:
         """As `window`, of a conversation that is not stored: what a client sent along."""
@@ -379,6 +355,27 @@ class ConversationMemory:
             for seq, (role, text) in enumerate(said, start=1)
         )
         return window_of(messages, query, self.flags, count)
+
+    def _recalled(self, query: str, limit: int, embedder: Embedder | None, scope: Scope) -> Recall:
+        return recall(
+            self.store,
+            query,
+            scope=scope,
+            limit=limit,
+            settings=self.recall_settings,
+            embedder=embedder,
+            now=self.tools.clock(),
+        )
+
+    def _logged(self, found: Recall, text: Assembled, profile: int = 0) -> Recall:
+        return log_recall(
+            self.store,
+            found,
+            surface=self.tools.surface,
+            budget_tokens=text.budget_tokens,
+            used_tokens=text.tokens,
+            profile=profile,
+        )
 
     def recall(
         self,
@@ -393,38 +390,19 @@ class ConversationMemory:
 
         Raises StoreError.
         """
-        flags = self.flags
         given = self.config.settings.recall.token_budget
         budget = given if budget_tokens is None else budget_tokens
-        if not flags.enabled:
+        if not self.flags.enabled:
             nothing = Recall(read_question(query), (), (), ("the memory is off",), {}, {}, {})
             return Remembered(nothing, assemble(query, (), budget_tokens=budget))
-        found = recall(
-            self.store,
-            query,
-            scope=Scope(session, document),
-            limit=limit,
-            settings=self.recall_settings,
-            embedder=self.tools.embedder,
-            now=self.tools.clock(),
-        )
+        found = self._recalled(query, limit, self.tools.embedder, Scope(session, document))
         text = assemble(query, found.hits, budget_tokens=budget, count=self.tools.count_tokens)
-        found = log_recall(
-            self.store,
-            found,
-            surface=self.tools.surface,
-            budget_tokens=budget,
-            used_tokens=text.tokens,
-        )
+        found = self._logged(found, text)
         notes = (*self.store.take_warnings(), *found.notes, *text.notes)
         return Remembered(found, text, notes)
 
     def for_prompt(
-        self,
-        message: str,
-        *,
-        said: Sequence[str] = (),
-        passages: bool = True,
+        self, message: str, *, said: Sequence[str] = (), passages: bool = True
     ) -> PromptMemory:
         """Return what a prompt about ``message`` gets: the profile, by consent, and passages.
 
@@ -438,46 +416,33 @@ class ConversationMemory:
         return PromptMemory(profile, quoted)
 
     def _quoted(self, message: str, said: Sequence[str], lines: int) -> tuple[MemoryPassage, ...]:
-        if not (budget := self.config.settings.recall.token_budget):
+        settings = self.config.settings.recall
+        if not settings.token_budget:
             return ()
         cite = Citations(self.store)
         total, _ = self.store.measure()
-        found = recall(
-            self.store,
-            message,
-            limit=PROMPT_FOUND,
-            settings=self.recall_settings,
-            embedder=self.tools.embedder or self._shipped(total),
-            now=self.tools.clock(),
-        )
+        embedder = self.tools.embedder
+        # The encoder that routed the message already, where searching with it takes no time.
+        shipped = (settings.embeddings or SHIPPED) == SHIPPED and total <= PROMPT_MEANING
+        if embedder is None and shipped and shared_encoder().available:
+            embedder = ShippedEmbedder()
+        found = self._recalled(message, PROMPT_FOUND, embedder, EVERYWHERE)
         hits = passages_about(found, total, said=(message, *said))
         text = assemble(
-            message, hits, budget_tokens=budget, count=self.tools.count_tokens, quote=cite.quote
+            message,
+            hits,
+            budget_tokens=settings.token_budget,
+            count=self.tools.count_tokens,
+            quote=cite.quote,
         )
-        log_recall(
-            self.store,
-            replace(found, hits=hits),
-            surface=self.tools.surface,
-            budget_tokens=budget,
-            used_tokens=text.tokens,
-            profile=lines,
-        )
-        return tuple(
-            MemoryPassage(cite(hit.passage), hit.passage.body.strip(), hit.passage.message_id)
-            for hit in text.used
-        )
-
-    def _shipped(self, passages: int) -> Embedder | None:
-        """The encoder that routed the message already, where searching with it takes no time."""
-        chosen = self.config.settings.recall.embeddings or SHIPPED
-        usable = chosen == SHIPPED and passages <= PROMPT_MEANING
-        return ShippedEmbedder() if usable and shared_encoder().available else None
+        self._logged(replace(found, hits=hits), text, lines)
+        quoted = (hit.passage for hit in text.used)
+        return tuple(MemoryPassage(cite(one), one.body.strip(), one.message_id) for one in quoted)
 
     def _profile(self, message: str) -> tuple[str, ...]:
         """The lines of the profile that fit; looking where there is no consent logs nothing."""
-        if not self.store.profile.is_set:
-            return ()
-        profile = self.store.profile.use(PROMPTING)
+        table = self.store.profile
+        profile = table.use(PROMPTING) if table.is_set else None
         if profile is None:
             return ()
         return fitting_lines(profile, message, count=self.tools.count_tokens)

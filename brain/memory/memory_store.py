@@ -1,8 +1,8 @@
 """The conversation memory, put together: its tables, its file, and where a workspace has it.
 
-`SqliteStore` keeps it in one file, `PostgresStore` on a server; both pass
-tests/brain/conformance.py. Every method raises StoreError with ``where`` and ``hint``; a session
-that does not exist is one of the reasons.
+`SqliteStore` keeps it in one file, `PostgresStore` on a server; both pass tests/brain/
+conformance.py. Every method raises StoreError with ``where`` and ``hint``; a session that does not
+exist is one of the reasons.
 
 `schema/` has the steps that make the tables of a file. `message` holds every text once: a chunk is
 a slice of its message, and what the index knows of a chunk is a view. The index notes in which
@@ -10,30 +10,41 @@ chunk a word stands, not where in it: it takes .38 of the size of real chats (.6
 session's chunks are one range of ids. Times are microseconds since 1970.
 """
 
-from dataclasses import replace
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from kds.brain.errors import StoreError
 from kds.brain.git import CONVERSATION
 from kds.brain.memory.entities import EntityTable
-from kds.brain.memory.metrics import MetricTable
 from kds.brain.memory.profile import ProfileTable
-from kds.brain.memory.records import Archive, Session, Stats
-from kds.brain.memory.sessions import Draft, MessageTable, SessionTable, new_id
-from kds.brain.memory.sessions import insert as insert_session
+from kds.brain.memory.sessions import Draft, Session, insert, new_id
 from kds.brain.memory.summaries import SummaryTable
 from kds.brain.passages.details import imported
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.postgres_passages import PostgresPassages
-from kds.brain.passages.store import WITHOUT_VECTOR, MessageSearch, Place
-from kds.brain.passages.values import Message
-from kds.brain.store.columns import kept_text, to_micros
-from kds.brain.store.engine import Connection
+from kds.brain.passages.recall import Recall
+from kds.brain.passages.store import WITHOUT_VECTOR, Place
+from kds.brain.passages.values import EmbeddingModel, Message, Summary
+from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
+from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.maintenance import healing
 from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
 from kds.brain.store.tenancy import Tenancy
+
+EMBEDDING: Final = "embedding"
+"""Name of the measurement of a batch of texts that an embedding model was given."""
+
+RECALL: Final = "recall"
+"""Name of the measurement of a recall, for `kds metrics`."""
+
+KEPT: Final = timedelta(days=30)
+"""How long a measurement is kept."""
 
 CONTRADICTIONS: Final = {
     "messages are missing in the middle of a session": (
@@ -67,7 +78,81 @@ MEMORY: Final = FileKind(
 )
 
 
-class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How much a store holds. ``size_bytes`` counts the files of the store on disk."""
+
+    sessions: int
+    messages: int
+    chunks: int
+    summaries: int
+    tokens: int
+    models: tuple[EmbeddingModel, ...]
+    size_bytes: int
+    schema_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A whole session, to be written out or put back. Its messages are numbered from 1."""
+
+    session: Session
+    messages: tuple[Message, ...]
+    summaries: tuple[Summary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One measured event: what it is called and what was measured."""
+
+    at: datetime
+    name: str
+    data: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricTable:
+    """Measurements, as JSON, for some days: figures, never a text."""
+
+    database: Engine
+
+    def add(self, name: str, data: Mapping[str, object], *, at: datetime | None = None) -> None:
+        """Store one measurement and drop old ones. Raises StoreError for what JSON cannot hold."""
+        now = self.database.clock()
+        try:
+            text = json.dumps(dict(data), ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise StoreError(
+                f"the measurement {name!r} cannot be written as JSON: {error}",
+                where=self.database.place,
+                hint="measure numbers, texts, and lists and dictionaries of these",
+            ) from error
+        row = (to_micros(at or now), name, text)
+        with self.database.write(durable=False) as connection:
+            connection.execute("DELETE FROM metric WHERE at < ?", (to_micros(now - KEPT),))
+            connection.execute("INSERT INTO metric(at, name, data) VALUES (?, ?, ?)", row)
+
+    def note(self, name: str, data: Mapping[str, object]) -> tuple[str, ...]:
+        """Store one measurement; where that fails (a full disk), a note says so."""
+        try:
+            self.add(name, data)
+        except StoreError as error:
+            return (f"not measured: {error.message}",)
+        return ()
+
+    def since(self, moment: datetime, *, name: str | None = None) -> tuple[Metric, ...]:
+        """Return the measurements from ``moment`` on, oldest first."""
+        oldest = max(moment, self.database.clock() - KEPT)
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT at, name, data FROM metric WHERE at >= ? AND name = coalesce(?, name) "
+                "ORDER BY at, num",
+                (to_micros(oldest), name),
+            ).fetchall()
+        return tuple(Metric(from_micros(at), found, json_column(data)) for at, found, data in rows)
+
+
+class MemoryStore(SummaryTable):
     """All of it: conversations, what was said in them, and what stands beside them."""
 
     holders = "session"
@@ -90,30 +175,30 @@ class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
     @healing
     def restore(self, archive: Archive) -> Session:
         """Put an archived session back as it was; ids that are taken become new ones."""
-        drafts = [self._draft_of(message) for message in archive.messages]
-        with self.database.write() as connection:
-            session_id, number = _insert(connection, archive.session)
-            for draft in drafts:
-                self.add(connection, number, _with_free_id(connection, draft))
-            for summary in archive.summaries:
-                text = kept_text(summary.text).strip()
-                run = (summary.first_seq, summary.last_seq)
-                self.add_row(connection, number, (*run, text, to_micros(summary.at), summary.kind))
-            connection.execute(
-                "UPDATE session SET updated_at = ? WHERE num = ?",
-                (to_micros(archive.session.updated_at), number),
+        drafts = [
+            self.draft(
+                one.role,
+                one.content,
+                at=one.at,
+                speaker=one.speaker,
+                message_id=one.id or None,
+                details=imported(one.details, one.content),
             )
-        return self.session(session_id)
-
-    def _draft_of(self, message: Message) -> Draft:
-        return self.draft(
-            message.role,
-            message.content,
-            at=message.at,
-            speaker=message.speaker,
-            message_id=message.id or None,
-            details=imported(message.details, message.content),
-        )
+            for one in archive.messages
+        ]
+        with self.database.write() as connection:
+            name = _free(connection, "session", archive.session.id)
+            number = insert(connection, replace(archive.session, id=name))
+            for draft in drafts:
+                own = _free(connection, "message", draft.message.id)
+                self.add(connection, number, Draft(replace(draft.message, id=own), draft.pieces))
+            for one in archive.summaries:
+                kept = replace(one, text=kept_text(one.text).strip())
+                self.insert_summary(connection, number, kept)
+            updated = to_micros(archive.session.updated_at)
+            query = "UPDATE session SET updated_at = ? WHERE num = ?"
+            connection.execute(query, (updated, number))
+        return self.session(name)
 
     def stats(self) -> Stats:
         """Return how much is stored."""
@@ -128,18 +213,30 @@ class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
         return Stats(*numbers, self.models(), *room)
 
 
-def _insert(connection: Connection, session: Session) -> tuple[str, int]:
-    """Add the row of a session, under another id when its own is taken; returns id and number."""
-    session_id = session.id if _is_free(connection, "session", session.id) else new_id()
-    return session_id, insert_session(connection, replace(session, id=session_id))
+def _free(connection: Connection, table: str, name: str) -> str:
+    """Return an id for a row: its own, unless that is taken."""
+    query = f"SELECT 1 FROM {table} WHERE id = ?"
+    return new_id() if connection.execute(query, (name,)).fetchone() else name
 
 
-def _with_free_id(connection: Connection, draft: Draft) -> Draft:
-    return draft if _is_free(connection, "message", draft.id) else replace(draft, id=new_id())
+def log_recall(
+    store: MemoryStore,
+    found: Recall,
+    *,
+    surface: str,
+    budget_tokens: int | None = None,
+    used_tokens: int | None = None,
+    profile: int = 0,
+) -> Recall:
+    """Log a recall, and how much of its budget was used where texts were put together.
 
-
-def _is_free(connection: Connection, table: str, name: str) -> bool:
-    return connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (name,)).fetchone() is None
+    ``profile``: how many of its lines were found as well. Returns the recall, with a note when
+    the measurement cannot be kept.
+    """
+    data = found.as_metric(profile=profile) | {"surface": surface}
+    if budget_tokens is not None:
+        data |= {"budget_tokens": budget_tokens, "used_tokens": used_tokens or 0}
+    return replace(found, notes=(*found.notes, *store.metrics.note(RECALL, data)))
 
 
 class SqliteStore(PassageFile, MemoryStore):

@@ -1,21 +1,21 @@
-"""The user's profile in SQLite: kept and used with consent only, and wiped without.
+"""The user's profile: kept and used with consent only, and wiped without.
 
 The audit log (`consent_event`) says when consent was given and withdrawn and each time the
 profile was changed or used, and for what; never what it says.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any, Final, Literal
 
 from kds.brain.errors import MessageError, StoreError
-from kds.brain.memory.records import Consent, ConsentAction, ConsentEvent, Profile
 from kds.brain.memory.summaries import alike
 from kds.brain.passages.details import PROFILE_MARK, without_profile
 from kds.brain.passages.question import Question
 from kds.brain.passages.recall import Vector
-from kds.brain.passages.store import Embedder
+from kds.brain.passages.store import Embedder, insert
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.maintenance import note_scrub, wipe
@@ -26,7 +26,6 @@ PROFILE_TOKENS: Final = 200
 
 PURPOSE_LIMIT: Final = 200
 """Characters of a purpose in the audit log."""
-
 
 LABELS: Final[Mapping[str, str]] = {
     "role": "Role",
@@ -47,6 +46,50 @@ _NAMED: Final = ("languages", "frameworks")
 
 _FITTING: Final = ("goals", "domain", "about", "name")
 """Fields that only count for a message which shares a word with them."""
+
+ConsentAction = Literal["granted", "revoked", "changed", "used"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the user told about themselves: structured fields and free text, all optional."""
+
+    name: str = ""
+    role: str = ""
+    languages: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    style: str = ""
+    """How answers are to be written: "short, with the command first"."""
+    goals: str = ""
+    domain: str = ""
+    constraints: str = ""
+    """What always holds: "Python 3.11, no new dependencies"."""
+    preferences: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+    """Free text."""
+
+    def with_field(self, field: str, value: object) -> "Profile":
+        """Return the same with another value of one field."""
+        changed: dict[str, Any] = {field: value}
+        return replace(self, **changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Whether the profile may be kept and used; ``since`` the last change, None: never asked."""
+
+    given: bool
+    since: datetime | None = None
+    purpose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentEvent:
+    """A line of the audit log. It never holds what the profile says."""
+
+    at: datetime
+    action: ConsentAction
+    purpose: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +116,23 @@ class ProfileTable:
         """Withdraw consent: wipes profile and vectors, and their bytes from every file."""
         with self.database.write() as connection:
             _wipe(connection)
-            _wipe_in_details(connection)
+            # Lines that stood in prompts are taken out of what is kept of the turns, too.
+            query = "SELECT num, details FROM message WHERE details LIKE ?"
+            rows = connection.execute(query, (f"%{PROFILE_MARK}%",)).fetchall()
+            bare = [(without_profile(text), number) for number, text in rows]
+            connection.executemany("UPDATE message SET details = ? WHERE num = ?", bare)
             self._log(connection, "revoked", "")
             note_scrub(self.database, connection)
             consent = _consent(connection)
         wipe(self.database, set_aside_too=True)
         return consent
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a profile, and the consent to use it."""
+        with self.database.read() as connection:
+            found = connection.execute("SELECT 1 FROM profile LIMIT 1").fetchone()
+            return found is not None and _consent(connection).given
 
     def use(self, purpose: str) -> Profile | None:
         """Return the profile and log the use; None without consent."""
@@ -88,28 +142,19 @@ class ProfileTable:
             if not _consent(connection).given:
                 return None
             self._log(connection, "used", purpose)
-            rows = connection.execute("SELECT field, value FROM profile").fetchall()
-        return _profile({field: json_column(value) for field, value in rows})
-
-    @property
-    def is_set(self) -> bool:
-        """Whether there is a profile, and the consent to use it."""
-        with self.database.read() as connection:
-            found = connection.execute("SELECT 1 FROM profile LIMIT 1").fetchone()
-            return found is not None and _consent(connection).given
+            return _stored(connection)
 
     def save(self, profile: Profile) -> Profile:
         """Replace the profile. Raises StoreError without consent."""
-        found = _fields(profile)
+        found = {one.name: _storable(getattr(profile, one.name)) for one in fields(profile)}
+        kept = {name: value for name, value in found.items() if value}
+        rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in kept.items()]
         with self.database.write() as connection:
             self._require(connection)
             _wipe(connection)
-            connection.executemany(
-                "INSERT INTO profile(field, value) VALUES (?, ?)",
-                [(field, json.dumps(value, ensure_ascii=False)) for field, value in found.items()],
-            )
-            self._log(connection, "changed", ", ".join(found))
-        return _profile(found)
+            insert(connection, "profile", "field, value", rows)
+            self._log(connection, "changed", ", ".join(kept))
+            return _stored(connection)
 
     def embed(self, embedder: Embedder) -> None:
         """Keep the vector of each line of the profile; revoking the consent wipes them.
@@ -118,16 +163,15 @@ class ProfileTable:
         """
         from kds.brain.passages.vectors import to_blobs  # takes numpy along
 
-        lines = self._lines()
+        with self.database.read() as connection:
+            lines = profile_lines(_stored(connection))
         found = dict(zip(lines, embedder.embed_documents(list(lines.values())), strict=True))
         _, blobs = to_blobs(found, where=self.database.place)
+        rows = [(embedder.name, name, blob) for name, blob in blobs.items()]
         with self.database.write() as connection:
             self._require(connection)
             connection.execute("DELETE FROM profile_vector")
-            connection.executemany(
-                "INSERT INTO profile_vector(model, field, f16) VALUES (?, ?, ?)",
-                [(embedder.name, field, blob) for field, blob in blobs.items()],
-            )
+            insert(connection, "profile_vector", "model, field, f16", rows)
 
     def matching(
         self, question: Question, purpose: str, *, vector: Vector | None = None
@@ -139,38 +183,32 @@ class ProfileTable:
         profile = self.use(purpose) if self.is_set else None
         if profile is None:
             return ()
-        lines = profile_lines(profile)
-        near = self._near(vector) if vector is not None else frozenset()
-        named = matching_lines(profile, question)
-        return tuple(line for field, line in lines.items() if line in named or field in near)
+        asked = {one for term in question.terms for one in term.stems}
+        near = self._near(vector) if vector is not None else ()
+        return tuple(
+            line
+            for name, line in profile_lines(profile).items()
+            if name in near or _is_about(line, asked)
+        )
 
-    def _near(self, vector: Vector) -> frozenset[str]:
+    def _near(self, vector: Vector) -> Iterable[str]:
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT field, f16 FROM profile_vector WHERE model = ?", (vector.model,)
             ).fetchall()
-        found = alike(vector.values, rows, where=self.database.place)
-        return frozenset(field for field, _ in found)
-
-    def _lines(self) -> dict[str, str]:
-        with self.database.read() as connection:
-            rows = connection.execute("SELECT field, value FROM profile").fetchall()
-        return profile_lines(_profile({field: json_column(value) for field, value in rows}))
+        return [name for name, _ in alike(vector.values, rows, where=self.database.place)]
 
     def events(self) -> tuple[ConsentEvent, ...]:
         """Return the audit log, oldest first."""
+        query = "SELECT at, action, purpose FROM consent_event ORDER BY num"
         with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT at, action, purpose FROM consent_event ORDER BY num"
-            ).fetchall()
+            rows = connection.execute(query).fetchall()
         return tuple(ConsentEvent(from_micros(at), action, text) for at, action, text in rows)
 
     def _log(self, connection: Connection, action: ConsentAction, purpose: str) -> None:
-        now = to_micros(self.database.clock())
         text = " ".join(kept_text(purpose).split())[:PURPOSE_LIMIT]
-        connection.execute(
-            "INSERT INTO consent_event(at, action, purpose) VALUES (?, ?, ?)", (now, action, text)
-        )
+        row = (to_micros(self.database.clock()), action, text)
+        insert(connection, "consent_event", "at, action, purpose", [row])
 
     def _require(self, connection: Connection) -> None:
         if not _consent(connection).given:
@@ -186,17 +224,6 @@ def _wipe(connection: Connection) -> None:
     connection.execute("DELETE FROM profile_vector")
 
 
-def _wipe_in_details(connection: Connection) -> None:
-    """Take the lines that stood in prompts out of what is kept of the turns."""
-    rows = connection.execute(
-        "SELECT num, details FROM message WHERE details LIKE ?", (f"%{PROFILE_MARK}%",)
-    ).fetchall()
-    connection.executemany(
-        "UPDATE message SET details = ? WHERE num = ?",
-        [(without_profile(text), number) for number, text in rows],
-    )
-
-
 def _consent(connection: Connection) -> Consent:
     row = connection.execute(
         "SELECT at, action, purpose FROM consent_event "
@@ -207,12 +234,6 @@ def _consent(connection: Connection) -> Consent:
     return Consent(given=row[1] == "granted", since=from_micros(row[0]), purpose=row[2])
 
 
-def _fields(profile: Profile) -> dict[str, object]:
-    """Return what is set, as it may be stored."""
-    found = {one.name: _storable(getattr(profile, one.name)) for one in fields(profile)}
-    return {field: value for field, value in found.items() if value}
-
-
 def _storable(value: object) -> object:
     if isinstance(value, Mapping):
         return {kept_text(key).strip(): kept_text(one).strip() for key, one in value.items()}
@@ -221,14 +242,13 @@ def _storable(value: object) -> object:
     return kept_text(str(value)).strip()
 
 
-def _profile(stored: Mapping[str, object]) -> Profile:
+def _stored(connection: Connection) -> Profile:
     known = {one.name for one in fields(Profile)}  # a newer KDS may keep more
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in stored.items()
-        if name in known
-    }
-    return Profile(**values)
+    rows = connection.execute("SELECT field, value FROM profile").fetchall()
+    found: dict[str, Any] = {name: json_column(text) for name, text in rows if name in known}
+    for name, one in found.items():
+        found[name] = tuple(one) if isinstance(one, list) else one
+    return Profile(**found)
 
 
 def profile_lines(profile: Profile) -> dict[str, str]:
@@ -237,8 +257,14 @@ def profile_lines(profile: Profile) -> dict[str, str]:
     >>> profile_lines(Profile(role="SRE", preferences={"tests": "pytest"}))
     {'role': 'Role: SRE', 'preferences': 'Preferences: tests=pytest'}
     """
-    texts = {field: _told(getattr(profile, field)) for field in LABELS}
-    return {field: f"{LABELS[field]}: {text}" for field, text in texts.items() if text}
+    texts = {name: _told(getattr(profile, name)) for name in LABELS}
+    return {name: f"{LABELS[name]}: {text}" for name, text in texts.items() if text}
+
+
+def _told(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={one}" for key, one in value.items())
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def fitting_lines(
@@ -251,38 +277,23 @@ def fitting_lines(
     content word with the message.
     """
     asked = content_stems(message)
-    for field in _NAMED:
-        named = tuple(one for one in getattr(profile, field) if content_stems(one) & asked)
+    for name in _NAMED:
+        named = tuple(one for one in getattr(profile, name) if content_stems(one) & asked)
         if named:
-            profile = profile.with_field(field, named)
+            profile = profile.with_field(name, named)
     kept: list[str] = []
-    for field, line in profile_lines(profile).items():
-        said = line.partition(": ")[2]
-        fits = field not in _FITTING or content_stems(said) & asked
+    for name, line in profile_lines(profile).items():
+        fits = name not in _FITTING or _is_about(line, asked)
         if fits and count("\n".join((*kept, line))) <= limit_tokens:
             kept.append(line)
     return tuple(kept)
 
 
-def matching_lines(profile: Profile, question: Question) -> tuple[str, ...]:
-    """Return the lines of the profile that share a content word with a question.
-
-    >>> from kds.brain.passages.question import read_question
-    >>> matching_lines(Profile(role="SRE", domain="payments"), read_question("which payments?"))
-    ('Domain: payments',)
-    """
-    asked = {one for term in question.terms for one in term.stems}
-    lines = profile_lines(profile).values()
-    return tuple(line for line in lines if content_stems(line.partition(": ")[2]) & asked)
+def _is_about(line: str, asked: Iterable[str]) -> bool:
+    return not content_stems(line.partition(": ")[2]).isdisjoint(asked)
 
 
 def content_stems(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that say something."""
     words = (word.casefold() for word in WORD.findall(text))
     return frozenset(stem(word) for word in words if word not in EMPTY_WORDS)
-
-
-def _told(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}={one}" for key, one in value.items())
-    return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -5,30 +5,18 @@ A message, its chunks, their index rows and jobs are one transaction.
 
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, fields, replace
 from datetime import datetime, timedelta
-from typing import Final, get_args
+from typing import Any, Final, get_args, get_type_hints
 from uuid import uuid4
 
 from kds.brain.errors import MessageError, StoreError
-from kds.brain.memory.records import (
-    MESSAGE_COLUMNS,
-    PASSAGE_COLUMNS,
-    PASSAGE_TABLES,
-    SESSION_COLUMNS,
-    WHOLE_COLUMNS,
-    Cleanup,
-    Session,
-    message_of,
-    passage_of,
-    session_of,
-    session_row,
-)
 from kds.brain.passages.chunking import Piece, cut
 from kds.brain.passages.store import (
     CHUNK_BITS,
-    PassageStore,
+    MessageSearch,
+    Row,
     count_vector_deletion,
     in_order,
     marks,
@@ -37,17 +25,15 @@ from kds.brain.passages.store import (
     session_number,
     unknown,
 )
+from kds.brain.passages.store import insert as insert_rows
 from kds.brain.passages.values import Message, Passage, Role, is_told
 from kds.brain.store.columns import from_micros, kept_text, to_micros
-from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.engine import Connection
 from kds.brain.store.maintenance import healing, note_scrub, wipe
 from kds.brain.words.terms import TokenCounter
 
 ID_LIMIT: Final = 128
 """Characters of an id from outside."""
-
-LATER: Final = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END"
-"""Assigns the moment, twice given, unless the session was changed after it."""
 
 TITLE_LIMIT: Final = 200
 """Characters of a title that somebody gives; automatic ones are shorter."""
@@ -57,16 +43,80 @@ SHORT_TITLE: Final = 48
 
 MARK: Final = "…"
 
-_FENCE: Final = re.compile(r"(?ms)(?:```|~~~).*?(?:```|~~~|\Z)")
-_MARKUP: Final = re.compile(r"#file:\S+\s*|^[\s>#*+-]+|[*`]+")
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s")
-_TRAILING: Final = " ,;:-–—.…!"
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+EVERY: Final = 2**62
+"""More messages than any session has."""
+
+COUNTED: Final[Mapping[str, bool]] = {"counted": True}
+"""Marks a field of `Session` that the store works out itself: no export has it."""
 
 
-class SessionTable:
-    """The table of sessions: a part of `memory_store.MemoryStore`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One conversation, and the definition of one: each field is a column of both engines.
 
-    database: Engine
+    Rows, exports, and the JSON of commands are read from these fields. To add one: a field with
+    a default, and the column in both lists of migrations.
+    """
+
+    id: str
+    num: int = field(default=0, metadata=COUNTED)
+    """Its number in the store, never given twice."""
+    title: str = ""
+    """Empty until somebody names the session or its first user message does."""
+    created_at: datetime
+    updated_at: datetime
+    """When something was last added or changed: `sessions` lists the latest first."""
+    document_context: str | None = None
+    """Paths of the documents that the session is about, one a line."""
+    message_count: int = field(default=0, metadata=COUNTED)
+    token_count: int = field(default=0, metadata=COUNTED)
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Paths of the documents that the session is about."""
+        return tuple((self.document_context or "").splitlines())
+
+
+EXPORTED: Final = tuple(one for one in fields(Session) if not one.metadata.get("counted"))
+"""The fields of a session that are given to the store, and that an export has."""
+
+_KINDS: Final[Mapping[str, Any]] = get_type_hints(Session)
+SESSION_COLUMNS: Final = ", ".join(f"session.{name}" for name in _KINDS)
+_MESSAGE_COLUMNS: Final = (
+    "message.id, session.id, seq, role, content, message.at, message.tokens, speaker"
+)
+_MESSAGES: Final = "message JOIN session ON session.num = message.session_num"
+_LATER: Final = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END"
+"""Assigns the moment, twice given, unless the session was changed after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """The sessions that a cleanup removed, or would remove (``dry_run``)."""
+
+    sessions: tuple[Session, ...]
+    dry_run: bool
+
+    @property
+    def message_count(self) -> int:
+        """Messages in all of these sessions."""
+        return sum(session.message_count for session in self.sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message on its way in, not numbered yet: its text is what may be stored, cut already."""
+
+    message: Message
+    pieces: tuple[Piece, ...]
+
+
+class SessionTable(MessageSearch):
+    """The tables of sessions, messages and passages: a part of `memory_store.MemoryStore`."""
+
+    count_tokens: TokenCounter
 
     def create_session(
         self,
@@ -79,51 +129,44 @@ class SessionTable:
         place = self.database.place
         chosen = checked_id(session_id, "session", place) if session_id is not None else new_id()
         now = self.database.clock()
+        begun = Session(
+            id=chosen,
+            title=title or "",
+            created_at=now,
+            updated_at=now,
+            document_context=document_context,
+        )
         with self.database.write() as connection:
-            if _row(connection, chosen) is not None:
+            if _found(connection, chosen) is not None:
                 raise StoreError(
                     f"there is a session {chosen!r} already",
                     where=place,
                     hint="resume it, or choose another id",
                 )
-            insert(
-                connection,
-                Session(
-                    id=chosen,
-                    title=title or "",
-                    created_at=now,
-                    updated_at=now,
-                    document_context=document_context,
-                ),
-            )
-            return _one(connection, chosen, place)
+            insert(connection, begun)
+            return self._one(connection, chosen)
 
     def session(self, session_id: str) -> Session:
         """Return the session. Raises StoreError when there is none."""
         with self.database.read() as connection:
-            return _one(connection, session_id, self.database.place)
+            return self._one(connection, session_id)
 
     def find_session(self, session_id: str) -> Session | None:
         """Return the session, None when there is none."""
         with self.database.read() as connection:
-            row = _row(connection, session_id)
-        return session_of(row) if row else None
+            return _found(connection, session_id)
 
     def sessions(self, *, limit: int = 50, offset: int = 0) -> tuple[Session, ...]:
         """Return sessions, the one changed last first."""
-        query = (
-            f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated_at DESC, num DESC "
-            "LIMIT ? OFFSET ?"
-        )
+        order = "ORDER BY updated_at DESC, num DESC LIMIT ? OFFSET ?"
         with self.database.read() as connection:
-            return tuple(map(session_of, connection.execute(query, (max(limit, 0), offset))))
+            return tuple(_sessions(connection, order, max(limit, 0), offset))
 
     def cleanup(self, older_than: timedelta, *, dry_run: bool = True) -> Cleanup:
         """Remove the sessions in which nothing happened for longer than ``older_than``."""
         oldest = to_micros(self.database.clock() - older_than)
-        query = f"SELECT {SESSION_COLUMNS} FROM session WHERE updated_at < ? ORDER BY updated_at"
         with self.database.read() as connection:
-            found = tuple(map(session_of, connection.execute(query, (oldest,))))
+            found = tuple(_sessions(connection, "WHERE updated_at < ? ORDER BY updated_at", oldest))
         if not dry_run:
             self._delete(found)
         return Cleanup(found, dry_run)
@@ -134,14 +177,13 @@ class SessionTable:
 
     def rename(self, session_id: str, title: str) -> Session:
         """Give a title that stays. Raises MessageError when there is nothing in it to be read."""
-        text = _title(title)
-        if not text:
+        if not (text := _title(title)):
             raise MessageError("the title is empty", where="title", hint="write some words")
         return self._change(session_id, "title = ?, title_given = 1", text)
 
     def set_document(self, session_id: str, document: str | None) -> Session:
         """Say which documents the session is about, one a line."""
-        return self._change(session_id, "document_context = ?", kept_document(document))
+        return self._change(session_id, "document_context = ?", _kept_document(document))
 
     @healing
     def _delete(self, sessions: Sequence[Session]) -> None:
@@ -150,9 +192,8 @@ class SessionTable:
         with self.database.write() as connection:
             for session in sessions:
                 # Chunks first: their index rows are found through the messages they are slices of.
-                connection.execute(
-                    "DELETE FROM chunk WHERE id BETWEEN ? AND ?", range_of(session.num)
-                )
+                ids = range_of(session.num)
+                connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
                 connection.execute("DELETE FROM entity_memory WHERE key = ?", (session.id,))
                 connection.execute("DELETE FROM session WHERE num = ?", (session.num,))
             count_vector_deletion(self.database, connection)
@@ -161,117 +202,15 @@ class SessionTable:
 
     def _change(self, session_id: str, assignment: str, value: str | None) -> Session:
         now = to_micros(self.database.clock())
+        query = f"UPDATE session SET {assignment}, {_LATER} WHERE id = ?"
         with self.database.write() as connection:
-            number = session_number(connection, session_id, self.database.place)
-            connection.execute(
-                f"UPDATE session SET {assignment}, {LATER} WHERE num = ?",
-                (value, now, now, number),
-            )
-            return _one(connection, session_id, self.database.place)
+            connection.execute(query, (value, now, now, session_id))
+            return self._one(connection, session_id)
 
-
-def insert(connection: Connection, session: Session) -> int:
-    """Add a session within a transaction; returns its number. Its counts begin at 0."""
-    title = _title(session.title)
-    kept = replace(session, title=title, document_context=kept_document(session.document_context))
-    row = session_row(kept) | {"title_given": int(bool(title))}
-    made = connection.execute(
-        f"INSERT INTO session({', '.join(row)}) VALUES ({marks([*row])}) RETURNING num",
-        tuple(row.values()),
-    ).fetchone()
-    return int(made[0])
-
-
-def new_id() -> str:
-    """Return an id that nobody else has."""
-    return uuid4().hex
-
-
-def checked_id(text: str, what: str, place: str) -> str:
-    """Return an id from outside. Raises StoreError when it cannot be one."""
-    if not text or len(text) > ID_LIMIT or not text.isprintable() or text != text.strip():
-        raise StoreError(
-            f"{text[:40]!r} cannot be the id of a {what}",
-            where=place,
-            hint=f"use 1 to {ID_LIMIT} printable characters, without blanks at the ends",
-        )
-    return text
-
-
-def kept_document(document: str | None) -> str | None:
-    """Return the names of documents, one a line, as they may be stored; blank means none."""
-    lines = (line.strip() for line in kept_text(document or "").splitlines())
-    return "\n".join(dict.fromkeys(filter(None, lines))) or None
-
-
-def title_of(message: str) -> str:
-    """Return a short title for a session that begins with ``message``; "" when it says nothing.
-
-    >>> title_of("## I want to add a **FAB button**. It should pulse.")
-    'I want to add a FAB button'
-    >>> title_of("Explain why the import of the second module fails when the first one is reloaded")
-    'Explain why the import of the second module…'
-    """
-    for line in _FENCE.sub("\n", message).splitlines():
-        text = " ".join(_MARKUP.sub("", line).split())
-        sentence = _SENTENCE_END.split(text, maxsplit=1)[0].rstrip(_TRAILING)
-        if any(map(str.isalnum, sentence)):
-            return _cut(sentence)
-    return ""
-
-
-def _cut(sentence: str) -> str:
-    words = textwrap.shorten(sentence, SHORT_TITLE, placeholder="").rstrip(_TRAILING)
-    return sentence if words == sentence else words + MARK
-
-
-def _title(title: str) -> str:
-    return " ".join(kept_text(title).split())[:TITLE_LIMIT].strip()
-
-
-def _row(connection: Connection, session_id: str) -> tuple[object, ...] | None:
-    query = f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?"
-    row: tuple[object, ...] | None = connection.execute(query, (session_id,)).fetchone()
-    return row
-
-
-def _one(connection: Connection, session_id: str, place: str) -> Session:
-    row = _row(connection, session_id)
-    if row is None:
-        raise unknown("session", session_id, place)
-    return session_of(row)
-
-
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
-
-EVERY: Final = 2**62
-"""More messages than any session has."""
-
-_OF_PIECE: Final = tuple(one.name for one in fields(Piece))
-"""The columns of a chunk that its piece says."""
-
-_FROM: Final = "message JOIN session ON session.num = message.session_num"
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A message on its way in: its text is what may be stored, cut already."""
-
-    id: str
-    role: Role
-    speaker: str | None
-    content: str
-    at: int
-    tokens: int
-    pieces: tuple[Piece, ...]
-    details: str | None = None
-
-
-class MessageTable(PassageStore):
-    """The tables of messages and their passages: a part of `memory_store.MemoryStore`."""
-
-    database: Engine
-    count_tokens: TokenCounter
+    def _one(self, connection: Connection, session_id: str) -> Session:
+        if (found := _found(connection, session_id)) is None:
+            raise unknown("session", session_id, self.database.place)
+        return found
 
     @healing
     def append(
@@ -296,22 +235,19 @@ class MessageTable(PassageStore):
         draft = self.draft(
             role, content, at=at, speaker=speaker, message_id=message_id, details=details
         )
+        made = replace(draft.message, session_id=session_id, details=None)
         with self.database.write() as connection:
             number = session_number(connection, session_id, self.database.place)
-            stored = self._stored(connection, draft.id) if message_id is not None else None
-            if stored is not None:
-                return self._same(stored, session_id, draft)
-            seq = self.add(connection, number, draft)
-        return Message(
-            id=draft.id,
-            session_id=session_id,
-            seq=seq,
-            role=role,
-            content=draft.content,
-            at=from_micros(draft.at),
-            tokens=draft.tokens,
-            speaker=draft.speaker,
-        )
+            if message_id is None or (stored := _message(connection, message_id)) is None:
+                return replace(made, seq=self.add(connection, number, draft))
+        if any(getattr(stored, one) != getattr(made, one)
+               for one in ("session_id", "role", "content")):  # fmt: skip
+            raise StoreError(
+                f"another message has the id {stored.id!r}",
+                where=self.database.place,
+                hint="an id stands for one message: give the new one another",
+            )
+        return stored
 
     def draft(
         self,
@@ -319,7 +255,7 @@ class MessageTable(PassageStore):
         content: str,
         *,
         at: datetime | None,
-        speaker: str | None,
+        speaker: str | None = None,
         message_id: str | None,
         details: str | None = None,
     ) -> Draft:
@@ -330,16 +266,52 @@ class MessageTable(PassageStore):
                 f"{role!r} is not a role", where=place, hint=f"use one of {', '.join(ROLES)}"
             )
         text = kept_text(content)
-        return Draft(
+        message = Message(
             id=new_id() if message_id is None else checked_id(message_id, "message", place),
+            session_id="",
+            seq=0,
             role=role,
-            speaker=(kept_text(speaker).strip() or None) if speaker else None,
             content=text,
-            at=to_micros(at or self.database.clock()),
+            at=from_micros(to_micros(at or self.database.clock())),
             tokens=self.count_tokens(text),
-            pieces=cut(text, count=self.count_tokens) if is_told(role, speaker) else (),
+            speaker=(kept_text(speaker).strip() or None) if speaker else None,
             details=details,
         )
+        told = is_told(role, speaker)
+        return Draft(message, cut(text, count=self.count_tokens) if told else ())
+
+    def add(self, connection: Connection, session_num: int, draft: Draft) -> int:
+        """Add a message with all that belongs to it, within a transaction; returns its ``seq``."""
+        one, at, count = draft.message, to_micros(draft.message.at), len(draft.pieces)
+        # The counters first: on a server, that is where another service waits for this one.
+        seq, chunks, title, given = connection.execute(
+            "UPDATE session SET message_count = message_count + 1, token_count = token_count + ?, "
+            f"chunk_count = chunk_count + ?, {_LATER} WHERE num = ? "
+            "RETURNING message_count, chunk_count, title, title_given",
+            (one.tokens, count, at, at, session_num),
+        ).fetchone()
+        if chunks >= 1 << CHUNK_BITS:
+            raise StoreError("the session is full", hint="begin another session")
+        row = {"id": one.id, "session_num": session_num, "seq": seq, "role": one.role,
+               "speaker": one.speaker, "content": one.content, "at": at,
+               "tokens": one.tokens}  # fmt: skip
+        if one.details is not None:  # tables of a server that is not upgraded yet have no details
+            row["details"] = one.details
+        number = _insert(connection, "message", row)
+        first = (session_num << CHUNK_BITS) + chunks - count + 1
+        ids = range(first, first + count)
+        columns = ", ".join(("id", "message_num", *(piece.name for piece in fields(Piece))))
+        rows = zip(ids, draft.pieces, strict=True)
+        insert_rows(
+            connection, "chunk", columns, ((at, number, *astuple(piece)) for at, piece in rows)
+        )
+        if ids:
+            self.index_range(connection, session_num, (ids[0], ids[-1]))
+            queue(connection, ids)
+        if not given and not title and one.role == "user":
+            query = "UPDATE session SET title = ? WHERE num = ?"
+            connection.execute(query, (title_of(one.content), session_num))
+        return int(seq)
 
     def messages(
         self,
@@ -350,130 +322,172 @@ class MessageTable(PassageStore):
         details: bool = False,
     ) -> tuple[Message, ...]:
         """Return messages in order: all, or the ``last`` ones (before ``before_seq``)."""
-        columns = f"{MESSAGE_COLUMNS}, details" if details else MESSAGE_COLUMNS
+        columns = f"{_MESSAGE_COLUMNS}, details" if details else _MESSAGE_COLUMNS
+        before = EVERY if before_seq is None else before_seq
+        most = EVERY if last is None else max(last, 0)
         with self.database.read() as connection:
             number = session_number(connection, session_id, self.database.place)
             rows = connection.execute(
-                f"SELECT {columns} FROM {_FROM} WHERE session_num = ? AND seq < ? "
+                f"SELECT {columns} FROM {_MESSAGES} WHERE session_num = ? AND seq < ? "
                 "ORDER BY seq DESC LIMIT ?",
-                (
-                    number,
-                    EVERY if before_seq is None else before_seq,
-                    EVERY if last is None else max(last, 0),
-                ),
+                (number, before, most),
             ).fetchall()
-        return tuple(map(message_of, reversed(rows)))
+        return tuple(map(_message_of, reversed(rows)))
+
+    def message(self, message_id: str) -> Message:
+        """Return one message. Raises StoreError when there is none."""
+        with self.database.read() as connection:
+            found = _message(connection, message_id)
+        if found is None:
+            raise unknown("message", message_id, self.database.place)
+        return found
 
     def count_questions(self, session_id: str) -> int:
         """Return how many messages of a session are the user's."""
-        query = f"SELECT count(*) FROM {_FROM} WHERE session.id = ? AND role = 'user'"
+        query = f"SELECT count(*) FROM {_MESSAGES} WHERE session.id = ? AND role = 'user'"
         with self.database.read() as connection:
             return int(connection.execute(query, (session_id,)).fetchone()[0])
 
     def describe(self, message_id: str, details: str) -> None:
         """Replace the details of a message; one that was erased meanwhile stays so."""
+        query = "UPDATE message SET details = ? WHERE id = ?"
         with self.database.write() as connection:
-            _describe(connection, message_id, details)
+            connection.execute(query, (details, message_id))
 
     def kinds(self) -> dict[str, int]:
         """Return how many passages there are of each kind: prose, code."""
+        query = "SELECT kind, count(*) FROM chunk GROUP BY kind ORDER BY kind"
         with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT kind, count(*) FROM chunk GROUP BY kind ORDER BY kind"
-            )
-            return dict(rows.fetchall())
-
-    def message(self, message_id: str) -> Message:
-        """Return one message. Raises StoreError when there is none."""
-        with self.database.read() as connection:
-            found = self._stored(connection, message_id)
-        if found is None:
-            raise unknown("message", message_id, self.database.place)
-        return found
+            return dict(connection.execute(query).fetchall())
 
     def passages(self, ids: Sequence[int], *, whole: bool = False) -> tuple[Passage, ...]:
-        """Return the passages that exist, in the order asked for."""
-        columns = WHOLE_COLUMNS if whole else PASSAGE_COLUMNS
+        """Return the passages that exist, in the order asked for; ``whole``: their messages."""
+        body, tokens = "substr(content, start + 1, length)", "chunk.tokens"
+        if whole:
+            body, tokens = "content", "message.tokens"
+        query = (
+            "SELECT chunk.id, message.id, session.id, document_context, role, speaker, "
+            f"message.at, chunk.kind, header, {body}, idents, {tokens} "
+            "FROM chunk JOIN message ON message.num = chunk.message_num "
+            "JOIN session ON session.num = message.session_num WHERE chunk.id IN "
+        )
         with self.database.read() as connection:
-            return in_order(
-                ids,
-                lambda marks, some: (
-                    (row[0], passage_of(row))
-                    for row in connection.execute(
-                        f"SELECT {columns} FROM {PASSAGE_TABLES} WHERE chunk.id IN ({marks})", some
-                    )
-                ),
-            )
 
-    def add(self, connection: Connection, session_num: int, draft: Draft) -> int:
-        """Add a message with all that belongs to it, within a transaction; returns its ``seq``."""
-        # The counters first: on a server, that is where another service waits for this one.
-        count = len(draft.pieces)
-        seq, chunks, title, given = connection.execute(
-            "UPDATE session SET message_count = message_count + 1, token_count = token_count + ?, "
-            f"chunk_count = chunk_count + ?, {LATER} WHERE num = ? "
-            "RETURNING message_count, chunk_count, title, title_given",
-            (draft.tokens, count, draft.at, draft.at, session_num),
-        ).fetchone()
-        if chunks >= 1 << CHUNK_BITS:
-            raise StoreError("the session is full", hint="begin another session")
-        row = connection.execute(
-            "INSERT INTO message(id, session_num, seq, role, speaker, content, at, tokens) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num",
-            (
-                draft.id,
-                session_num,
-                seq,
-                draft.role,
-                draft.speaker,
-                draft.content,
-                draft.at,
-                draft.tokens,
-            ),
-        ).fetchone()
-        if draft.details is not None:
-            _describe(connection, draft.id, draft.details)
-        first = (session_num << CHUNK_BITS) + chunks - count + 1
-        ids = range(first, first + count)
-        insert_chunks(connection, row[0], ids, draft.pieces)
-        if ids:
-            self.index_range(connection, session_num, (ids[0], ids[-1]))
-        queue(connection, ids)
-        if not given and not title and draft.role == "user":
-            connection.execute(
-                "UPDATE session SET title = ? WHERE num = ?", (title_of(draft.content), session_num)
-            )
-        return int(seq)
+            def read(marks: str, some: Sequence[int]) -> Iterator[tuple[int, Passage]]:
+                for row in connection.execute(f"{query}({marks})", some):
+                    text = row[9] if isinstance(row[9], str) else ""  # else damaged
+                    values: Row = (*row[:6], from_micros(row[6]), *row[7:9], text, *row[10:])
+                    yield row[0], Passage(*values)
 
-    def _stored(self, connection: Connection, message_id: str) -> Message | None:
-        query = f"SELECT {MESSAGE_COLUMNS} FROM {_FROM} WHERE message.id = ?"
-        row = connection.execute(query, (message_id,)).fetchone()
-        return message_of(row) if row else None
-
-    def _same(self, stored: Message, session_id: str, draft: Draft) -> Message:
-        same = (stored.session_id, stored.role, stored.content)
-        if same != (session_id, draft.role, draft.content):
-            raise StoreError(
-                f"another message has the id {stored.id!r}",
-                where=self.database.place,
-                hint="an id stands for one message: give the new one another",
-            )
-        return stored
+            return in_order(ids, read)
 
 
-def _describe(connection: Connection, message_id: str, details: str) -> None:
-    connection.execute("UPDATE message SET details = ? WHERE id = ?", (details, message_id))
+def insert(connection: Connection, session: Session) -> int:
+    """Add a session within a transaction; returns its number. Its counts begin at 0."""
+    title = _title(session.title)
+    kept = replace(session, title=title, document_context=_kept_document(session.document_context))
+    row = {one.name: getattr(kept, one.name) for one in EXPORTED} | {"title_given": bool(title)}
+    return _insert(connection, "session", row)
 
 
-def insert_chunks(
-    connection: Connection, message_num: int, ids: Sequence[int], pieces: Sequence[Piece]
-) -> None:
-    """Add the chunks of a message."""
-    connection.executemany(
-        f"INSERT INTO chunk(id, message_num, {', '.join(_OF_PIECE)}) "
-        f"VALUES (?, ?{', ?' * len(_OF_PIECE)})",
-        [
-            (chunk_id, message_num, *(getattr(piece, name) for name in _OF_PIECE))
-            for chunk_id, piece in zip(ids, pieces, strict=True)
-        ],
-    )
+def _insert(connection: Connection, table: str, row: Mapping[str, Any]) -> int:
+    """Insert a row, and return its number."""
+    values = tuple(map(_to_column, row.values()))
+    query = f"INSERT INTO {table}({', '.join(row)}) VALUES ({marks(values)}) RETURNING num"
+    return int(connection.execute(query, values).fetchone()[0])
+
+
+def _to_column(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return to_micros(value)
+    return int(value) if isinstance(value, bool) else value
+
+
+def _from_column(kind: Any, value: Any) -> Any:
+    if kind is str and not isinstance(value, str):
+        return "(damaged)"
+    if value is not None and kind in (datetime, datetime | None):
+        return from_micros(value)
+    return bool(value) if kind is bool else value
+
+
+def session_of(row: Row) -> Session:
+    """Read SESSION_COLUMNS; "(damaged)" stands for what should be text and is not."""
+    named = zip(_KINDS.items(), row, strict=True)
+    return Session(**{name: _from_column(kind, value) for (name, kind), value in named})
+
+
+def _sessions(connection: Connection, which: str, *values: object) -> Iterator[Session]:
+    query = f"SELECT {SESSION_COLUMNS} FROM session {which}"
+    return map(session_of, connection.execute(query, values))
+
+
+def _found(connection: Connection, session_id: str) -> Session | None:
+    return next(_sessions(connection, "WHERE id = ?", session_id), None)
+
+
+def _message(connection: Connection, message_id: str) -> Message | None:
+    query = f"SELECT {_MESSAGE_COLUMNS} FROM {_MESSAGES} WHERE message.id = ?"
+    row = connection.execute(query, (message_id,)).fetchone()
+    return _message_of(row) if row else None
+
+
+def _message_of(row: Row) -> Message:
+    """Read _MESSAGE_COLUMNS; the details may stand behind them. Raises StoreError when damaged."""
+    message_id, session_id, seq, role, content, at, *rest = row
+    if not isinstance(content, str):
+        raise StoreError(
+            f"message {seq} is damaged: it is not text",
+            where=f"session {session_id!r}",
+            hint="kds memory delete removes the session; a copy of memory.db brings it back",
+        )
+    return Message(message_id, session_id, seq, role, content, from_micros(at), *rest)
+
+
+def new_id() -> str:
+    """Return an id that nobody else has."""
+    return uuid4().hex
+
+
+def checked_id(text: str, what: str, place: str) -> str:
+    """Return an id from outside. Raises StoreError when it cannot be one."""
+    if not text or len(text) > ID_LIMIT or not text.isprintable() or text != text.strip():
+        raise StoreError(
+            f"{text[:40]!r} cannot be the id of a {what}",
+            where=place,
+            hint=f"use 1 to {ID_LIMIT} printable characters, without blanks at the ends",
+        )
+    return text
+
+
+def _kept_document(document: str | None) -> str | None:
+    """Return the names of documents, one a line, as they may be stored; blank means none."""
+    lines = (line.strip() for line in kept_text(document or "").splitlines())
+    return "\n".join(dict.fromkeys(filter(None, lines))) or None
+
+
+_FENCE: Final = re.compile(r"(?ms)(?:```|~~~).*?(?:```|~~~|\Z)")
+_MARKUP: Final = re.compile(r"#file:\S+\s*|^[\s>#*+-]+|[*`]+")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s")
+_TRAILING: Final = " ,;:-–—.…!"
+
+
+def title_of(message: str) -> str:
+    """Return a short title for a session that begins with ``message``; "" when it says nothing.
+
+    >>> title_of("## I want to add a **FAB button**. It should pulse.")
+    'I want to add a FAB button'
+    >>> title_of("Explain why the import of the second module fails when the first one is reloaded")
+    'Explain why the import of the second module…'
+    """
+    for line in _FENCE.sub("\n", message).splitlines():
+        text = " ".join(_MARKUP.sub("", line).split())
+        sentence = _SENTENCE_END.split(text, maxsplit=1)[0].rstrip(_TRAILING)
+        if any(map(str.isalnum, sentence)):
+            short = textwrap.shorten(sentence, SHORT_TITLE, placeholder="").rstrip(_TRAILING)
+            return sentence if short == sentence else short + MARK
+    return ""
+
+
+def _title(title: str) -> str:
+    return " ".join(kept_text(title).split())[:TITLE_LIMIT].strip()

@@ -6,7 +6,6 @@ say what it was about; the whole of it stays in the memory and can be recalled.
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Final
 
 from kds.brain.words.code_spans import CodeSpan, code_spans
@@ -35,10 +34,9 @@ def shorten(text: str, *, limit: int = REPLY_CHARS) -> str:
     >>> shorten("one two three", limit=10)
     'one two …'
     """
-    if len(text) <= limit:
-        return text
-    marked = mark_code(text)
-    return marked if len(marked) <= limit else _cut(marked, limit)
+    if len(text) > limit:
+        text = mark_code(text)
+    return text if len(text) <= limit else _cut(text, limit)
 
 
 def mark_code(text: str) -> str:
@@ -47,7 +45,20 @@ def mark_code(text: str) -> str:
     >>> mark_code("Look:\n```python\ndef load(rows):\n    return rows\n```\nDone")
     'Look:\n[code: python, 2 lines, def load(rows):]\nDone'
     """
-    return "".join(_marked(text))
+    marked, at = "", 0
+    for span in code_spans(text):
+        marked += text[at : span.start] + _mark(text, span)
+        at = span.end
+    return marked + text[at:]
+
+
+def _mark(text: str, span: CodeSpan) -> str:
+    block = text[span.start : span.end]
+    fences = 2 if span.first_line > span.start else 0
+    count = max(block.rstrip("\n").count("\n") + 1 - fences, 1)
+    header = re.sub(r"[\[\]\s]+", " ", span.header(text))[:_MARK_HEADER].strip()
+    said = (span.language, "1 line" if count == 1 else f"{count} lines", header)
+    return f"[code: {', '.join(filter(None, said))}]" + "\n" * block.endswith("\n")
 
 
 def fit(text: str, limit_tokens: int, count: TokenCounter) -> str:
@@ -81,35 +92,12 @@ def _cut(text: str, limit: int) -> str:
     end = max(limit - len(CUT), 0)
     if end and not text[end].isspace() and not text[end - 1].isspace():
         border = max(text.rfind(" ", 0, end), text.rfind("\n", 0, end))
-        # A word that is half of what is left (a key, a script without spaces) is cut inside.
-        end = border if border > end // 2 else _whole_character(text, end)
+        if border > end // 2:
+            end = border
+        else:  # a word that is half of what is left (a key, a script without spaces): inside
+            while end > 1 and unicodedata.combining(text[end]):  # no letter loses its accents
+                end -= 1
     for mark in CODE_MARK.finditer(text):
         if mark.start() < end < mark.end():
             end = mark.start()
     return f"{text[:end].rstrip()}{CUT}" if limit > len(CUT) else ""
-
-
-def _whole_character(text: str, end: int) -> int:
-    """Move a place back so that no letter loses its accents."""
-    while end > 1 and unicodedata.combining(text[end]):
-        end -= 1
-    return end
-
-
-def _marked(text: str) -> Iterator[str]:
-    at = 0
-    for span in code_spans(text):
-        yield text[at : span.start]
-        yield _mark(text, span)
-        at = span.end
-    yield text[at:]
-
-
-def _mark(text: str, span: CodeSpan) -> str:
-    lines = text[span.start : span.end].rstrip("\n").count("\n") + 1
-    fences = 2 if span.first_line > span.start else 0
-    count = max(lines - fences, 1)
-    header = re.sub(r"[\[\]\s]+", " ", span.header(text))[:_MARK_HEADER].strip()
-    said = (span.language, "1 line" if count == 1 else f"{count} lines", header)
-    tail = "\n" if text[span.start : span.end].endswith("\n") else ""
-    return f"[code: {', '.join(filter(None, said))}]{tail}"

@@ -1,28 +1,29 @@
 """The short-term window: what of a conversation goes to the model with the next question.
 
 The last turns verbatim, replies shortened, before them a summary of everything older, then the
-question. No window ever has more tokens than its budget.
+question. No window ever has more tokens than its budget. `Windows` also keeps the summaries: the
+rolling one is stored in steps of some turns; what left since is added without a model whenever a
+window is made. What is stored is never ahead of what was said.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Final, Literal
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.extractive import ExtractiveSummarizer, Limit
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.shortening import CUT, fit, fits, shorten
-from kds.brain.memory.summaries import (
-    CONDENSE_AT,
-    CONDENSE_TO,
-    STORED_TURNS,
-    SUMMARY_SHARE,
-    Condensation,
-    Keep,
+from kds.brain.memory.summarizer import (
+    CheckedSummarizer,
+    ExtractiveSummarizer,
+    Limit,
+    Part,
+    Summarizer,
+    lacking,
+    read,
 )
-from kds.brain.memory.summarizer import CheckedSummarizer, Made, Summarizer
-from kds.brain.passages.values import Message, Role, Summary
+from kds.brain.passages.values import Message, Role, Summary, SummaryKind, is_told
 from kds.brain.settings import MemorySettings
 from kds.brain.store.columns import kept_text
 from kds.brain.turn import Utterance
@@ -36,6 +37,36 @@ LABEL: Final = "Earlier in this conversation:"
 
 SMALLEST_CUT: Final = 16
 """Tokens below which the rest of a message is not worth sending."""
+
+CONDENSE_AT: Final = 0.95
+"""Of the limit of a conversation that is sent whole: then the older part is condensed."""
+
+CONDENSE_TO: Final = 0.5
+"""Of the limit that stays verbatim then. Condensing costs a summary and what a provider cached
+of the beginning: it must not happen at every turn."""
+
+SUMMARY_SHARE: Final = 0.02
+"""Of such a limit for the summary: 5,200 tokens of 262k."""
+
+LEAST_SUMMARY: Final = 200
+"""Tokens of the summary of a conversation that is sent whole, whatever its limit."""
+
+LONGEST_TURN: Final = 24
+"""Messages that are read for each turn of the window: what it has when tools answer many times."""
+
+STORED_TURNS: Final = 4
+"""Turns between two stored rolling summaries: a quarter of the model's work and of the disk."""
+
+BACKLOG: Final = 5000
+"""Messages that are summarised at once, the newest: 1,200 of 100 tokens take 0.7 s of CPU. Only
+an imported conversation has more."""
+
+WINDOW: Final = "window"
+SUMMARY: Final = "summary"
+"""Names of the measurements."""
+
+Keep = Literal["due", "always", "never"]
+"""Whether a rolling summary is stored: when enough turns were added, always, or never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +89,7 @@ class Budget:
         """Return what is left for the others beside a question of that many tokens."""
         if query <= self.query:
             return self
-        left = self.total - query
-        others = self.summary + self.verbatim
+        left, others = self.total - query, self.summary + self.verbatim
         summary = left * self.summary // others if others else 0
         return Budget(summary, left - summary, query)
 
@@ -146,20 +176,18 @@ def lay_out(
         sent = tuple(_sent(message, left, count, whole=whole) for message in turn)
         cost = sum(one.tokens for one in sent)
         if cost > left:
-            if not chosen:
-                chosen = _tail(sent, left, count)
+            chosen = chosen or _tail(sent, left, count)
             break
         chosen, left = (*sent, *chosen), left - cost
     after_all = messages[-1].seq + 1 if messages else 1
+    cut = any(one.cut for one in asked)
     return Window(
         messages=(*chosen, *asked),
         tokens=Budget(0, sum(one.tokens for one in chosen), sum(one.tokens for one in asked)),
         budget=budget,
         first_seq=(chosen[0].seq if chosen else None) or after_all,
         room=room.summary,
-        notes=("the question is longer than the budget and was cut",)
-        if any(one.cut for one in asked)
-        else (),
+        notes=("the question is longer than the budget and was cut",) if cut else (),
     )
 
 
@@ -178,9 +206,7 @@ def turns_of(messages: Iterable[Message]) -> Iterator[tuple[Message, ...]]:
 def _newest_turns(messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
     found = list(turns_of(messages))
     begun_before = bool(messages) and messages[0].seq > 1 and messages[0].role != "user"
-    if begun_before and len(found) > 1:
-        found = found[1:]
-    return reversed(found)
+    return reversed(found[1:] if begun_before and len(found) > 1 else found)
 
 
 def _sent(message: Message, room: int, count: TokenCounter, *, whole: bool) -> Sent:
@@ -207,27 +233,16 @@ def _tail(sent: Sequence[Sent], room: int, count: TokenCounter) -> tuple[Sent, .
     return kept
 
 
-WINDOW: Final = "window"
-SUMMARY: Final = "summary"
-"""Names of the measurements."""
-
-LEAST_SUMMARY: Final = 200
-"""Tokens of the summary of a conversation that is sent whole, whatever its limit."""
-
-LONGEST_TURN: Final = 24
-"""Messages that are read for each turn of the window: what it has when tools answer many times."""
-
-
 class Windows:
-    """The windows and summaries of the sessions of one store."""
+    """The windows and summaries of the sessions of one store, for any number of threads."""
 
     def __init__(
         self, store: MemoryStore, summarizer: CheckedSummarizer, count: TokenCounter
     ) -> None:
         self._store = store
+        self._summarizer = summarizer
         self._count = count
         self._label = count(f"{LABEL}\n")
-        self._condensation = Condensation(store, summarizer, on_made=self._log_summary)
 
     def make(
         self, session_id: str, query: str, flags: MemorySettings, *, keep: Keep = "due"
@@ -237,11 +252,17 @@ class Windows:
         ``keep`` "never": no summary is stored, because a model will write it (`catch_up`).
         """
         window, limit, condensed = self._laid_out(session_id, query, flags)
-        if condensed and keep == "due":
-            keep = "always"
+        notes: tuple[str, ...] = ()
         if flags.condenses and window.first_seq > 1:
-            window = self._summarised(session_id, window, limit, keep)
-        notes = self._log(WINDOW, window.as_metric() | {"whole": flags.context_limit_tokens > 0})
+            if condensed and keep == "due":
+                keep = "always"
+            text, notes = self.cover(session_id, window.first_seq - 1, limit=limit, keep=keep)
+            room = Limit(limit.words, max(window.room - self._label, 0))
+            more = self._newer_periodic(session_id, window)
+            text = self._summarizer.extractive.extend(text, more, room)
+            window = window.with_summary(text, self._count)
+        data = window.as_metric() | {"whole": flags.context_limit_tokens > 0}
+        notes += self._store.metrics.note(WINDOW, data)
         return replace(window, notes=(*window.notes, *notes))
 
     def catch_up(
@@ -253,24 +274,90 @@ class Windows:
     ) -> None:
         """Make the summaries that are due after a message, by the ``model`` if there is one."""
         if newest.role == "assistant" and (every := flags.summary_every) > 0:
-            self._condensation.periodic(session_id, newest.seq, replies=every, model=model)
-        since = newest.seq - self._condensation.stored(session_id).last_seq
-        if not flags.condenses or since < STORED_TURNS + TURNS:
+            self.periodic(session_id, newest.seq, replies=every, model=model)
+        _, known = self._latest(session_id, "rolling")
+        if not flags.condenses or newest.seq - known < STORED_TURNS + TURNS:
             return
         if flags.context_limit_tokens and model is None:
             return  # the next window does it
         window, limit, condensed = self._laid_out(session_id, "", flags)
         last_seq = window.first_seq - 1
-        if condensed or (
-            not flags.context_limit_tokens and self._condensation.is_due(session_id, last_seq)
-        ):
-            keep: Keep = "always" if condensed else "due"
-            self._condensation.cover(session_id, last_seq, limit=limit, keep=keep, model=model)
+        due = not flags.context_limit_tokens and _is_due(self._between(session_id, known, last_seq))
+        if condensed or due:
+            self.cover(session_id, last_seq, limit=limit, keep="always", model=model)
 
     def summarise_now(self, session_id: str, model: Summarizer | None = None) -> Summary | None:
         """Store a summary of what was said since the last periodic one; None: nothing was."""
         newest = self._store.session(session_id).message_count
-        return self._condensation.periodic(session_id, newest, replies=0, model=model)
+        return self.periodic(session_id, newest, replies=0, model=model)
+
+    def cover(
+        self,
+        session_id: str,
+        last_seq: int,
+        *,
+        limit: Limit,
+        keep: Keep = "due",
+        model: Summarizer | None = None,
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return a summary of the session up to ``last_seq``, or a little further, and notes.
+
+        Made without a model unless one is given, and stored as ``keep`` says.
+        """
+        text, known = self._latest(session_id, "rolling")
+        if last_seq <= known:
+            return text, ()
+        messages = self._between(session_id, known, last_seq)
+        made = self._by(model).make(_told(messages), text, limit=limit)
+        storing = keep == "always" or (keep == "due" and _is_due(messages))
+        if storing and self._latest(session_id, "rolling")[1] <= known:  # else another was quicker
+            self._store.metrics.note(SUMMARY, made.as_metric() | {"kind": "rolling"})
+            if made.text:
+                try:
+                    self._store.add_summary(session_id, 1, last_seq, made.text, kind="rolling")
+                except StoreError as error:  # the window goes on with what it has
+                    return made.text, (f"summary not stored: {error.message}",)
+        return made.text, ()
+
+    def periodic(
+        self, session_id: str, last_seq: int, *, replies: int, model: Summarizer | None = None
+    ) -> Summary | None:
+        """Store a summary of what was said since the last periodic one up to ``last_seq``.
+
+        None when fewer ``replies`` were, nothing was said, or another thread was quicker.
+        """
+        _, known = self._latest(session_id, "periodic")
+        if last_seq - known < max(replies, 1):
+            return None
+        messages = self._between(session_id, known, last_seq)
+        told = _told(messages)
+        if sum(message.role == "assistant" for message in told) < replies:
+            return None
+        made = self._by(model).make(told)
+        if not made.text or self._latest(session_id, "periodic")[1] > known:
+            return None
+        self._store.metrics.note(SUMMARY, made.as_metric() | {"kind": "periodic"})
+        first, last = messages[0].seq, messages[-1].seq
+        return self._store.add_summary(session_id, first, last, made.text, kind="periodic")
+
+    def _newer_periodic(self, session_id: str, window: Window) -> tuple[Part, ...]:
+        """What the latest periodic summary tells, and neither messages nor rolling summary do."""
+        text, last_seq = self._latest(session_id, "periodic")
+        if last_seq <= self._latest(session_id, "rolling")[1]:
+            return ()
+        return lacking(read((), text), "\n".join(one.content for one in window.messages))
+
+    def _latest(self, session_id: str, kind: SummaryKind) -> tuple[str, int]:
+        """Return the text of the latest stored summary, and up to where it goes."""
+        found = self._store.latest_summary(session_id, kind)
+        return (found.text, found.last_seq) if found else ("", 0)
+
+    def _between(self, session_id: str, known: int, last_seq: int) -> tuple[Message, ...]:
+        count = min(last_seq - known, BACKLOG)
+        return self._store.messages(session_id, last=count, before_seq=last_seq + 1)
+
+    def _by(self, model: Summarizer | None) -> CheckedSummarizer:
+        return replace(self._summarizer, model=model) if model is not None else self._summarizer
 
     def _laid_out(
         self, session_id: str, query: str, flags: MemorySettings
@@ -285,12 +372,12 @@ class Windows:
             messages = _without(self._store.messages(session_id, last=last), query)
             usual = Limit(flags.summary_words, max(flags.summary_tokens - self._label, 0))
             return _short(messages, query, flags, self._count), usual, False
-        known = self._condensation.stored(session_id)
-        since = self._store.session(session_id).message_count - known.last_seq
+        text, known = self._latest(session_id, "rolling")
+        since = self._store.session(session_id).message_count - known
         messages = _without(self._store.messages(session_id, last=since), query)
-        summary = self._label + self._count(known.text) if known.text else 0
+        summary = self._label + self._count(text) if text else 0
         window, limit = self._whole(messages, query, flags, CONDENSE_AT, summary)
-        if window.first_seq == known.last_seq + 1 and not any(one.cut for one in window.messages):
+        if window.first_seq == known + 1 and not any(one.cut for one in window.messages):
             return window, limit, False
         summary = max(int(flags.context_limit_tokens * SUMMARY_SHARE), LEAST_SUMMARY)
         return *self._whole(messages, query, flags, CONDENSE_TO, summary), True
@@ -309,27 +396,6 @@ class Windows:
         budget = Budget(summary, total - summary - asked, asked)
         window = lay_out(messages, query, count=self._count, budget=budget, turns=None, whole=True)
         return window, Limit(summary, max(summary - self._label, 0))
-
-    def _summarised(self, session_id: str, window: Window, limit: Limit, keep: Keep) -> Window:
-        """Put before a window the summary of everything that it does not have verbatim."""
-        covered = self._condensation.cover(session_id, window.first_seq - 1, limit=limit, keep=keep)
-        room = Limit(limit.words, max(window.room - self._label, 0))
-        text = self._condensation.within(covered.text, room)
-        verbatim = (one.content for one in window.messages)
-        text = self._condensation.with_periodic(session_id, text, verbatim, limit=room)
-        window = window.with_summary(text, self._count)
-        return replace(window, notes=(*window.notes, *covered.notes))
-
-    def _log_summary(self, kind: str, made: Made) -> None:
-        self._log(SUMMARY, made.as_metric() | {"kind": kind})
-
-    def _log(self, name: str, data: dict[str, object]) -> tuple[str, ...]:
-        """Measure; when the memory cannot be written to, a note says so."""
-        try:
-            self._store.metrics.add(name, data)
-        except StoreError as error:
-            return (f"not measured: {error.message}",)
-        return ()
 
 
 def window_of(
@@ -356,11 +422,17 @@ def _turns(flags: MemorySettings) -> int:
     return min(TURNS, flags.history_max_turns)
 
 
+def _told(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    return tuple(one for one in messages if is_told(one.role, one.speaker))
+
+
+def _is_due(messages: tuple[Message, ...]) -> bool:
+    return sum(message.role == "user" for message in messages) >= STORED_TURNS
+
+
 def _without(messages: tuple[Message, ...], query: str) -> tuple[Message, ...]:
     """Leave out the question itself, when it was stored already, and what the system said."""
     messages = tuple(one for one in messages if one.role != "system")
-    if not messages or not query or messages[-1].role != "user":
-        return messages
-    stored = messages[-1].content
-    same = stored == query or stored == kept_text(query)
-    return messages[:-1] if same else messages
+    last = messages[-1] if messages and query else None
+    asked = last is not None and last.role == "user" and last.content in (query, kept_text(query))
+    return messages[:-1] if asked else messages

@@ -8,6 +8,7 @@ this order. The parts, put together, are the message.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from kds.brain.passages.values import ChunkKind
@@ -15,14 +16,14 @@ from kds.brain.words.code_spans import CodeSpan, code_spans
 from kds.brain.words.terms import TokenCounter, estimate_tokens, ident_words
 
 CHUNK_TOKENS: Final = 500
-"""The most a part of prose may have (issue 5)."""
+"""The most a part of prose may have."""
 
 _HEADING: Final = re.compile(
     r"^(?:[ ]{0,3}\#{1,6}[ \t]+(?P<marked>\S.*?)[ \t#]*|\*\*(?P<bold>[^*\n]{1,80})\*\*:?[ \t]*)$",
     re.MULTILINE,
 )
 Borders = Sequence[re.Pattern[str]]
-"""What parts are cut at, the coarsest first."""
+"""What parts are cut at when they are too big, the coarsest first."""
 
 _BORDERS: Final = (
     re.compile(r"\n[ \t]*\n\s*"),
@@ -30,7 +31,7 @@ _BORDERS: Final = (
     re.compile(r"\n"),
     re.compile(r"\s+"),
 )
-"""Between paragraphs, sentences, lines, words: what may be cut when the part before is too big."""
+"""Between paragraphs, sentences, lines, words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,6 @@ class Piece:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    start: int
-    header: str
-    code: CodeSpan | None = None
-
-
 def cut(
     content: str, *, count: TokenCounter = estimate_tokens, limit: int = CHUNK_TOKENS
 ) -> tuple[Piece, ...]:
@@ -64,23 +58,24 @@ def cut(
     if not content.strip():
         return ()
     parts = list(_parts(content, count, limit))
-    ends = [*(part.start for part in parts[1:]), len(content)]
-    kept = [
-        part for part, end in zip(parts, ends, strict=True) if content[part.start : end].strip()
-    ]
+    ends = [*(start for start, _, _ in parts[1:]), len(content)]
+    kept = [part for part, end in zip(parts, ends, strict=True) if content[part[0] : end].strip()]
     # What stands before white space takes it, or the first part.
-    starts = [0, *(part.start for part in kept[1:])]
+    starts = [0, *(start for start, _, _ in kept[1:]), len(content)]
     found = []
-    for part, start, end in zip(kept, starts, [*starts[1:], len(content)], strict=True):
-        body, code = content[start:end], part.code
+    for (_, header, code), (start, end) in zip(kept, pairwise(starts), strict=False):
+        body = content[start:end]
         kind: ChunkKind = "code" if code else "prose"
         idents = ident_words(body, code=code is not None)
         language = code.language if code else None
-        found.append(Piece(kind, language, part.header, start, len(body), idents, count(body)))
+        found.append(Piece(kind, language, header, start, len(body), idents, count(body)))
     return tuple(found)
 
 
-def _parts(content: str, count: TokenCounter, limit: int) -> Iterator[_Part]:
+def _parts(
+    content: str, count: TokenCounter, limit: int
+) -> Iterator[tuple[int, str, CodeSpan | None]]:
+    """Yield where each part begins, its heading, and the code that it is."""
     at = 0
     heading = ""
     for span in (*code_spans(content), None):
@@ -88,9 +83,9 @@ def _parts(content: str, count: TokenCounter, limit: int) -> Iterator[_Part]:
         for start, stop, title in _sections(content, at, end, heading):
             heading = title
             for piece in packed(content, start, stop, _BORDERS, count, limit):
-                yield _Part(piece, title)
+                yield piece, heading, None
         if span:
-            yield _Part(span.start, span.header(content) or heading, span)
+            yield span.start, span.header(content) or heading, span
             at = span.end
 
 
@@ -119,7 +114,9 @@ def packed(
         return
     units = [(start, end)]
     while borders and len(units) == 1:
-        units, borders = list(_units(content, start, end, borders[0])), borders[1:]
+        ends = (found.end() for found in borders[0].finditer(content, start, end))
+        cuts = sorted({start, *(one for one in ends if start < one < end), end})
+        units, borders = list(pairwise(cuts)), borders[1:]
     if len(units) == 1:
         yield from _split_hard(content, start, end, count, limit)
         return
@@ -131,17 +128,6 @@ def packed(
             at, size = unit, 0
         size += tokens
     yield from packed(content, at, end, borders, count, limit)
-
-
-def _units(
-    content: str, start: int, end: int, border: re.Pattern[str]
-) -> Iterator[tuple[int, int]]:
-    at = start
-    for found in border.finditer(content, start, end):
-        if at < found.end() < end:
-            yield at, found.end()
-            at = found.end()
-    yield at, end
 
 
 def _split_hard(

@@ -2,13 +2,13 @@
 
 Words, identifiers and (with an embedding model) meaning are searched, what they found is judged
 in its surroundings, and the scores are fused and explained. The conversation at hand comes first;
-only when it has too little do the others follow. Nothing here changes the store. An embedding
-model that fails is a note: the words are searched all the same.
+the others follow only when it has too little. Nothing here changes the store. `assemble` puts what
+was found into the tokens there are.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -38,6 +38,7 @@ from kds.brain.passages.rerank import (
 from kds.brain.passages.store import Embedder, MessageSearch, PassageStore
 from kds.brain.passages.values import EVERYWHERE, Passage, Scope, Scored, Summary, is_told
 from kds.brain.settings import RecallOptions
+from kds.brain.words.terms import TokenCounter, estimate_tokens
 
 FEW: Final = 3
 """Fewer hits than that in the conversation, and all conversations are searched."""
@@ -79,6 +80,9 @@ PLACES: Final = 3000
 SHORTLIST: Final = 3
 """Times as many passages as asked for are fetched: the document's bias may lift some of them."""
 
+BUDGET_TOKENS: Final = 1000
+"""What a prompt has for memories."""
+
 _STEPS: Final = {0: 1.0, **NEIGHBOURS}
 
 
@@ -101,10 +105,9 @@ def recall_settings(options: RecallOptions) -> RecallSettings:
     >>> recall_settings(RecallOptions(hybrid=False, rerank_beta=0.5)).weights.beta
     0.5
     """
-    given = (options.rerank_alpha, options.rerank_beta, options.rerank_gamma)
-    defaults = (DEFAULT.alpha, DEFAULT.beta, DEFAULT.gamma)
-    chosen = (usual if own is None else own for own, usual in zip(given, defaults, strict=True))
-    return RecallSettings(options.hybrid, options.chunking, Weights(*chosen))
+    given = {name: getattr(options, f"rerank_{name}") for name in ("alpha", "beta", "gamma")}
+    own = {name: value for name, value in given.items() if value is not None}
+    return RecallSettings(options.hybrid, options.chunking, replace(DEFAULT, **own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,31 +269,30 @@ class _Search:
             dense = search_vectors(store, self.vector, within, log)
         log.counts.update(lexical=len(words), code=len(code), dense=len(dense.hits))
         with log.stage("rerank"):
-            found = (*words, *code, *dense.hits[:DENSE_JUDGED])
-            candidates = tuple(dict.fromkeys(hit.chunk_id for hit in found))
+            found = (*words, *(hit.chunk_id for hit in (*code, *dense.hits[:DENSE_JUDGED])))
+            candidates = tuple(dict.fromkeys(found))
             passages = self._passages(window(candidates))
             judged = rerank(self.question, candidates, passages, rarities)
         with log.stage("fusion"):
-            lengths = (one.tokens for one in passages.values())
             cosines = {hit.chunk_id: hit.score for hit in dense.hits}
             fused = fuse(
                 {one: result.score for one, result in judged.items()},
                 {hit.chunk_id: hit.score for hit in code},
                 cosines,
-                weights=weights_for(self.settings.weights, lengths),
+                weights=weights_for(
+                    self.settings.weights, (one.tokens for one in passages.values())
+                ),
                 dense_floor=dense.floor,
                 least=dense.least,
             )
             return self._hits(fused, passages, judged, cosines, limit)
 
-    def _words(self, within: str | None) -> tuple[tuple[Scored, ...], Mapping[str, float]]:
-        """Return passages with words of the question, and how rare each term is (BM25's idf).
+    def _words(self, within: str | None) -> tuple[list[int], Mapping[str, float]]:
+        """Return passages with words of the question, and how rare each term is.
 
         In all conversations the most common words, which cost the most and tell the least, are
         left out.
         """
-        if not self.question.terms:
-            return (), {}
         total, _ = self.store.measure()
         counts = self.store.document_frequencies(self.question.words)
         often = {
@@ -309,15 +311,14 @@ class _Search:
                 for term, so_far in zip(terms, places, strict=True)
                 if often[term.word] <= common and so_far <= MOST_PLACES
             ] or terms[:1]
-        if pruned := [term.word for term in terms if term not in kept]:
-            listed = ", ".join(f"'{word}'" for word in pruned)
-            self.log.note(f"too common to search all conversations for: {listed}")
+        if pruned := ", ".join(f"'{term.word}'" for term in terms if term not in kept):
+            self.log.note(f"too common to search all conversations for: {pruned}")
         self.log.frequencies = often
         return self._promising(kept, rarities, within), rarities
 
     def _promising(
         self, terms: Sequence[Term], rarities: Mapping[str, float], within: str | None
-    ) -> tuple[Scored, ...]:
+    ) -> list[int]:
         """Return the passages whose words, and, less, whose neighbours' words, are the rarest."""
         most, limit = (
             (MOST_PLACES, EVERYWHERE_CANDIDATES) if within is None else (PLACES, CANDIDATES)
@@ -333,8 +334,7 @@ class _Search:
                     squares[one - step] += (weight * worth) ** 2
             for one, square in squares.items():
                 scores[one] += rarities[term.word] * math.sqrt(square)
-        best = nlargest(limit, ((score, one) for one, score in scores.items()))
-        return tuple(Scored(one, score) for score, one in best)
+        return [one for _, one in nlargest(limit, ((score, one) for one, score in scores.items()))]
 
     def _hits(
         self,
@@ -348,40 +348,31 @@ class _Search:
         if self.settings.chunking:
             best = best[: SHORTLIST * limit]
         known = {**passages, **self._passages([one for one in best if one not in passages])}
+        about = set((self.document or "").splitlines())
         hits = []
         for one in best:
             if one not in known or fused[one].score <= 0.0:  # deleted meanwhile, or nothing
                 continue
-            bias = self._bias(known[one])
-            why = tuple(_reasons(fused[one], judged.get(one), cosines.get(one), bias))
-            score = fused[one].score * bias * self._prior(known[one])
-            hits.append(Hit(known[one], score, fused[one], False, why))
+            passage = known[one]
+            same = not about.isdisjoint((passage.document or "").splitlines())
+            prompt = self.vector is not None and passage.role == "user" and passage.speaker is None
+            score = fused[one].score * (DOCUMENT_BIAS if same else 1) * (PROMPT if prompt else 1)
+            why = tuple(_reasons(fused[one], judged.get(one), cosines.get(one), same=same))
+            hits.append(Hit(passage, score, fused[one], False, why))
         hits.sort(key=lambda hit: -hit.score)
-        return hits[:limit] if self.settings.chunking else self._whole(hits, limit)
-
-    def _whole(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
-        """Put each message in the place of its best passage."""
-        first: dict[str, Hit] = {}
+        if self.settings.chunking:
+            return hits[:limit]
+        first: dict[str, Hit] = {}  # each message in the place of its best passage
         for hit in hits:
             first.setdefault(hit.passage.message_id, hit)
-        kept = list(first.values())[:limit]
-        ids = [hit.passage.chunk_id for hit in kept]
-        messages = {one.chunk_id: one for one in self.store.passages(ids, whole=True)}
-        return [replace(hit, passage=messages[one]) for one, hit in zip(ids, kept, strict=True)
-                if one in messages]  # fmt: skip
+        kept = {hit.passage.chunk_id: hit for hit in list(first.values())[:limit]}
+        whole = self.store.passages([*kept], whole=True)
+        return [replace(kept[one.chunk_id], passage=one) for one in whole]
 
     def _passages(self, ids: Sequence[int]) -> dict[int, Passage]:
         """Passages by their number, without those that only an earlier KDS indexed."""
         found = self.store.passages(ids) if ids else ()
         return {one.chunk_id: one for one in found if is_told(one.role, one.speaker)}
-
-    def _bias(self, passage: Passage) -> float:
-        about = set((passage.document or "").splitlines())
-        return 1.0 if about.isdisjoint((self.document or "").splitlines()) else DOCUMENT_BIAS
-
-    def _prior(self, passage: Passage) -> float:
-        prompt = passage.role == "user" and passage.speaker is None
-        return PROMPT if prompt and self.vector is not None else 1.0
 
     def summaries(self, session: str | None) -> tuple[tuple[Summary, float], ...]:
         """Summaries speak for their own conversation only. Those with its words come first."""
@@ -408,7 +399,7 @@ def words_told(has: Sequence[str], near: Sequence[str]) -> Iterator[str]:
 
 
 def _reasons(
-    fused: Fused, found: Reranked | None, cosine: float | None, bias: float
+    fused: Fused, found: Reranked | None, cosine: float | None, *, same: bool
 ) -> Iterator[str]:
     """Yield the reasons of one hit, the strongest kind of evidence first."""
     if fused.code > 0.0:
@@ -419,19 +410,17 @@ def _reasons(
         yield from found.notes
     if cosine is not None:
         yield f"meaning {fused.dense or 0.0:.2f}: cosine {cosine:.2f}"
-    if bias != 1.0:
-        yield f"x{bias:g}: of the same document"
+    if same:
+        yield f"x{DOCUMENT_BIAS:g}: of the same document"
 
 
 @dataclass(frozen=True, slots=True)
 class DenseHits:
-    """The nearest passages by cosine.
-
-    ``floor`` is the cosine that none of the others exceeds; None when the others have no vector.
-    """
+    """The nearest passages by cosine."""
 
     hits: tuple[Scored, ...] = ()
     floor: float | None = None
+    """The cosine that no other passage exceeds; None when the others have no vector."""
     least: float = -1.0
     """The cosine of passages that nothing but their vector found."""
 
@@ -478,8 +467,61 @@ def search_vectors(
         return DenseHits()
     if not hits:
         log.note(f"no vectors of '{vector.model}' here yet; words only")
-    return DenseHits(
-        hits,
-        floor=hits[-1].score if len(hits) >= limit else None,
-        least=LEAST_COSINE if vector.model == SHIPPED else -1.0,
-    )
+    floor = hits[-1].score if len(hits) >= limit else None
+    return DenseHits(hits, floor, LEAST_COSINE if vector.model == SHIPPED else -1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A text for a prompt, what it is made of, and what did not fit."""
+
+    text: str
+    tokens: int
+    budget_tokens: int
+    used: tuple[Hit, ...]
+    left_out: tuple[Hit, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say what was left out; nothing when everything fitted."""
+        if not self.left_out:
+            return ()
+        count, tokens = len(self.left_out), sum(hit.passage.tokens for hit in self.left_out)
+        what = "1 passage" if count == 1 else f"{count} passages"
+        return (f"left out for {self.budget_tokens} tokens: {what} of {tokens} tokens",)
+
+
+def quoted(passage: Passage) -> str:
+    """Return a passage behind its date and speaker."""
+    who = passage.speaker or passage.role
+    return f"[{passage.at:%Y-%m-%d}, {who}]\n{passage.body.strip()}"
+
+
+def assemble(
+    query: str,
+    hits: Sequence[Hit],
+    *,
+    budget_tokens: int = BUDGET_TOKENS,
+    count: TokenCounter = estimate_tokens,
+    quote: Callable[[Passage], str] = quoted,
+) -> Assembled:
+    """Take as many of ``hits`` as the budget holds, each as ``quote`` writes it.
+
+    A passage is taken whole or left out; what follows may still fit. The text as a whole is
+    counted, and never exceeds the budget. A question about code gets code first. The same text is
+    not quoted twice.
+    """
+    used: dict[str, Hit] = {}
+    left_out: list[Hit] = []
+    text, tokens = "", 0
+    code_first = read_question(query).asks_for_code
+    for hit in sorted(hits, key=lambda hit: code_first and hit.passage.kind != "code"):
+        if hit.passage.body in used:
+            continue
+        longer = "\n\n".join(filter(None, (text, quote(hit.passage))))
+        if (needed := count(longer)) > budget_tokens:
+            left_out.append(hit)
+            continue
+        text, tokens = longer, needed
+        used[hit.passage.body] = hit
+    return Assembled(text, tokens, budget_tokens, tuple(used.values()), tuple(left_out))

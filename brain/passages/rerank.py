@@ -2,20 +2,19 @@
 
 In a conversation the words of a question are spread: "Did you get the job?" - "Yes, they called
 yesterday." A message therefore counts what its neighbours say, less with the distance, and what
-answers a question counts that question more. Each signal is here because it raised NDCG@5 on
-conversations 1-2 and on 3-5 of the LoCoMo development dialogues alike; the gains below are of all
-five, in points of recall@10 and NDCG@5.
+answers a question counts that question more. Each signal raised NDCG@5 on conversations 1-2 and on
+3-5 of the LoCoMo development dialogues alike; gains below are of all five, in points of recall@10
+and NDCG@5.
 
 Each search's scores are divided by its best, so that weights mean the same for every question. A
-search that knows nothing of a passage does not count against it: its weight goes to the others. So
-a passage whose vector is not there yet is found by its words.
+search that knows nothing of a passage does not count against it: its weight goes to the others.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -30,15 +29,13 @@ NEIGHBOURS: Final[Mapping[int, float]] = {-4: 0.2, -3: 0.3, -2: 0.4, -1: 0.6, 1:
 what was said before it. LoCoMo: +12.5, +10.9."""
 
 ANSWER: Final = 1.5
-"""What follows a question counts the question's words this many times. LoCoMo: +0.7, +3.1; from
-1.8 on it falls again."""
+"""What follows a question counts its words this many times. LoCoMo: +0.7, +3.1; less from 1.8."""
 
 ASKING: Final = 0.88
 """A message that is itself a question rarely holds the answer. LoCoMo: +0.3, +1.3."""
 
 SPEAKER: Final = 1.2
-"""Added when the question names the speaker; a rare word is worth 5 to 10. More would lose what
-others say about that person. LoCoMo: +1.2, +2.4."""
+"""Added when the question names the speaker; a rare word is worth 5 to 10. LoCoMo: +1.2, +2.4."""
 
 IN_PERIOD: Final = 2.0
 """A message of the time the question names. LoCoMo: +1.5, +1.9."""
@@ -94,8 +91,7 @@ class Reranked:
 def window(ids: Iterable[int]) -> tuple[int, ...]:
     """Return the ids of passages that have a say in the scores of ``ids``, themselves first."""
     own = dict.fromkeys(ids)
-    near = dict.fromkeys(one + step for one in own for step in NEIGHBOURS)
-    return (*own, *(one for one in near if one not in own))
+    return tuple(own | dict.fromkeys(one + step for one in own for step in NEIGHBOURS))
 
 
 def rarity(frequency: int, total: int) -> float:
@@ -118,23 +114,29 @@ def rerank(
     names = frozenset().union(*(_name(passage.speaker) for passage in passages.values()))
     told = [term for term in question.terms if not term.stems & names]
     asking = frozenset(one for one, passage in passages.items() if _asks(passage))
-    counts = _counts(told, passages)
+    counts = dict(zip((term.word for term in told), _counts(told, passages), strict=True))
     found = {}
     for one in candidates:
-        if one not in passages:
+        if (passage := passages.get(one)) is None:
             continue
-        score = 0.0
-        words: list[str] = []
-        near: list[str] = []
-        for term, count in zip(told, counts, strict=True):
-            if worth := _worth(one, count, asking):
-                score += weights.get(term.word, 0.0) * worth
-                (words if one in count else near).append(term.word)
+        worth = {word: _worth(one, count, asking) for word, count in counts.items()}
+        score = sum(weights.get(word, 0.0) * value for word, value in worth.items())
         if one in asking:
             score *= ASKING
-        score, notes = _beyond_words(score, question, passages[one])
+        notes = []
+        if any(term.stems & _name(passage.speaker) for term in question.terms):
+            score += SPEAKER
+            notes.append(f"said by {passage.speaker}")
+        if question.period is not None and question.period.covers(passage.at):
+            score *= IN_PERIOD
+            notes.append(f"said on {passage.at:%Y-%m-%d}, in the time asked for")
+        if question.asks_when and _TIME.search(passage.body):
+            score *= TELLS_TIME
+            notes.append("tells a time")
         if score > 0.0:
-            found[one] = Reranked(score, tuple(words), tuple(near), notes)
+            words = tuple(word for word in worth if one in counts[word])
+            near = tuple(word for word, value in worth.items() if value and word not in words)
+            found[one] = Reranked(score, words, near, tuple(notes))
     return found
 
 
@@ -146,70 +148,48 @@ def _worth(one: int, count: Mapping[int, float], asking: frozenset[int]) -> floa
     squares = count.get(one, 0.0) ** 2
     for step, weight in NEIGHBOURS.items():
         if (value := count.get(one + step)) is not None:
-            if step == -1 and one - 1 in asking:
-                weight *= ANSWER
-            squares += (weight * value) ** 2
+            answers = step == -1 and one - 1 in asking
+            squares += (weight * (ANSWER if answers else 1.0) * value) ** 2
     return math.sqrt(squares)
-
-
-def _beyond_words(
-    score: float, question: Question, passage: Passage
-) -> tuple[float, tuple[str, ...]]:
-    """Return a score with what speaker and time add to it, and why."""
-    notes = []
-    if any(term.stems & _name(passage.speaker) for term in question.terms):
-        score += SPEAKER
-        notes.append(f"said by {passage.speaker}")
-    if question.period is not None and question.period.covers(passage.at):
-        score *= IN_PERIOD
-        notes.append(f"said on {passage.at:%Y-%m-%d}, in the time asked for")
-    if question.asks_when and _TIME.search(passage.body):
-        score *= TELLS_TIME
-        notes.append("tells a time")
-    return score, tuple(notes)
 
 
 def _counts(terms: Sequence[Term], passages: Mapping[int, Passage]) -> list[dict[int, float]]:
     """Return for each term what it is worth in which passage: up to 1 + SATURATION."""
     counts: list[dict[int, float]] = [{} for _ in terms]
     mean = sum(passage.tokens for passage in passages.values()) / max(len(passages), 1) or 1.0
-    wanted: dict[str, list[int]] = {}
-    for at, term in enumerate(terms):
-        for form in term.stems:
-            wanted.setdefault(form, []).append(at)
-    beginnings = frozenset(form[:2] for form in wanted)
+    numbers = _numbering(terms)
     read = 0
     for one, passage in passages.items():
         read += len(passage.body)
         if read > READ_LIMIT:
             break
+        often = Counter(numbers(passage.body))
+        for at in numbers(_name_words(passage.header)) if passage.header else ():
+            often[at] += HEADER
+        for at in numbers(passage.idents):  # spellings that the text may not have
+            often.setdefault(at, 1)
         share = CODE_LENGTH if passage.kind == "code" else LENGTH
         norm = SATURATION * (1.0 - share + share * passage.tokens / mean)
-        for at, times in _said(passage, wanted, beginnings).items():
+        for at, times in often.items():
             counts[at][one] = times * (SATURATION + 1.0) / (times + norm)
     return counts
 
 
-def _said(
-    passage: Passage, wanted: Mapping[str, list[int]], beginnings: frozenset[str]
-) -> Counter[int]:
-    """Count how often the passage has each of the terms, which are numbered by their stems.
-
-    A stem of Porter's differs from its words in no letter but the last, so only what has one of
-    the ``beginnings`` is ever stemmed.
-    """
+def _numbering(terms: Sequence[Term]) -> Callable[[str], Iterator[int]]:
+    """Return what yields the number of a term for each of its words in a text."""
+    wanted: dict[str, list[int]] = {}
+    for at, term in enumerate(terms):
+        for form in term.stems:
+            wanted.setdefault(form, []).append(at)
+    # A stem differs from its words in no letter but the last: only what begins so is stemmed.
+    beginnings = frozenset(form[:2] for form in wanted)
 
     def numbers(text: str) -> Iterator[int]:
         for word in WORD.findall(text.casefold()):
             if word[:2] in beginnings:
                 yield from wanted.get(stem(word), ())
 
-    often = Counter(numbers(passage.body))
-    for at in numbers(_name_words(passage.header)) if passage.header else ():
-        often[at] += HEADER
-    for at in numbers(passage.idents):  # spellings that the text may not have
-        often.setdefault(at, 1)
-    return often
+    return numbers
 
 
 @lru_cache(maxsize=10_000)
@@ -246,15 +226,9 @@ class Weights:
 
     def __post_init__(self) -> None:
         values = (self.alpha, self.beta, self.gamma)
-        if not all(0.0 <= value < float("inf") for value in values):
-            raise WeightsError(
-                f"weights are numbers from 0 on, not {values}", hint="such as 0.25, 0.6 and 0.15"
-            )
-        if self.beta + self.gamma <= 0.0:
-            raise WeightsError(
-                "without an embedding model these weights leave nothing",
-                hint="let beta or gamma be more than 0",
-            )
+        if not all(0.0 <= one < math.inf for one in values) or self.beta + self.gamma <= 0.0:
+            hint = "use numbers from 0 on, beta or gamma above 0, such as 0.25, 0.6 and 0.15"
+            raise WeightsError(f"nothing can be ranked with the weights {values}", hint=hint)
 
 
 DEFAULT: Final = Weights(0.20, 0.65, 0.15)
@@ -331,11 +305,9 @@ def fuse(
     floor = rest / max(smoothed.values()) if near and dense_floor is not None else None
     found = {}
     for one in dict.fromkeys((*words, *names, *near)):
-        if one not in words and one not in names and dense[one] < least:
-            continue
-        parts = Fused(0.0, near.get(one, floor), words.get(one, 0.0), names.get(one, 0.0))
-        score = weigh(parts, weights, named=bool(names))
-        found[one] = Fused(score, parts.dense, parts.lexical, parts.code)
+        if one in words or one in names or dense[one] >= least:
+            parts = Fused(0.0, near.get(one, floor), words.get(one, 0.0), names.get(one, 0.0))
+            found[one] = replace(parts, score=weigh(parts, weights, named=bool(names)))
     return found
 
 

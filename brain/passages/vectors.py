@@ -41,14 +41,16 @@ def to_blobs(
     """
     if not vectors:
         return None, {}
+    hint = "see what the embedding model returns"
     try:
         matrix = np.asarray(list(vectors.values()), dtype=np.float32)
     except (ValueError, TypeError) as error:
-        raise _bad("the vectors are not lists of numbers of one length", where) from error
+        said = "the vectors are not lists of numbers of one length"
+        raise StoreError(said, where=where, hint=hint) from error
     if matrix.ndim != 2 or not matrix.shape[1]:
-        raise _bad("the vectors are empty", where)
+        raise StoreError("the vectors are empty", where=where, hint=hint)
     if not np.isfinite(matrix).all():
-        raise _bad("a vector holds something other than numbers", where)
+        raise StoreError("a vector holds something other than numbers", where=where, hint=hint)
     rows = unit(matrix).astype(FORMAT)
     return matrix.shape[1], {key: row.tobytes() for key, row in zip(vectors, rows, strict=True)}
 
@@ -65,10 +67,6 @@ def unit(matrix: Array) -> Array:
     length = np.linalg.norm(scaled, axis=-1, keepdims=True)
     scaled /= np.where(length > 0, length, 1)
     return scaled
-
-
-def _bad(message: str, where: str) -> StoreError:
-    return StoreError(message, where=where, hint="see what the embedding model returns")
 
 
 class VectorSearch:

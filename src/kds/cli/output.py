@@ -20,7 +20,7 @@ from kds.cli.terminal import STYLES, Tone, coloured, shown, toned
 from kds.router.intents.policy import ACT_MIN
 
 if TYPE_CHECKING:
-    from kds.brain.memory.records import Session
+    from kds.brain.memory.sessions import Session
 
 SHOWN_ID: Final = 8
 """Characters of a session's id in tables; that many name it."""

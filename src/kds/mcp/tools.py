@@ -18,7 +18,7 @@ from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.turn import Action, IntentScore, Reference, Turn, entry_to_wire
 
 if TYPE_CHECKING:
-    from kds.brain.memory.records import Session
+    from kds.brain.memory.sessions import Session
     from kds.brain.passages.recall import Hit
     from kds.mcp.workplace import Workplace
 

@@ -14,12 +14,10 @@ from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import Contexts, Journal
 from kds.brain.context.names import conversation_path
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.memory_store import MemoryPlace
-from kds.brain.memory.metrics import log_recall
-from kds.brain.memory.records import Session
+from kds.brain.memory.memory_store import MemoryPlace, log_recall
+from kds.brain.memory.sessions import Session
 from kds.brain.message import clean_message
-from kds.brain.passages.assembly import assemble
-from kds.brain.passages.recall import Recall, recall, recall_settings
+from kds.brain.passages.recall import Recall, assemble, recall, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings

@@ -11,8 +11,8 @@ from typing import Final
 
 from kds.api.parts import Parts
 from kds.brain.errors import KdsError, MessageError
+from kds.brain.memory.entities import EntityMemory
 from kds.brain.memory.memory import ConversationMemory
-from kds.brain.memory.records import EntityMemory
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.memory.window import TURNS as VERBATIM
 from kds.brain.memory.window import turns_of

@@ -14,8 +14,7 @@ from kds.brain.documents.store import DocumentPlace, Documents
 from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall, Holdings
 from kds.brain.errors import KdsError, MessageError, StoreError
 from kds.brain.memory.memory import Citations, ConversationMemory
-from kds.brain.passages.assembly import assemble
-from kds.brain.passages.recall import Hit, Recall, recall
+from kds.brain.passages.recall import Hit, Recall, assemble, recall
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope as Where
 from kds.brain.timeouts import Deadline

@@ -13,7 +13,7 @@ from kds.api.parts import LearnedParts, Parts, RewriterSource
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.memory.memory import ConversationMemory, PromptMemory, Tools
-from kds.brain.memory.metrics import log_recall
+from kds.brain.memory.memory_store import log_recall
 from kds.brain.message import clean_message
 from kds.brain.settings import LiveConfig, Settings
 from kds.brain.turn import NOT_ENGLISH, Turn, Utterance

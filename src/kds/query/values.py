@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from kds.api.measures import Figures
-from kds.brain.memory.records import Metric
+from kds.brain.memory.memory_store import Metric
 from kds.brain.turn import UNKNOWN, Reference
 from kds.transit.history import Message
 

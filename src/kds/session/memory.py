@@ -13,8 +13,7 @@ from kds.api.turn_log import LAST, TURN, TurnRecord, all_sessions, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import ExposedError, KdsError
 from kds.brain.memory.memory import MemoryPassage, PromptMemory
-from kds.brain.memory.records import Session
-from kds.brain.memory.sessions import new_id
+from kds.brain.memory.sessions import Session, new_id
 from kds.brain.memory.summarizer import Summarizer
 from kds.brain.passages.details import AnswerDetails, Details, Quote, decode, encode
 from kds.brain.passages.values import KDS, Message, Role

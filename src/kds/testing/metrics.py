@@ -15,9 +15,7 @@ from kds.api.measures import mean, percentile, rounded, share, spread, tally
 from kds.api.turn_log import TURN
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import MAX_AGE
-from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.metrics import EMBEDDING, RECALL
-from kds.brain.memory.records import Metric
+from kds.brain.memory.memory_store import EMBEDDING, RECALL, MemoryStore, Metric
 from kds.brain.memory.window import SUMMARY, WINDOW
 from kds.query.values import session_hits
 

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from kds.brain.environment import common_git_folder, own_folder
 from kds.brain.files import locked, make_private_folder, remove_private
 from kds.brain.memory.memory_store import MEMORY, SqliteStore
-from kds.brain.memory.records import SESSION_COLUMNS, Session, session_of
+from kds.brain.memory.sessions import SESSION_COLUMNS, Session, session_of
 from kds.brain.memory.sessions import insert as insert_session
 from kds.brain.passages.store import marks, slices
 from kds.brain.passages.values import Role
@@ -171,16 +171,13 @@ class ProjectStore(SqliteStore):
         A message whose id is there already (of a session that was forked) is left out.
         """
         session_id = f"{about.client}:{about.session}"
-        drafts = [
-            self.draft(one.role, one.text, at=one.at, speaker=None, message_id=one.id)
-            for one in messages
-        ]
+        drafts = [self.draft(one.role, one.text, at=one.at, message_id=one.id) for one in messages]
         with self.database.write() as connection:
             known: set[str] = set()
-            for some in slices([one.id for one in drafts]):
+            for some in slices([one.message.id for one in drafts]):
                 query = f"SELECT id FROM message WHERE id IN ({marks(some)})"
                 known.update(row[0] for row in connection.execute(query, some))
-            new = [one for one in drafts if one.id not in known]
+            new = [one for one in drafts if one.message.id not in known]
             row = connection.execute(
                 "SELECT num FROM session WHERE id = ?", (session_id,)
             ).fetchone()

@@ -14,7 +14,7 @@ from typing import Final
 
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import StoreError
-from kds.brain.memory.metrics import log_recall
+from kds.brain.memory.memory_store import log_recall
 from kds.brain.message import one_line
 from kds.brain.passages.question import Question
 from kds.brain.passages.recall import Hit, recall

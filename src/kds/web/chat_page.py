@@ -20,7 +20,8 @@ from kds.agents.agent import Agent
 from kds.brain.errors import DispatchError, KdsError, MessageError, StoreError
 from kds.brain.learning.phrases import thing
 from kds.brain.memory.export import archive, from_json, to_json, to_markdown
-from kds.brain.memory.records import Archive, Session
+from kds.brain.memory.memory_store import Archive
+from kds.brain.memory.sessions import Session
 from kds.brain.passages.details import decode
 from kds.brain.turn import UNKNOWN, Turn
 from kds.learning.teaching import Learning, LearningError, teach, teach_reference

@@ -11,7 +11,7 @@ from kds.brain.context.work import Offer
 from kds.brain.learning.examples import LearnedExample
 from kds.brain.learning.phrases import phrase_key
 from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.memory.records import Session
+from kds.brain.memory.sessions import Session
 from kds.brain.passages.details import decode
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.values import KDS, Message

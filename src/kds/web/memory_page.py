@@ -11,13 +11,10 @@ from starlette.responses import Response
 from kds.api.turn_log import all_sessions, session_page
 from kds.brain.clock import utc_now
 from kds.brain.errors import KdsError, MessageError, StoreError
+from kds.brain.memory.entities import EntityMemory
 from kds.brain.memory.export import archive, to_json
-from kds.brain.memory.records import (
-    Consent,
-    EntityMemory,
-    Profile,
-    Session,
-)
+from kds.brain.memory.profile import Consent, Profile
+from kds.brain.memory.sessions import Session
 from kds.brain.passages.values import Summary
 from kds.brain.settings import LiveConfig
 from kds.brain.workspace import shared_database

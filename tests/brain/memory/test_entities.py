@@ -2,9 +2,8 @@
 
 import pytest
 
-from kds.brain.memory.entities import EntityTable, snippet
+from kds.brain.memory.entities import REACH_TURNS, EntityTable, snippet
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.memory.records import REACH_TURNS
 
 
 def terms(entities: EntityTable) -> list[str]:

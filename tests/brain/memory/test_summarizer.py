@@ -6,8 +6,7 @@ from threading import Event
 import pytest
 from spoken import CONVERSATION, FACTS, spoken
 
-from kds.brain.memory.extractive import ExtractiveSummarizer
-from kds.brain.memory.summarizer import CheckedSummarizer, Summarizer
+from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
 from kds.brain.passages.values import Message
 
 MESSAGES = spoken(CONVERSATION)

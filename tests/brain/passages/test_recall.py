@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from spoken import passage
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.passages.assembly import assemble
 from kds.brain.passages.question import MANY_TERMS, read_question
-from kds.brain.passages.recall import Hit, Recall, RecallSettings, recall
+from kds.brain.passages.recall import Hit, Recall, RecallSettings, assemble, recall
 from kds.brain.passages.rerank import (
     DEFAULT,
     LONG,

@@ -8,7 +8,7 @@ from conformance import by_text, say
 
 from kds.brain.memory import sessions as session_table
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.memory.records import Profile
+from kds.brain.memory.profile import Profile
 
 OpenStore = Callable[[], SqliteStore]
 

@@ -14,7 +14,7 @@ from kds.api.routing import Router
 from kds.api.turn_log import TURN
 from kds.brain.clock import utc_now
 from kds.brain.memory.memory import ConversationMemory
-from kds.brain.memory.metrics import KEPT
+from kds.brain.memory.memory_store import KEPT
 from kds.brain.settings import LiveConfig
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.memory.records import Session
+from kds.brain.memory.sessions import Session
 from kds.brain.workspace import own_settings_path
 
 from ..conftest import BAD_INPUT, Run, data, refused

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import MessageError
-from kds.brain.memory.memory_store import SqliteStore
-from kds.brain.memory.records import Metric
+from kds.brain.memory.memory_store import Metric, SqliteStore
 from kds.brain.workspace import Workspace
 from kds.query.reading import REPLIES_READ, known_before, said_before, within_contract
 from kds.query.service import QueryService

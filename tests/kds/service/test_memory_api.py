@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from kds.brain.memory.memory_store import MemoryPlace
-from kds.brain.memory.records import Profile
+from kds.brain.memory.profile import Profile
 
 from .conftest import ask
 

@@ -16,11 +16,10 @@ from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import Holdings
 from kds.brain.files import replace_private
 from kds.brain.memory.export import archive, checksum, to_json, to_markdown
-from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
-from kds.brain.memory.metrics import log_recall
-from kds.brain.memory.records import Consent, ConsentEvent, Profile, Session, Stats
-from kds.brain.passages.assembly import assemble
-from kds.brain.passages.recall import Hit, recall, recall_settings
+from kds.brain.memory.memory_store import MemoryPlace, MemoryStore, Stats, log_recall
+from kds.brain.memory.profile import Consent, ConsentEvent, Profile
+from kds.brain.memory.sessions import Session
+from kds.brain.passages.recall import Hit, assemble, recall, recall_settings
 from kds.brain.passages.store import PassageStore
 from kds.brain.passages.values import EmbeddingModel, Scope
 from kds.brain.settings import load_settings

@@ -7,9 +7,7 @@ from typing import Any, Final
 from kds.brain.clock import minute
 from kds.brain.context.journal import Contexts
 from kds.brain.documents.store import DocumentPlace
-from kds.brain.memory.memory_store import MemoryPlace
-from kds.brain.memory.metrics import KEPT
-from kds.brain.memory.records import Stats
+from kds.brain.memory.memory_store import KEPT, MemoryPlace, Stats
 from kds.brain.settings import load_layers
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag, group, option

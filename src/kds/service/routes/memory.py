@@ -14,9 +14,8 @@ from kds.api.turn_log import session_page
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
 from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
-from kds.brain.memory.profile import PURPOSE_LIMIT
-from kds.brain.memory.records import Consent, Session
-from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT
+from kds.brain.memory.profile import PURPOSE_LIMIT, Consent
+from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT, Session
 from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
 from kds.brain.store.maintenance import index_sizes

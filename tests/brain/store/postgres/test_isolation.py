@@ -22,7 +22,7 @@ from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import PostgresStore
-from kds.brain.memory.records import Profile
+from kds.brain.memory.profile import Profile
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Team
 from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number

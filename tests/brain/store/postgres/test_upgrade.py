@@ -18,8 +18,8 @@ from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
 from kds.brain.memory import profile
-from kds.brain.memory.memory_store import MemoryStore, PostgresStore
-from kds.brain.memory.records import Archive, Profile
+from kds.brain.memory.memory_store import Archive, MemoryStore, PostgresStore
+from kds.brain.memory.profile import Profile
 from kds.brain.passages.passage_file import words_of
 from kds.brain.store import postgres_schema as upgrading
 from kds.brain.store.postgres import Server
