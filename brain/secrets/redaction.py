@@ -73,10 +73,8 @@ def redact_secrets(text: str) -> str:
     if "PRIVATE" in text or "PuTTY" in text:
         text = _PRIVATE_KEY.sub("[secret: private key]", text)
     view = text.replace(BLANK, " ")
+    view = _BLANKED.sub(lambda found: BLANK * len(found[0]), view)
     low = _lowered(view)
-    if any(sign in low for sign in _BLANKED_SIGNS):
-        view = _BLANKED.sub(lambda found: BLANK * len(found[0]), view)
-        low = _lowered(view)
     parts: list[str] = []
     at = 0
     for span in _joined((*_findings(view, low), *_line_findings(view, low))):
@@ -243,12 +241,6 @@ _BLANKED: Final = re.compile(
     r"\[secret: (?:" + "|".join(sorted(map(re.escape, KINDS), key=len, reverse=True)) + r")\]|"
     + "|".join(DATA["public"])
 )  # fmt: skip
-_BLANKED_SIGNS: Final = (
-    "[secret: ", "arn:", "-----begin", "data:", "ssh-", "ecdsa-", "sha",
-    "public", "publish", "site", "_acme", "x-amz-id", "{{", "${", "enc[",
-    "ivborw0kggo", "r0lgod", "jvberi0", "d09g", "aaeaaa", "websocket", "uklgr", "/9j/",
-)  # fmt: skip
-"""One of these is, in lower case, in whatever _BLANKED finds."""
 _PRIVATE_KEY: Final = re.compile(DATA["private_key"], re.VERBOSE | re.DOTALL)
 """All of the body is the secret. A key without its end goes as far as its lines look like one."""
 _REST: Final = re.compile(r"\n\s*(?P<rest>[\w+/=-]{6,})[\s\"',]*(?:\n|\Z)")
@@ -372,18 +364,9 @@ def _tail(text: str, at: int) -> int:
     return max(at, found.end()) if found else at
 
 
-@cache
-def _command_words() -> frozenset[str]:
-    return frozenset(word for rule in _rules("commands") for word in rule.of)
-
-
-def _command(word: str) -> str:
-    return word.rpartition("/")[2].lstrip("`\"'$(|;&>")
-
-
 def _commands(text: str, low: str, words: set[str]) -> Iterator[Span]:
-    here = _command_words() & set(map(_command, words))
-    for rule in _rules("commands") if here else ():
+    here = {word.rpartition("/")[2].lstrip("`\"'$(|;&>") for word in words}
+    for rule in _rules("commands"):
         if here.isdisjoint(rule.of):
             continue
         places = re.finditer(rf"(?<![\w.-])(?:{'|'.join(rule.of)})(?=[^\S\n])", low)

@@ -120,17 +120,10 @@ def _is_given(text: str) -> bool:
     return not text.startswith("-") and is_value(text) and not _ADDRESS.fullmatch(text)
 
 
-def _is_pair(text: str) -> bool:
-    """Tell whether the second of two words to sign in with is a password."""
-    return _is_given(text) and is_alone(text) and text.lower() not in LOGINS
-
-
 def _is_short_key(text: str) -> bool:
     """Tell whether the value of a key in code is one: letters and digits well mixed, no name."""
     text = text.rstrip(_CLOSING)
-    digits = sum(char.isdigit() for char in text)
-    letters = sum(char.isalpha() for char in text)
-    mixed = len(text) >= 8 and digits >= 2 and letters >= 2
+    mixed = len(text) >= 8 and min(_count(str.isdigit, text), _count(str.isalpha, text)) >= 2
     return mixed and is_strong(text) and _RANDOM_RUN.search(text) is not None
 
 
@@ -145,16 +138,6 @@ def _is_drawn(text: str) -> bool:
 def _is_digits(text: str) -> bool:
     digits = text.strip().rstrip(_CLOSING)
     return digits.isdigit() and 4 <= len(digits) <= 16
-
-
-def _is_code(text: str) -> bool:
-    """Tell whether a one-time code is one: digits, or a word that has some."""
-    digits = sum(char.isdigit() for char in text)
-    return digits >= 4 or (digits >= 2 and len(text) >= 8)
-
-
-def _is_long(text: str) -> bool:
-    return is_value(text) and (len(text) >= 20 or (len(text) >= 6 and is_strong(text)))
 
 
 def _is_basic_pair(text: str) -> bool:
@@ -178,16 +161,21 @@ def _is_random(text: str) -> bool:
     Random text has a stretch of 16 signs without '/', '_' or '-' that mixes lower case,
     upper case and digits; and hardly four small letters in a row, of which names are made.
     """
-    if not any(len(part) >= 16 and _is_mixed(part) for part in re.split(r"[/_=+-]", text)):
+    parts = (part for part in re.split(r"[/_=+-]", text) if len(part) >= 16)
+    if not any(map(_is_mixed, parts)):
         return False
     wordy = sum(map(len, re.findall(r"[a-z]{4,}", text))) / len(text)
     shares = [count / len(text) for count in Counter(text).values()]
     return wordy < _WORDY and -sum(one * math.log2(one) for one in shares) > _RANDOM_BITS
 
 
+def _count(kind: Callable[[str], bool], text: str) -> int:
+    return sum(map(kind, text))
+
+
 def _is_mixed(text: str) -> bool:
-    digits = sum(char.isdigit() for char in text)
-    return digits >= 3 and any(map(str.islower, text)) and any(map(str.isupper, text))
+    cases = any(map(str.islower, text)) and any(map(str.isupper, text))
+    return cases and _count(str.isdigit, text) >= 3
 
 
 def _is_odd(text: str) -> bool:
@@ -205,11 +193,8 @@ def _is_free(word: str) -> bool:
 
 
 def _is_name(text: str) -> bool:
-    if _FORM["technical"].fullmatch(text):
-        return True
-    return bool(_FORM["stem"].search(text)) and not _FORM["chosen"].search(
-        _FORM["mix"].sub("", text)
-    )
+    chosen = _FORM["chosen"].search(_FORM["mix"].sub("", text))
+    return bool(_FORM["technical"].fullmatch(text) or (_FORM["stem"].search(text) and not chosen))
 
 
 TESTS: Final[Mapping[str, Callable[[str], bool]]] = {
@@ -224,12 +209,13 @@ TESTS: Final[Mapping[str, Callable[[str], bool]]] = {
         "line": is_alone,
         "said": is_said,
         "told_below": lambda text: is_alone(text) and (is_strong(text) or is_said(text)),
-        "pair": _is_pair,
+        "pair": lambda text: _is_given(text) and is_alone(text) and text.lower() not in LOGINS,
         "drawn": _is_drawn,
         "digits": _is_digits,
-        "code": _is_code,
+        # digits, or a word that has some
+        "code": lambda text: _count(str.isdigit, text) >= (2 if len(text) >= 8 else 4),
         "key": _is_short_key,
-        "long": _is_long,
+        "long": lambda text: (is_value if len(text) >= 20 else is_strong)(text) and len(text) > 5,
         "basic": _is_basic_pair,
         "parameter": lambda text: is_strong(text) and len(text) > 7,
         "cookie": is_value,
