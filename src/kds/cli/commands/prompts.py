@@ -133,51 +133,38 @@ def check(*, lint: bool, workspace: Workspace) -> None:
     """
     library = PromptLibrary.load(workspace.prompts_dir)
     _check_rendering(library)
+    agents, own = library.agents(), workspace.prompts_dir
     with slow("routing the examples"):
         strays = _stray_examples(library, workspace)
-    reached = {
-        agent.name: (len(agent.examples) - len(strays[agent.name]), len(agent.examples))
-        for agent in library.agents()
-    }
-    examples = [
-        {"prompt": agent.name, "intent": agent.intent, "examples": reached[agent.name][1],
-         "reached": reached[agent.name][0], "astray": strays[agent.name]}
-        for agent in library.agents()
+    examples: list[dict[str, Any]] = [
+        {"prompt": agent.name, "intent": agent.intent, "examples": len(agent.examples),
+         "reached": len(agent.examples) - len(astray), "astray": astray}
+        for agent, astray in zip(agents, strays, strict=True)
     ]  # fmt: skip
     notes = {"passed_over": library.passed_over, "strays": stray_files(workspace)}
-    report: dict[str, Any] = {
-        "prompts": len(library.prompts()), "agents": len(library.agents()), "problems": [],
-        **notes, "examples": examples,
-    }  # fmt: skip
-    if lint:
-        report["lint"] = list(_shared_examples(library.prompts(), workspace))
-    warnings = [
-        (f"{one.where}: {one.message}", one.hint) for some in notes.values() for one in some
-    ]
-    warnings += [
-        (f"{one['where']}: the example '{one['text']}' reaches {one['intent']}",
-         f"leave it to one of {agent.intent} and {one['intent']}; "
-         "`kds route --why --no-log` shows the scores")
-        for agent in library.agents()
-        for one in strays[agent.name]
-    ]  # fmt: skip
-    for message, hint in [] if asked_json() else warnings:
+    shared = list(_shared_examples(library.prompts(), own)) if lint else []
+    for message, hint in [] if asked_json() else [
+        *((f"{one.where}: {one.message}", one.hint) for some in notes.values() for one in some),
+        *((f"{stray['where']}: the example '{stray['text']}' reaches {stray['intent']}",
+           f"leave it to one of {one['intent']} and {stray['intent']}; "
+           "`kds route --why --no-log` shows the scores")
+          for one in examples for stray in one["astray"]),
+    ]:  # fmt: skip
         complain(message, hint)
-    good, count = map(sum, zip(*reached.values(), strict=True))
+    good, count = (sum(one[key] for one in examples) for key in ("reached", "examples"))
     say(
-        report,
-        f"{report['prompts']} prompts are in order, {report['agents']} of them agents",
+        {"prompts": len(library.prompts()), "agents": len(agents), "problems": [], **notes,
+         "examples": examples, **({"lint": shared} if lint else {})},
+        f"{len(library.prompts())} prompts are in order, {len(agents)} of them agents",
         f"{good:,} of {count:,} examples reach their own agent when typed verbatim",
         [
-            f"  {agent.name}: {{:,}} of {{:,}}".format(*reached[agent.name])
-            for agent in library.agents()
-            if strays[agent.name] or agent.path.is_relative_to(workspace.prompts_dir)
+            f"  {agent.name}: {one['reached']:,} of {one['examples']:,}"
+            for agent, one in zip(agents, examples, strict=True)
+            if one["astray"] or agent.path.is_relative_to(own)
         ],
-        [
-            f"{one['where']}: '{one['text']}' is also of {' and '.join(one['others'])}"
-            for one in report.get("lint", ())
-        ],
-    )
+        [f"{one['where']}: '{one['text']}' is also of {' and '.join(one['others'])}"
+         for one in shared],
+    )  # fmt: skip
 
 
 def _check_rendering(library: PromptLibrary) -> None:
@@ -205,7 +192,7 @@ def _sample_inputs(library: PromptLibrary, prompt: PromptFile) -> dict[str, obje
     return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}
 
 
-def _stray_examples(library: PromptLibrary, workspace: Workspace) -> dict[str, list[Any]]:
+def _stray_examples(library: PromptLibrary, workspace: Workspace) -> list[list[dict[str, str]]]:
     """By agent, the examples that reach another one, each typed as a first message.
 
     The model is the one that the workspace routes with, learned examples included.
@@ -213,21 +200,18 @@ def _stray_examples(library: PromptLibrary, workspace: Workspace) -> dict[str, l
     shipped = open_model(library.prompts(), workspace.cache_dir, may_write=False).model
     model = shipped.with_own(known_in(LiveConfig(workspace).current(), library).pairs)
     step = make_classify(model, turn_model_for(model.learned.labels))
-    return {
-        agent.name: [
+    return [
+        [
             {"where": agent.example_place(number), "text": text, "intent": intent}
             for number, text in enumerate(agent.examples)
             if (intent := step.run(Turn(text, utc_now(), expanded=text)).intent) != agent.intent
         ]
         for agent in library.agents()
-    }
+    ]
 
 
-def _shared_examples(
-    prompts: Sequence[PromptFile], workspace: Workspace
-) -> Iterator[dict[str, Any]]:
+def _shared_examples(prompts: Sequence[PromptFile], own: Path) -> Iterator[dict[str, Any]]:
     """The examples that several agents have, but for endings and small words; one's own first."""
-    own = workspace.prompts_dir
     by_words = defaultdict[tuple[str, ...], list[tuple[PromptFile, int]]](list)
     for prompt in sorted(prompts, key=lambda one: not one.path.is_relative_to(own)):
         for number, text in enumerate(prompt.examples if prompt.intent else ()):
