@@ -13,10 +13,13 @@ from .conftest import Run, data
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 DIALOGUES = DATA / "dialogues"
+SKILLS = DATA / "skills" / "dev.jsonl"
 LOCOMO = DATA / "retrieval" / "locomo_dev.json"
 SHORTEST = "conv-30"
+LIBRARIES = ("react", "notras", "desales")
 
 needs_dialogues = pytest.mark.skipif(not DIALOGUES.is_dir(), reason=f"not here: {DIALOGUES}")
+needs_skills = pytest.mark.skipif(not SKILLS.is_file(), reason=f"not here: {SKILLS}")
 needs_locomo = pytest.mark.skipif(not LOCOMO.is_file(), reason=f"not here: {LOCOMO}")
 
 pytestmark = pytest.mark.usefixtures("fitted_workspace")
@@ -56,3 +59,14 @@ def test_recall_without_a_model_is_as_good_as_asked(kds_call: Run, tmp_path: Pat
     assert score["queries"] == 105
     assert score["recall_at_10"] >= 0.82  # it is 0.856; 0.727 without a look at the neighbours
     assert score["ndcg_at_5"] >= 0.63  # it is 0.660; 0.629 when answers do not count their question
+
+
+@needs_skills
+def test_the_skill_is_found_and_silence_is_kept_in_three_libraries(
+    kds_call: Run, tmp_path: Path
+) -> None:
+    rows = [line for line in SKILLS.read_text().splitlines() if json.loads(line)["id"] in LIBRARIES]
+    (tmp_path / "skills.jsonl").write_text("\n".join(rows))
+    score = _score(kds_call, "skills", tmp_path / "skills.jsonl")
+    assert score["top1"] >= 0.66
+    assert score["false_activation"] <= 0.05

@@ -9,7 +9,12 @@ from kds.activation import Activator
 from kds.activation.discovery import EntryError
 from kds.brain.turn import Utterance
 
+from .conftest import Write
+
 LIBRARY = yaml.safe_load(Path(__file__).with_name("library.yaml").read_text("utf-8"))
+NOTES = ".claude/skills/release-notes/SKILL.md"
+WRITES = "Write the release notes of a version"
+ASKED = "write the release notes for version 2.4"
 
 
 @pytest.fixture(scope="module")
@@ -47,87 +52,57 @@ def test_a_wrong_entry_is_refused_with_its_number(entry: dict[str, object], said
     assert str(raised.value).startswith(said)
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
-
-
-def skill(name: str, description: str, *more: str) -> str:
-    return "\n".join(["---", f"name: {name}", f"description: {description}", *more, "---", "Body."])
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    root = tmp_path / "project"
-    (root / "kds-brain").mkdir(parents=True)
-    return root
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-def test_every_client_s_entries_are_found(project: Path, home: Path) -> None:
-    write(project / ".claude/skills/notes/SKILL.md", skill("notes", "Release notes: write them"))
-    write(project / ".claude/commands/db/migrate.md", "Migrate the database.\n")
-    write(project / ".github/prompts/review.prompt.md", "---\ndescription: Review it\n---\nGo.")
-    write(project / ".github/agents/tester.agent.md", "---\ndescription: Tests\n---\nGo.")
-    write(project / ".gemini/commands/ship.toml", 'description = "Ship"\nprompt = "Do it"\n')
-    write(project / ".opencode/agent/helper.md", "---\ndescription: Helps\n---\nGo.")
-    write(project / ".agents/skills/lint/SKILL.md", skill("lint", "Lint the code"))
-    write(home / ".codex/prompts/fix.md", "Fix the build.\n")
-    write(
-        home / ".claude/plugins/cache/market/tools/1.0/skills/pdf/SKILL.md",
-        skill("pdf", "Read PDF"),
-    )
-    found = {(e.client, e.kind, e.name) for e in Activator.open(project, home=home).entries}
-    assert found == {
-        ("claude", "skill", "notes"),
-        ("claude", "command", "db:migrate"),
-        ("copilot", "prompt", "review"),
-        ("copilot", "agent", "tester"),
-        ("gemini", "command", "ship"),
-        ("opencode", "agent", "helper"),
-        ("agents", "skill", "lint"),
-        ("codex", "prompt", "fix"),
+FOUND = {
+    ".claude/skills/notes/SKILL.md": ("claude", "skill", "notes"),
+    ".claude/commands/db/migrate.md": ("claude", "command", "db:migrate"),
+    ".github/prompts/review.prompt.md": ("copilot", "prompt", "review"),
+    ".github/agents/tester.agent.md": ("copilot", "agent", "tester"),
+    ".gemini/commands/ship.toml": ("gemini", "command", "ship"),
+    ".opencode/agent/helper.md": ("opencode", "agent", "helper"),
+    ".agents/skills/lint/SKILL.md": ("agents", "skill", "lint"),
+    "prompts/user/translate.md": ("kds", "prompt", "translate"),
+    "../home/.codex/prompts/fix.md": ("codex", "prompt", "fix"),
+    "../home/.claude/plugins/cache/market/tools/1.0/skills/pdf/SKILL.md":
         ("claude", "skill", "tools:pdf"),
-    }
+}  # fmt: skip
 
 
-def test_a_client_is_told_of_what_it_reads_only(project: Path, home: Path) -> None:
-    write(project / ".claude/skills/notes/SKILL.md", skill("notes", "Write notes"))
-    write(project / ".agents/skills/lint/SKILL.md", skill("lint", "Lint the code"))
-    entries = Activator.open(project, home=home, client="codex").entries
-    assert [entry.name for entry in entries] == ["lint"]
+def test_every_client_s_entries_are_found_and_it_is_told_of_what_it_reads_only(
+    project: Path, home: Path, write: Write
+) -> None:
+    for path in FOUND:
+        toml = 'description = "Ship"\nprompt = "Do it"\n' if path.endswith(".toml") else ""
+        write(path, "What it is for", text=toml)
+    entries = Activator.open(project, home=home).entries
+    assert {(one.client, one.kind, one.name) for one in entries} == {*FOUND.values()}
+    codex = Activator.open(project, home=home, client="codex").entries
+    assert {entry.name for entry in codex} == {"lint", "fix"}
 
 
-def test_changes_are_followed(project: Path, home: Path) -> None:
-    path = project / ".claude/skills/notes/SKILL.md"
+def test_changes_are_followed(project: Path, home: Path, write: Write) -> None:
     activator = Activator.open(project, home=home)
-    assert activator.suggest("write the notes").ranked == ()
-    write(path, skill("notes", "Write release notes"))
-    assert activator.suggest("write the notes").ranked[0][0] == "notes"
+    assert activator.suggest(ASKED).ranked == ()
+    path = write(NOTES, WRITES)
+    assert activator.suggest(ASKED).ranked[0][0] == "release-notes"
     path.unlink()
-    assert activator.suggest("write the notes").ranked == ()
+    assert activator.suggest(ASKED).ranked == ()
 
 
-def test_what_only_the_user_may_start_is_ranked_and_never_said(project: Path, home: Path) -> None:
-    text = "write the release notes for version 2.4"
-    path = project / ".claude/skills/release-notes/SKILL.md"
-    write(path, skill("release-notes", "Write the release notes of a version"))
+def test_what_only_the_user_may_start_is_ranked_and_never_said(
+    project: Path, home: Path, write: Write
+) -> None:
+    write(NOTES, WRITES)
     activator = Activator.open(project, home=home)
-    assert activator.suggest(text).choice == "release-notes"
-    line = "disable-model-invocation: true"
-    write(path, skill("release-notes", "Write the release notes of a version", line))
-    told = activator.suggest(text)
+    assert activator.suggest(ASKED).choice == "release-notes"
+    write(NOTES, WRITES, "disable-model-invocation: true")
+    told = activator.suggest(ASKED)
     assert (told.ranked[0][0], told.choice) == ("release-notes", None)
 
 
-def test_an_entry_for_other_files_than_those_named_is_not_said(project: Path, home: Path) -> None:
-    path = project / ".claude/skills/release-notes/SKILL.md"
-    globs = "paths: ['docs/**/*.{md,rst}', CHANGES.*]"
-    write(path, skill("release-notes", "Write the release notes", globs))
+def test_an_entry_for_other_files_than_those_named_is_not_said(
+    project: Path, home: Path, write: Write
+) -> None:
+    write(NOTES, "Write the release notes", "paths: ['docs/**/*.{md,rst}', CHANGES.*]")
     activator = Activator.open(project, home=home)
     named = ("docs/2.4.md", "docs/a/b/2.4.rst", "2.4.md", "CHANGES.txt", "src/CHANGES.txt")
     others = ("src/app/main.py", "src/2.4.md", "docs/2.4.py")
@@ -138,37 +113,34 @@ def test_an_entry_for_other_files_than_those_named_is_not_said(project: Path, ho
     assert said == dict.fromkeys(named, True) | dict.fromkeys(others, False)
 
 
-def test_copies_for_several_clients_count_once(project: Path, home: Path) -> None:
-    text = "write the release notes for version 2.4"
+def test_copies_for_several_clients_count_once(project: Path, home: Path, write: Write) -> None:
     told = []
     for client in ("claude", "codex", "github"):
-        path = project / f".{client}/skills/release-notes/SKILL.md"
-        write(path, skill("release-notes", "Write the release notes of a version"))
-        told.append(Activator.open(project, home=home).suggest(text).ranked)
+        write(NOTES.replace("claude", client), WRITES)
+        told.append(Activator.open(project, home=home).suggest(ASKED).ranked)
     assert told[0] == told[1] == told[2]
 
 
 def test_files_that_cannot_be_read_are_named_and_the_others_count(
-    project: Path, home: Path
+    project: Path, home: Path, write: Write
 ) -> None:
-    write(project / ".gemini/commands/bad.toml", "description = \n")
-    write(project / ".claude/skills/bad/SKILL.md", skill("a\x1b[31mb", "Coloured"))
-    write(project / ".claude/skills/notes/SKILL.md", skill("notes", "Use this: when it rains"))
+    write(".gemini/commands/bad.toml", text="description = \n")
+    write(".claude/skills/bad/SKILL.md", "Coloured", "name: a\x1b[31mb")
+    write(".claude/skills/notes/SKILL.md", "Use this: when it rains", "name: notes")
     activator = Activator.open(project, home=home)
-    assert [(e.name, e.description) for e in activator.entries] == [
-        ("notes", "Use this: when it rains")
-    ]
-    assert [problem.split(":")[0].rsplit("/", 1)[-1] for problem in activator.problems] == [
-        "SKILL.md",
-        "bad.toml",
-    ]
+    found = [(one.name, one.description) for one in activator.entries]
+    assert found == [("notes", "Use this: when it rains")]
+    named = [problem.split(":")[0].rsplit("/", 1)[-1] for problem in activator.problems]
+    assert named == ["SKILL.md", "bad.toml"]
 
 
-def test_vectors_are_kept_private_and_damage_is_mended(project: Path, home: Path) -> None:
-    write(project / ".claude/skills/notes/SKILL.md", skill("notes", "Write release notes"))
-    first = Activator.open(project, home=home).suggest("write the notes").ranked
+def test_vectors_are_kept_private_and_damage_is_mended(
+    project: Path, home: Path, write: Write
+) -> None:
+    write(NOTES, WRITES)
+    first = Activator.open(project, home=home).suggest(ASKED).ranked
     kept = project / "kds-brain/cache/activation.npz"
     assert kept.stat().st_mode & 0o777 == 0o600
     kept.write_bytes(b"damaged")
-    assert Activator.open(project, home=home).suggest("write the notes").ranked == first
+    assert Activator.open(project, home=home).suggest(ASKED).ranked == first
     assert kept.read_bytes() != b"damaged"

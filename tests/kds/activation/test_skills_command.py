@@ -12,28 +12,18 @@ from kds.activation.uses import Uses
 from kds.brain.workspace import Workspace
 from kds.cli.main import app
 
+from .conftest import Write
+
 NOTES = (
     "Write release notes from merged pull requests. Use when a version is about to be published."
 )
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    root = tmp_path / "project"
-    (root / "kds-brain").mkdir(parents=True)
-    for name, text in {
-        "release-notes": NOTES,
-        "db-migration": "Create and check database migrations when a table or a column changes.",
-    }.items():
-        front = f"---\nname: {name}\ndescription: {text}\n---\nDo it.\n"
-        write(root / f".claude/skills/{name}/SKILL.md", front)
-    return root
+@pytest.fixture(autouse=True)
+def skills(home: Path, write: Write) -> None:
+    write(".claude/skills/release-notes/SKILL.md", NOTES)
+    told = "Create and check database migrations when a table or a column changes."
+    write(".claude/skills/db-migration/SKILL.md", told)
 
 
 def kds(project: Path, *words: str) -> Result:
@@ -53,7 +43,7 @@ def test_list_names_each_entry_with_its_client_and_the_cost_of_the_listing(proje
     assert "'clod' is not one of" in str(kds(project, "list", "--client", "clod").exception)
 
 
-def test_explain_says_what_fits_and_why(project: Path) -> None:
+def test_explain_says_what_fits_and_why(project: Path, write: Write) -> None:
     told = json.loads(kds(project, "explain", "write the release notes for 2.4", "--json").stdout)
     assert told["choice"] == "release-notes"
     assert told["ranked"][0][0] == "release-notes"
@@ -62,20 +52,18 @@ def test_explain_says_what_fits_and_why(project: Path) -> None:
     Uses(Workspace.find(project)).add("tell the world", "release-notes", "used")
     assert "use_said" in kds(project, "explain", "tell the world", "--json").stdout
     settings = "activation: {learn: false, precision: 1, enabled: false}\n"
-    write(project / "kds-brain/settings.yaml", settings)
+    write("kds-brain/settings.yaml", text=settings)
     ended = kds(project, "explain", "write the release notes for 2.4", "--json")
     assert json.loads(ended.stdout)["choice"] is None
     assert "use_said" not in kds(project, "explain", "tell the world", "--json").stdout
     assert "activation.enabled is off" in ended.stderr
 
 
-def test_check_finds_near_duplicates_and_descriptions_that_say_little(project: Path) -> None:
+def test_check_finds_duplicates_and_what_says_little(project: Path, write: Write) -> None:
     assert kds(project, "check").return_value == 0
-    front = f"---\nname: notes\ndescription: {NOTES}\n---\nDo it.\n"
-    write(project / ".claude/skills/notes/SKILL.md", front)
-    write(project / ".claude/commands/ship.md", "Ship.\n")
-    vague = "description: Knowledge of the billing database, its tables and its history"
-    write(project / ".claude/agents/billing.md", f"---\n{vague}\n---\n")
+    write(".claude/skills/notes/SKILL.md", NOTES)
+    write(".claude/commands/ship.md", text="Ship.\n")
+    write(".claude/agents/billing.md", "Knowledge of the billing database, its tables and history")
     ended = kds(project, "check", "--json")
     found = {(one["kind"], tuple(one["entries"])) for one in json.loads(ended.stdout)["findings"]}
     assert {
@@ -94,9 +82,8 @@ def test_check_finds_near_duplicates_and_descriptions_that_say_little(project: P
     assert (sarif["version"], ("short", ".claude/commands/ship.md") in places) == ("2.1.0", True)
 
 
-def test_a_file_that_cannot_be_read_fails_the_check(project: Path) -> None:
-    broken = project / ".claude/skills/broken/SKILL.md"
-    write(broken, "---\nname: '[broken'\ndescription: x\n---\nDo it.\n")
+def test_a_file_that_cannot_be_read_fails_the_check(project: Path, write: Write) -> None:
+    broken = write(".claude/skills/broken/SKILL.md", "x", "name: '[broken'")
     ended = kds(project, "check")
     assert f"{broken}: invalid name '[broken': use letters" in ended.stdout
     assert (ended.return_value, ended.stderr.count("[broken")) == (1, 0)
@@ -104,11 +91,10 @@ def test_a_file_that_cannot_be_read_fails_the_check(project: Path) -> None:
     assert "::warning file=.claude/skills/broken/SKILL.md::invalid name" in annotated
 
 
-def test_cases_pass_or_say_what_was_said_instead(project: Path) -> None:
-    cases = project / "cases.yaml"
-    write(
-        cases,
-        "- {prompt: write the release notes for 2.4, expect: release-notes}\n"
+def test_cases_pass_or_say_what_was_said_instead(project: Path, write: Write) -> None:
+    cases = write(
+        "cases.yaml",
+        text="- {prompt: write the release notes for 2.4, expect: release-notes}\n"
         "- {prompt: make it purple, expect: null}\n"
         "- prompt: yes please\n  expect: [release-notes]\n"
         "  history: [{user: tag 2.4, assistant: Tagged.}]\n",
@@ -120,11 +106,10 @@ def test_cases_pass_or_say_what_was_said_instead(project: Path) -> None:
     assert ended.stdout.rstrip().endswith("2 passed, 1 failed")
 
 
-def test_pytest_collects_files_of_cases(project: Path) -> None:
-    cases = project / "tests/release.skills.yaml"
-    write(
-        cases,
-        "- {prompt: write the release notes for 2.4, expect: release-notes}\n"
+def test_pytest_collects_files_of_cases(project: Path, write: Write) -> None:
+    cases = write(
+        "tests/release.skills.yaml",
+        text="- {prompt: write the release notes for 2.4, expect: release-notes}\n"
         "- {prompt: make it purple, expect: release-notes}\n",
     )
     ran = subprocess.run(
@@ -136,9 +121,9 @@ def test_pytest_collects_files_of_cases(project: Path) -> None:
     assert "expected release-notes, said nothing" in ran.stdout
 
 
-def test_a_case_that_names_no_entry_is_an_error_with_its_line(project: Path) -> None:
-    cases = project / "cases.yaml"
-    write(cases, "- {prompt: ship it, expect: null}\n- {prompt: ship it, expect: shp}\n")
+def test_a_case_that_names_no_entry_is_an_error_with_its_line(project: Path, write: Write) -> None:
+    text = "- {prompt: ship it, expect: null}\n- {prompt: ship it, expect: shp}\n"
+    cases = write("cases.yaml", text=text)
     error = kds(project, "test", str(cases)).exception
     assert "cases.yaml:2: no skill, agent or command 'shp'" in str(error)
     assert "kds skills list shows what there is" in str(error)

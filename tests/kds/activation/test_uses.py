@@ -11,6 +11,8 @@ from kds.activation import Activator
 from kds.activation.uses import KEPT, PROMPT_CHARS, Uses, runs_in
 from kds.brain.workspace import Workspace
 
+from .conftest import Write
+
 SKILLS = {
     "deploy": "Deploy a branch to staging or production.",
     "release-notes": "Write release notes from merged pull requests.",
@@ -27,19 +29,14 @@ JARGON = [
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
+def workspace(project: Path, home: Path, write: Write) -> Workspace:
     for name, description in SKILLS.items():
-        path = tmp_path / f".claude/skills/{name}/SKILL.md"
-        path.parent.mkdir(parents=True)
-        path.write_text(f"---\nname: {name}\ndescription: {description}\n---\nDo it.\n")
-    (tmp_path / "kds-brain").mkdir(mode=0o700)
-    return Workspace.find(tmp_path)
+        write(f".claude/skills/{name}/SKILL.md", description)
+    return Workspace.find(project)
 
 
-def test_what_ran_after_a_prompt_is_found_for_prompts_like_it(
-    workspace: Workspace, tmp_path: Path
-) -> None:
-    activator = Activator.open(workspace, home=tmp_path / "home")
+def test_what_ran_after_a_prompt_is_found_for_prompts_like_it(workspace: Workspace) -> None:
+    activator = Activator.open(workspace)
     before = dict(activator.suggest("please put main onto bert").ranked)
     for prompt in JARGON:
         Uses(workspace).add(prompt, "deploy", "used")
@@ -47,12 +44,12 @@ def test_what_ran_after_a_prompt_is_found_for_prompts_like_it(
     assert told.ranked[0][0] == "deploy"
     assert told.ranked[0][1] > before["deploy"]
     assert told.why["use_nearest"] > 0.5
-    unlearned = Activator.open(workspace, home=tmp_path / "home", learn=False)
+    unlearned = Activator.open(workspace, learn=False)
     assert dict(unlearned.suggest("please put main onto bert").ranked) == before
 
 
-def test_a_name_that_was_ignored_is_less_probable(workspace: Workspace, tmp_path: Path) -> None:
-    activator = Activator.open(workspace, home=tmp_path / "home")
+def test_a_name_that_was_ignored_is_less_probable(workspace: Workspace) -> None:
+    activator = Activator.open(workspace)
     Uses(workspace).add("push it to bert please", "deploy", "used")
     before = activator.suggest("is the load on bert fine? deploy is done").ranked[0][1]
     Uses(workspace).add("is the load on bert fine? deploy was done", "deploy", "ignored")

@@ -17,17 +17,24 @@ from .conftest import Site, Time, Visitor
 
 def test_the_link_lets_one_browser_in_once_and_the_token_leaves_the_address(site: Site) -> None:
     link = site.link()
-    with httpx.Client() as first, httpx.Client() as second:
-        entered = first.get(link)
-        assert entered.status_code == 303
-        assert entered.headers["location"] == "/"
-        cookie = entered.headers["set-cookie"]
-        assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/"))
-        again = second.get(link)
-        assert again.status_code == 403
-        assert "was used already" in again.text
-        assert "kds web" in again.text
-        assert "set-cookie" not in again.headers
+    entered, again = httpx.get(link), httpx.get(link)
+    assert (entered.status_code, entered.headers["location"]) == (303, "/")
+    cookie = entered.headers["set-cookie"]
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/"))
+    assert again.status_code == 403
+    assert "was used already" in again.text
+    assert "kds web" in again.text
+    assert "set-cookie" not in again.headers
+
+
+def test_a_link_is_too_old_after_some_minutes() -> None:
+    clock = Time()
+    visitors = Visitors(clock=clock)
+    early, late = visitors.link("/a"), visitors.link("/a")
+    clock.now = LINK_S - 1
+    assert visitors.enter(early)
+    clock.now = LINK_S + 1
+    assert visitors.enter(late) is None
 
 
 @pytest.mark.parametrize("cookie", [None, "", "wrong", "a" * 5000, "\x7fé"])
@@ -42,14 +49,20 @@ def test_without_the_right_cookie_no_page_is_shown(site: Site, cookie: str | Non
 @pytest.mark.parametrize("host", ["kds.example", "127.0.0.1.example.com", "", "localhost@evil"])
 def test_a_foreign_name_for_this_machine_is_refused(visitor: Visitor, host: str) -> None:
     for path in ("/chat", "/login?token=x", "/static/kds.css"):
-        answer = visitor.get(path, headers={"Host": host})
-        assert answer.status_code in (400, 403)
+        assert visitor.get(path, headers={"Host": host}).status_code in (400, 403)
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
-def test_a_form_from_elsewhere_is_refused(visitor: Visitor, origin: str) -> None:
-    answer = visitor.post("/theme", headers={"Origin": origin}, data={"theme": "dark"})
-    assert answer.status_code == 403
+@pytest.mark.parametrize("site_of_it", ["cross-site", "same-site"])
+@pytest.mark.parametrize("kind", ["image", "script", "empty", "iframe"])
+def test_a_page_at_another_port_can_go_here_and_have_nothing_else(
+    visitor: Visitor, site_of_it: str, kind: str
+) -> None:
+    headers = {"Sec-Fetch-Site": site_of_it}
+    for path in ("/chat", "/settings/health", "/login?token=x"):
+        answer = visitor.get(path, headers={**headers, "Sec-Fetch-Dest": kind})
+        assert answer.status_code == 403
+        assert "from elsewhere" in answer.text
+    assert visitor.get("/chat", headers={**headers, "Sec-Fetch-Dest": "document"}).is_success
 
 
 def test_another_user_of_the_machine_gets_nothing_for_the_link_or_the_cookie(
@@ -69,7 +82,7 @@ def test_another_user_of_the_machine_gets_nothing_for_the_link_or_the_cookie(
 
 
 ROWS = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
-   0: {mine}:A3EC {theirs}:9DB3 01 00000000:00000000 00:00000000 00000000 {uid}
+   0: {here}:A3EC {here}:9DB3 01 00000000:00000000 00:00000000 00000000 {uid}
 """
 
 
@@ -82,24 +95,10 @@ def test_the_system_says_whose_connection_it_is(
     tmp_path: Path, prefix: str, uid: int, port: int, trusted: bool
 ) -> None:
     here = f"{prefix}{int.from_bytes(bytes((127, 0, 0, 1)), sys.byteorder):08X}"
-    table = tmp_path / "tcp"
-    table.write_text(ROWS.format(mine=here, theirs=here, uid=uid))
-    tables = (tmp_path / "none", table)
+    (tmp_path / "tcp").write_text(ROWS.format(here=here, uid=uid))
+    tables = (tmp_path / "none", tmp_path / "tcp")
     ends = ("127.0.0.1", port), ("127.0.0.1", 40371)
     assert neighbour_is_trusted(*ends, tables=tables) is trusted
-
-
-@pytest.mark.parametrize("site_of_it", ["cross-site", "same-site"])
-@pytest.mark.parametrize("kind", ["image", "script", "empty", "iframe"])
-def test_a_page_at_another_port_can_go_here_and_have_nothing_else(
-    visitor: Visitor, site_of_it: str, kind: str
-) -> None:
-    headers = {"Sec-Fetch-Site": site_of_it}
-    for path in ("/chat", "/settings/health", "/login?token=x"):
-        answer = visitor.get(path, headers={**headers, "Sec-Fetch-Dest": kind})
-        assert answer.status_code == 403
-        assert "from elsewhere" in answer.text
-    assert visitor.get("/chat", headers={**headers, "Sec-Fetch-Dest": "document"}).is_success
 
 
 @pytest.mark.parametrize("csrf", [None, "", "x", "é" * 43])
@@ -112,6 +111,9 @@ def test_a_form_that_does_not_prove_to_be_ours_does_nothing(
     assert "set-cookie" not in answer.headers
     assert visitor.post("/logout", headers={"X-CSRF-Token": "wrong"}).status_code == 403
     assert visitor.get("/chat").status_code == 200
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+        ours = data | {"csrf": visitor.csrf}
+        assert visitor.post("/theme", headers={"Origin": origin}, data=ours).status_code == 403
 
 
 def test_every_answer_forbids_scripts_frames_and_keeping(visitor: Visitor) -> None:
@@ -130,34 +132,28 @@ def test_every_answer_forbids_scripts_frames_and_keeping(visitor: Visitor) -> No
 def test_static_files_are_kept_for_ever_and_compressed(visitor: Visitor) -> None:
     page = visitor.get("/chat")
     assert page.headers["content-encoding"] == "gzip"
-    files = re.findall(r'"(/static/[^"]+)"', page.text)
+    files = [visitor.get(path) for path in re.findall(r'"(/static/[^"]+)"', page.text)]
     assert len(files) >= 5
-    size = int(page.headers["content-length"])
-    for path in files:
-        answer = visitor.get(path)
-        assert answer.status_code == 200
-        assert "immutable" in answer.headers["cache-control"]
-        assert answer.headers["content-encoding"] == "gzip"
-        size += int(answer.headers["content-length"])
-    assert size < 150_000
-    assert visitor.get("/static/000000000000/kds.css").status_code == 404
-    assert visitor.get("/static/../context.py").status_code == 404
+    assert all("immutable" in one.headers["cache-control"] for one in files)
+    assert {one.headers["content-encoding"] for one in files} == {"gzip"}
+    assert sum(int(one.headers["content-length"]) for one in (page, *files)) < 150_000
+    for path in ("/static/000000000000/kds.css", "/static/../context.py"):
+        assert visitor.get(path).status_code == 404
 
 
-def test_light_and_dark_are_kept_and_lead_nowhere_else(visitor: Visitor) -> None:
-    assert 'data-theme="auto"' in visitor.get("/chat").text
-    answer = visitor.send_form("/theme", theme="dark", **{"from": "/chat"})
-    assert answer.url.path == "/chat"
+@pytest.mark.parametrize("page", ["/chat", "/memory?q=tide", "/documents", "/settings"])
+def test_light_and_dark_are_kept_and_lead_back_to_the_page_and_nowhere_else(
+    visitor: Visitor, page: str
+) -> None:
+    shown = html.unescape(visitor.get(page).text)
+    assert 'data-theme="auto"' in shown
+    assert f'name="from" value="{page}"' in shown
+    answer = visitor.send_form("/theme", theme="dark", **{"from": page})
+    assert str(answer.url).endswith(page)
     assert 'data-theme="dark"' in answer.text
     wrong = visitor.send_form("/theme", theme='"><b>', **{"from": "//evil.example/"})
     assert wrong.url.host == "127.0.0.1"
     assert 'data-theme="dark"' in wrong.text
-
-
-@pytest.mark.parametrize("page", ["/chat", "/memory?q=tide", "/documents", "/settings"])
-def test_light_and_dark_lead_back_to_the_page(visitor: Visitor, page: str) -> None:
-    shown = html.unescape(visitor.get(page).text)
-    assert f'name="from" value="{page}"' in shown
 
 
 @pytest.mark.parametrize("path", ["/\t/evil.example", "/\r\nX-Mine: yes", "/\n/evil.example"])
@@ -167,13 +163,3 @@ def test_a_script_is_led_nowhere_else_either(visitor: Visitor, path: str) -> Non
     assert answer.status_code == 204
     assert "x-mine" not in answer.headers
     assert answer.headers["hx-redirect"].isprintable()
-
-
-def test_a_link_is_too_old_after_some_minutes() -> None:
-    clock = Time()
-    visitors = Visitors(clock=clock)
-    early, late = visitors.link("/a"), visitors.link("/a")
-    clock.now = LINK_S - 1
-    assert visitors.enter(early)
-    clock.now = LINK_S + 1
-    assert visitors.enter(late) is None

@@ -1,11 +1,19 @@
-"""Markdown as HTML: whole, and as it grows."""
+"""Markdown as HTML: whole, as it grows, and as those who look at an answer get it."""
 
-from typing import Any
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any, cast
 
 import pytest
 from markdown_it import MarkdownIt
 
+from kds.session.exchange import Exchange
 from kds.web.rendering import GrowingText, as_html
+from kds.web.talks import Telling
+
+from ...effort import PATIENCE_S
 
 
 @pytest.mark.parametrize(
@@ -71,3 +79,48 @@ def test_what_would_take_seconds_to_make_up_is_shown_as_it_stands(text: str) -> 
     made = as_html(text)
     assert not any(tag in made for tag in ("<span", "<table", "<em>"))
     assert len(made) < len(text) + 250
+
+
+TABS = 50
+
+
+class Slow:
+    """An exchange whose answer goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.steps = [Event(), Event()]
+
+    def pieces(self) -> Iterator[str]:
+        """Two pieces, each of which has to be seen before it goes on."""
+        for piece, step in zip(("one", " two"), self.steps, strict=True):
+            yield piece
+            assert step.wait(PATIENCE_S)
+
+
+def test_what_has_come_is_made_up_once_for_all_tabs_that_look() -> None:
+    made: list[str] = []
+    seen: list[list[str]] = [[] for _ in range(TABS)]
+
+    def make(said: str) -> str:
+        made.append(said)
+        return said.upper()
+
+    async def look(telling: Telling, at: int) -> None:
+        async for shown in telling.pieces(make):
+            seen[at].append(shown)
+
+    async def all_look() -> None:
+        slow = Slow()
+        telling = Telling(cast("Exchange", cast("Any", slow)))
+        tabs = [asyncio.create_task(look(telling, at)) for at in range(TABS)]
+        for count, step in enumerate(slow.steps, start=1):
+            while not all(len(one) == count for one in seen):
+                await asyncio.sleep(0.01)
+            step.set()
+        assert await telling.wait(PATIENCE_S)
+        await asyncio.gather(*tabs)
+
+    with ThreadPoolExecutor(1) as pool:  # in this thread the browser's driver has its own loop
+        pool.submit(asyncio.run, asyncio.wait_for(all_look(), PATIENCE_S)).result()
+    assert made == ["one", "one two"]
+    assert seen == [["ONE", "ONE TWO"]] * TABS

@@ -12,7 +12,7 @@ from kds.brain.memory.export import from_json
 from kds.service.errors import NotServedError
 from kds.web.chat_page import MOST_ERASED, UNDO_S, Bin
 
-from ...agents.openai_server import FakeProvider, Stall
+from ...agents.openai_server import FakeProvider, Stall, Text
 from ...effort import PATIENCE_S
 from ..service.conftest import wait_until
 from .conftest import Site, Time, Visitor
@@ -178,3 +178,26 @@ def test_a_large_export_is_imported_and_one_too_large_refused_in_words(visitor: 
     assert page.status_code == 413
     assert "too large" in page.text
     assert "kds memory import FILE" in page.text
+
+
+POD = "the pod gets OOMKilled every hour"
+RAISE = "The pod uses 480Mi of its 256Mi limit. Should I raise the memory limit to 512Mi?"
+
+
+@pytest.mark.parametrize("yes", ["yes do it", "go ahead", "Yes, raise it", "k", "yes"])
+def test_a_yes_does_what_the_reply_asks(yes: str, visitor: Visitor, model: FakeProvider) -> None:
+    model.play(Text(RAISE), Text("raised at last"))
+    asks = visitor.send_form("/chat/send", message=POD)
+    assert ">Yes, do it</button>" in asks.text
+    page = visitor.send_form("/chat/send", message=yes, session=session_of(asks)).text
+    assert model.asked[1].messages[0]["content"].startswith("# Code executor")
+    assert "raise the memory limit to 512Mi" in model.asked[1].newest
+    assert "raised at last" in page
+
+
+def test_a_no_starts_nothing(visitor: Visitor, model: FakeProvider) -> None:
+    model.play(Text(RAISE))
+    asks = visitor.send_form("/chat/send", message=POD)
+    page = visitor.send_form("/chat/send", message="no", session=session_of(asks)).text
+    assert "Nothing was started; nothing has changed." in page
+    assert len(model.asked) == 1

@@ -4,8 +4,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from ...agents.openai_server import Failure, FakeProvider, Text
-from .conftest import SMALL, Visitor
+from .conftest import SMALL, Visitor, Windows
 from .test_chat_page import FAB, say
 from .test_every_page import AXE, JUDGED
 
@@ -64,16 +66,18 @@ def test_tables_tasks_directions_and_code_are_as_they_are_meant(
         assert browser.evaluate(JUDGED, None) == []
 
 
-def test_the_first_stop_of_the_keyboard_leads_to_the_message(
-    new_page: Callable[..., Any],
+@pytest.mark.parametrize(("path", "reached"), [("/settings", "main"), ("/chat", "message")])
+def test_the_first_stop_of_the_keyboard_skips_the_header(
+    new_page: Callable[..., Any], path: str, reached: str
 ) -> None:
-    page = new_page(at="/chat")
-    say(page, FAB)
-    page.reload()
+    page = new_page(at=path)
+    if path == "/chat":
+        say(page, FAB)
+        page.reload()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "message"
+    assert page.evaluate("document.activeElement.id") == reached
 
 
 def test_the_list_of_sessions_is_of_now_in_local_time_and_finds_what_was_said(
@@ -162,3 +166,50 @@ def test_a_setting_without_a_value_says_so(new_page: Callable[..., Any]) -> None
     page = new_page(at="/settings")
     row = page.locator("li", has=page.locator("code", has_text=re.compile("^memory.enabled$")))
     assert row.locator(".chip").inner_text() == "not set"
+
+
+AT_END = "() => document.documentElement.scrollHeight - innerHeight - scrollY < 2"
+
+
+def test_the_chat_follows_what_arrives_unless_the_reader_has_scrolled_away(
+    new_page: Callable[..., Any], visitor: Visitor
+) -> None:
+    page = new_page(viewport={"width": 800, "height": 500})
+    for number in range(6):
+        say(page, f"Add a button number {number}")
+    page.wait_for_function(AT_END)
+    button = page.get_by_role("button", name="To the end")
+    assert not button.is_visible()
+    session = session_of(page)
+    page.evaluate("scrollTo(0, 0)")
+    visitor.send_form("/chat/send", message="Add a map", session=session)
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    page.get_by_text("Add a map").first.wait_for(state="attached")
+    button.wait_for()
+    assert page.evaluate("scrollY") == 0
+    button.click()
+    page.wait_for_function(AT_END)
+    button.wait_for(state="hidden")
+
+
+def test_what_was_typed_is_kept_until_it_is_sent(browser: Any, windows: Windows) -> None:
+    field = browser.get_by_label("Message", exact=True)
+    say(browser, "Add a button")
+    field.fill("Make it purple")
+    browser.reload()
+    assert field.input_value() == "Make it purple"
+    browser.get_by_role("link", name="New chat").click()
+    assert field.input_value() == ""
+    browser.go_back()
+    assert field.input_value() == "Make it purple"
+    long = "x" * 100_001
+    field.fill(long)
+    browser.get_by_role("button", name="Send").click()
+    refusal = browser.locator("#composer").get_by_text("100,001 characters")
+    refusal.wait_for()
+    windows.seen.clear()  # the browser notes every refusal
+    assert field.input_value() == long
+    say(browser, "Make it green")
+    assert not refusal.is_visible()
+    browser.reload()
+    assert field.input_value() == ""
