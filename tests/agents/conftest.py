@@ -9,12 +9,14 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 
-from kds.agents import Agent, AgentReply, load_chat_model
+from kds.agents import Agent, AgentReply, AgentRunnable, load_chat_model
 from kds.brain.settings import ModelSettings
 from kds.router.prompts.library import PromptLibrary
 
 from ..effort import PATIENCE_S
 from .openai_server import MODEL, FakeProvider, serving
+
+MakeAgent = Callable[..., Agent]
 
 PLANNER = """\
 ---
@@ -91,7 +93,7 @@ def model(provider: FakeProvider) -> BaseChatModel:
 
 
 @pytest.fixture
-def make_agent(tmp_path: Path) -> Callable[..., Agent]:
+def make_agent(tmp_path: Path) -> MakeAgent:
     """Makes an agent of a prompt file; PLAN and EXECUTE are there without being written."""
 
     def make(name: str = "PLAN", text: str | None = None) -> Agent:
@@ -105,3 +107,9 @@ def make_agent(tmp_path: Path) -> Callable[..., Agent]:
         return Agent.named(name, library, workspace="/w")
 
     return make
+
+
+@pytest.fixture
+def planner(make_agent: MakeAgent, model: BaseChatModel) -> AgentRunnable:
+    """The agent of PLAN, with the model."""
+    return make_agent().as_runnable(model, timeout_s=PATIENCE_S)

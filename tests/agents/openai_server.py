@@ -29,21 +29,21 @@ TRICKLE_S = 0.02
 """Seconds between the pieces of a `Trickle`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Text:
-    """A text; streamed in words. ``usage`` is (input, output) tokens, None: not counted."""
+    """A text; streamed in words. ``usage`` is (input, output) tokens."""
 
     text: str
-    usage: tuple[int, int] | None = (12, 5)
     finish: str = "stop"
+    usage = (12, 5)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Data:
     """Structured output: as JSON text, or as the call of the tool that the client forces."""
 
     data: Mapping[str, Any]
-    usage: tuple[int, int] | None = (12, 5)
+    usage = (12, 5)
 
 
 class Calls:
@@ -52,13 +52,10 @@ class Calls:
     Arguments may be a text, which goes out as it is: broken JSON for example.
     """
 
-    def __init__(
-        self,
-        *calls: tuple[str, Mapping[str, Any] | str],
-        text: str = "",
-        usage: tuple[int, int] | None = (12, 5),
-    ) -> None:
-        self.calls, self.text, self.usage = calls, text, usage
+    usage = (12, 5)
+
+    def __init__(self, *calls: tuple[str, Mapping[str, Any] | str], text: str = "") -> None:
+        self.calls, self.text = calls, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +117,7 @@ class Dead:
 Reply = Text | Data | Calls | Failure | Raw | Slow | Stall | Trickle | Dead
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Asked:
     """One request to the model."""
 
@@ -128,41 +125,16 @@ class Asked:
     headers: Mapping[str, str]
     """Names in lower case."""
 
-    @property
-    def messages(self) -> list[Json]:
-        """The messages as they were sent."""
-        return list(self.body.get("messages", ()))
-
-    @property
-    def text(self) -> str:
-        """All texts of the messages, system prompt included."""
-        return "\n".join(_text(message.get("content")) for message in self.messages)
-
-    @property
-    def newest(self) -> str:
-        """The text of the last message."""
-        return _text(self.messages[-1].get("content"))
-
-    @property
-    def tools(self) -> list[str]:
-        """The names of the tools on offer."""
-        return [tool["function"]["name"] for tool in self.body.get("tools") or ()]
-
-    @property
-    def forced(self) -> str | None:
-        """The tool that the model is made to call, if it is."""
+    def __post_init__(self) -> None:
         choice = self.body.get("tool_choice")
-        return choice["function"]["name"] if isinstance(choice, dict) else None
-
-    @property
-    def streamed(self) -> bool:
-        """Whether the client wants server-sent events."""
-        return bool(self.body.get("stream"))
-
-    @property
-    def key(self) -> str:
-        """The API key that was sent."""
-        return self.headers.get("authorization", "").removeprefix("Bearer ")
+        self.messages: list[Json] = list(self.body.get("messages", ()))
+        texts = [_text(message.get("content")) for message in self.messages]
+        self.text, self.newest = "\n".join(texts), texts[-1] if texts else ""
+        self.tools = [str(tool["function"]["name"]) for tool in self.body.get("tools") or ()]
+        self.forced = str(choice["function"]["name"]) if isinstance(choice, dict) else None
+        """The tool that the model is made to call, if it is."""
+        self.streamed = bool(self.body.get("stream"))
+        self.key = self.headers.get("authorization", "").removeprefix("Bearer ")
 
 
 Script = Reply | Callable[[Asked], Reply]
@@ -280,10 +252,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._hold()
             case Dead(""):
                 self._hang_up()
-            case Stall() | Trickle() | Dead() if request.streamed:
-                self._endless(request, reply)
             case Stall() | Trickle() | Dead():
-                self._half(reply)
+                self._endless(request, reply)
             case _ if request.streamed:
                 self._stream(request, reply)
             case _:
@@ -310,35 +280,31 @@ class _Handler(BaseHTTPRequestHandler):
         self._write_chunk(b"")
 
     def _endless(self, request: Asked, reply: Stall | Trickle | Dead) -> None:
-        """Begin a stream as it should be, then stop, go on for ever, or hang up."""
-        self._open_stream()
-        self._event(json.dumps(_chunk(request, {"role": "assistant", "content": reply.text})))
-        if isinstance(reply, Trickle):
-            while not self.provider.released.wait(TRICKLE_S):
-                self._event(json.dumps(_chunk(request, {"content": reply.text})))
-        elif isinstance(reply, Stall):
-            self._hold()
-        self._hang_up()
-
-    def _half(self, reply: Stall | Trickle | Dead) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", "1000000")
-        self.end_headers()
-        self.wfile.write(b" ")
-        self.wfile.flush()
+        """Begin an answer as it should be, then stop, go on for ever, or hang up."""
+        if request.streamed:
+            self._open_stream()
+            self._event(json.dumps(_chunk(request, {"role": "assistant", "content": reply.text})))
+        else:
+            self._head("application/json", "Content-Length", "1000000")
         while isinstance(reply, Trickle) and not self.provider.released.wait(TRICKLE_S):
-            self.wfile.write(b" ")
-            self.wfile.flush()
+            if request.streamed:
+                self._event(json.dumps(_chunk(request, {"content": reply.text})))
+            else:
+                self.wfile.write(b" ")
+                self.wfile.flush()
         if isinstance(reply, Stall):
             self._hold()
         self._hang_up()
 
     def _open_stream(self) -> None:
+        self._head("text/event-stream", "Transfer-Encoding", "chunked")
+
+    def _head(self, kind: str, name: str, value: str) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
+        self.send_header("Content-Type", kind)
+        self.send_header(name, value)
         self.end_headers()
+        self.wfile.flush()
 
     def _event(self, data: str) -> None:
         self._write_chunk(f"data: {data}\n\n".encode())
@@ -367,7 +333,7 @@ def _whole(request: Asked, reply: Text | Data | Calls) -> Json:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
     whole: Json = {**_head(request, "chat.completion"), "choices": [choice]}
-    return whole | ({"usage": _usage(reply.usage)} if reply.usage else {})
+    return whole | {"usage": _usage(reply.usage)}
 
 
 def _chunks(request: Asked, reply: Text | Data | Calls) -> Iterator[Json]:
@@ -383,7 +349,7 @@ def _chunks(request: Asked, reply: Text | Data | Calls) -> Iterator[Json]:
         rest = {"index": index, "function": {"arguments": arguments[half:]}}
         yield _chunk(request, {"tool_calls": [rest]})
     yield _chunk(request, {}, finish)
-    if reply.usage and (request.body.get("stream_options") or {}).get("include_usage"):
+    if (request.body.get("stream_options") or {}).get("include_usage"):
         head = _head(request, "chat.completion.chunk")
         yield {**head, "choices": [], "usage": _usage(reply.usage)}
 

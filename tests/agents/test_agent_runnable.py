@@ -7,23 +7,25 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.language_models import BaseChatModel
+from langchain_openai import ChatOpenAI
 
 from kds import agents
-from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model, run
+from kds.agents import AgentReply, ModelError, Usage, load_chat_model, run
 from kds.agents.run import AgentRunnable
-from kds.brain.errors import DispatchError
+from kds.brain.errors import DispatchError, WorkspaceError
 from kds.brain.settings import ModelSettings
 from kds.brain.timeouts import Deadline
 from kds.brain.turn import ContextEntry, Turn
+from kds.brain.workspace import Workspace
 
 from ..effort import PATIENCE_S
-from .conftest import Recorder
+from .conftest import MakeAgent, Recorder
 from .openai_server import (
     Dead,
     Failure,
@@ -35,24 +37,15 @@ from .openai_server import (
     Trickle,
     garbage,
     wrong_shape,
-)
+)  # fmt: skip
 
-MakeAgent = Callable[..., Agent]
 NOW = datetime(2025, 11, 3, tzinfo=UTC)
 LIMIT_S = 0.1
 KEY = "sk-proj-" + "Ab1" * 14
 
 
-@pytest.fixture
-def planner(make_agent: MakeAgent, model: BaseChatModel) -> AgentRunnable:
-    return make_agent().as_runnable(model, timeout_s=PATIENCE_S)
-
-
 def _sum(pieces: list[AgentReply]) -> AgentReply:
-    whole = pieces[0]
-    for piece in pieces[1:]:
-        whole = whole + piece
-    return whole
+    return reduce(add, pieces)
 
 
 def test_without_a_model_the_reply_is_the_rendered_prompt(make_agent: MakeAgent) -> None:
@@ -297,3 +290,41 @@ def test_a_name_of_no_agent_says_which_was_meant(name: Any, hint: str, workspace
     with pytest.raises(DispatchError) as caught:
         agents.load(name)
     assert hint in str(caught.value.hint)
+
+
+def test_agents_are_listed_by_priority(workspace: Path) -> None:
+    names = agents.names()
+    assert names[0] == "error-corrector"
+    assert {"work-planner", "code-executor"} < set(names)
+
+
+def test_an_agent_is_found_by_intent_and_by_name(workspace: Path) -> None:
+    assert agents.load("PLAN").agent.name == "work-planner"
+    assert agents.load("work-planner", str(workspace)).agent.intent == "PLAN"
+    assert agents.load("TEST", Workspace.find()).agent.name == "test-generator"
+    with pytest.raises(WorkspaceError):
+        agents.load("PLAN", workspace / "nowhere")
+
+
+def test_a_file_of_the_workspace_is_an_agent_at_once(workspace: Path) -> None:
+    folder = workspace / "prompts" / "internal"
+    folder.mkdir(parents=True)
+    (folder / "song-writer.md").write_text(
+        "---\nname: song-writer\ndescription: Sings.\ninputs: [message]\n---\nSing {{ message }}\n"
+    )
+    reply = agents.load("song-writer").invoke("of the sea")
+    assert (reply.text, reply.intent) == ("Sing of the sea", "UNKNOWN")
+
+
+def test_the_model_is_the_one_that_the_user_has_set(
+    workspace: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert agents.load("PLAN").model is None
+    monkeypatch.setenv("KDS_MODEL", f"{provider.url}#mine")
+    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", "7")
+    loaded = agents.load("PLAN")
+    assert isinstance(loaded.model, ChatOpenAI)
+    assert (loaded.model.model_name, loaded.timeout_s) == ("mine", 7)
+    other = ChatOpenAI(base_url=provider.url, api_key="k", model="other")
+    assert agents.load("PLAN", model=other).model is other
+    assert agents.load("PLAN", model=f"{provider.url}#third").model != loaded.model

@@ -1,7 +1,6 @@
-"""Answers as servers really send them: without ids, with figures that are none, or worse."""
+"""What a model answers beside text: handing on, structured data, and what servers make of both."""
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -9,12 +8,122 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.tools import tool
 
-from kds.agents import Agent, AgentReply, ModelError
+from kds.agents import AgentReply, AgentRunnable, Handoff, ModelError, Usage
 
-from .openai_server import FakeProvider, Raw, Text, wrong_shape
+from .conftest import MakeAgent
+from .openai_server import Calls, Data, Failure, FakeProvider, Raw, Text, wrong_shape
 
-MakeAgent = Callable[..., Agent]
+TO_EXECUTE = Handoff("EXECUTE", "code-executor", "the plan is agreed")
+
+
+def test_the_model_can_hand_on_with_a_tool(planner: AgentRunnable, provider: FakeProvider) -> None:
+    call = ("hand_off", {"intent": "EXECUTE", "reason": "the plan is agreed"})
+    provider.play(Calls(call), Text("Here is the plan."))
+    reply = planner.invoke("dark mode")
+    assert (reply.handoffs, reply.text) == ((TO_EXECUTE,), "Here is the plan.")
+    function = provider.asked[0].body["tools"][0]["function"]
+    assert function["parameters"]["properties"]["intent"]["enum"] == ["EXECUTE"]
+    assert "EXECUTE: Does the work." in function["description"]
+    assert reply.tools == ()
+
+
+@pytest.mark.parametrize("arguments", [{"intent": "COMMIT"}, {}, {"intent": 5}])
+def test_nobody_hands_on_to_what_is_not_declared(
+    planner: AgentRunnable, provider: FakeProvider, arguments: dict[str, object]
+) -> None:
+    provider.play(Calls(("hand_off", arguments)), Text("Well then."))
+    reply = planner.invoke("dark mode")
+    assert reply.handoffs == ()
+    assert provider.asked[1].newest == "intent must be one of: EXECUTE"
+    assert reply.tools[0].failed
+
+
+def test_an_agent_without_handoffs_offers_none(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(Text("Done."))
+    reply = make_agent("EXECUTE").as_runnable(model).invoke("go")
+    assert provider.asked[0].tools == []
+    assert (reply.handoffs, reply.notes) == ((), ())
+
+
+def test_a_provider_that_refuses_the_tool_is_asked_without_it(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    provider.play(Failure(400, "this model does not support tools"), Text("The plan."))
+    reply = planner.invoke("dark mode")
+    assert (reply.text, provider.asked[1].tools) == ("The plan.", [])
+    assert reply.notes == ("no handoffs: the model takes no tools",)
+
+
+SIZER = """\
+---
+name: task-sizer
+description: Sizes a task.
+intent: SIZE
+{more}output:
+  type: object
+  properties:
+    hours: {{type: integer, minimum: 1}}
+    risk: {{enum: [low, high]}}
+  required: [hours, risk]
+  additionalProperties: false
+inputs: [expanded]
+---
+How long does this take: {{{{ expanded }}}}
+"""
+
+
+@tool
+def count_files() -> int:
+    """Count the files."""
+    return 12
+
+
+@pytest.fixture
+def sizer(make_agent: MakeAgent, model: BaseChatModel) -> AgentRunnable:
+    return make_agent("task-sizer", SIZER.format(more="")).as_runnable(model)
+
+
+def test_the_reply_has_the_declared_fields(sizer: AgentRunnable, provider: FakeProvider) -> None:
+    provider.play(Data({"hours": 3, "risk": "low"}))
+    reply = sizer.invoke("dark mode")
+    assert reply.data == {"hours": 3, "risk": "low"}
+    assert reply.usage == Usage(12, 5, 17)
+    schema = provider.asked[0].body["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["hours", "risk"]
+
+
+@pytest.mark.parametrize(
+    "answer", [Text("About three hours."), Text("[1, 2]"), Data({"hours": 0}), Text("")]
+)
+def test_data_that_does_not_fit_is_none_with_a_note(
+    sizer: AgentRunnable, provider: FakeProvider, answer: Text | Data
+) -> None:
+    provider.play(default=answer)
+    reply = sizer.invoke("dark mode")
+    assert (reply.data, len(provider.asked)) == (None, 1)
+    assert reply.notes[0].startswith("no data: the answer does not fit the output schema")
+    assert isinstance(answer, Data) or reply.text == answer.text
+
+
+def test_tools_come_before_the_data(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    agent = make_agent("task-sizer", SIZER.format(more="tools: [count_files]\n"))
+    runnable = agent.as_runnable(model, tools=[count_files])
+    provider.play(Calls(("count_files", {})), Text("Three."), Data({"hours": 3, "risk": "low"}))
+    reply = runnable.invoke("dark mode")
+    assert (reply.data, reply.tools[0].result) == ({"hours": 3, "risk": "low"}, "12")
+    assert "response_format" in provider.asked[2].body
+
+
+def test_a_model_without_structured_output_is_named(sizer: AgentRunnable) -> None:
+    with pytest.raises(ModelError, match="FakeListChatModel gives no structured output"):
+        sizer.with_model(FakeListChatModel(responses=["x"])).invoke("dark mode")
 
 
 def _answer(message: dict[str, Any], usage: Any = None) -> dict[str, Any]:
@@ -24,12 +133,12 @@ def _answer(message: dict[str, Any], usage: Any = None) -> dict[str, Any]:
 
 
 def test_calls_without_an_id_are_answered_all_the_same(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+    planner: AgentRunnable, provider: FakeProvider
 ) -> None:
     function = {"name": "hand_off", "arguments": '{"intent": "EXECUTE"}'}
     call = {"id": None, "type": "function", "function": function}
     provider.play(wrong_shape(_answer({"content": None, "tool_calls": [call]})), Text("The plan."))
-    reply = make_agent().as_runnable(model).invoke("dark mode")
+    reply = planner.invoke("dark mode")
     assert [handoff.intent for handoff in reply.handoffs] == ["EXECUTE"]
     asked, told = provider.asked[1].messages[-2:]
     assert asked["tool_calls"][0]["id"] == told["tool_call_id"] != ""
@@ -62,12 +171,11 @@ _USAGES = st.dictionaries(
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=_MESSAGES, usage=_JUNK | _USAGES)
 def test_whatever_a_server_sends_is_a_reply_or_an_error_of_the_model(
-    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider, message: dict[str, Any],
-    usage: Any,
-) -> None:  # fmt: skip
+    planner: AgentRunnable, provider: FakeProvider, message: dict[str, Any], usage: Any
+) -> None:
     body = json.dumps(_answer(message, usage)).encode()
     provider.play(Raw(body), default=Text("ok"))
     with suppress(ModelError):
-        reply = make_agent().as_runnable(model).invoke("dark mode")
+        reply = planner.invoke("dark mode")
         assert isinstance(reply, AgentReply)
         json.dumps(reply.as_dict(), ensure_ascii=False).encode()

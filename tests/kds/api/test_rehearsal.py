@@ -1,5 +1,6 @@
-"""The context in memory keeps exactly what the file would keep."""
+"""Rehearsals: a context in memory that keeps what the file would keep, and the tests of rules."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,9 +8,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.api.rehearsal import MinuteClock, RehearsalJournal
+from kds.api.rehearsal import MinuteClock, RehearsalJournal, describe_outcome, run_rule_tests
 from kds.brain.context.journal import ContextJournal
-from kds.brain.turn import ContextEntry
+from kds.brain.turn import ContextEntry, Reference, Turn
+from kds.router.pipeline import Step
+from kds.router.references.rule import Rule, RuleTest, Signal
 
 _steps = st.lists(
     st.one_of(
@@ -49,3 +52,44 @@ def test_secrets_do_not_enter_it() -> None:
     journal.log(ContextEntry(clock(), f"use the key {secret}", "EXECUTE"))
     (entry,) = journal.load().entries
     assert secret not in entry.user_message
+
+
+PASSED = RuleTest(("Add a button",), "Make it red", ("Make the button red",), False, "a.yaml:3")
+FAILED = RuleTest(("Add a button",), "Hello", (), True, "a.yaml:4")
+
+
+def _expand(turn: Turn) -> Turn:
+    expanded = turn.message.replace(" it ", " the button ") if turn.context else turn.message
+    references = (Reference("it", 5, 7, "button", "mine", 1.0),) if turn.context else ()
+    return replace(turn, expanded=expanded, references=references, notes=("by hand",))
+
+
+STEPS = [Step("expand", frozenset({"context"}), frozenset({"expanded"}), _expand)]
+
+
+def _rule(rule: str, *tests: RuleTest, focus: bool = False) -> Rule:
+    return Rule(rule, 1, Signal("focus" if focus else "pronoun"), tests=tests)
+
+
+def test_a_failure_names_its_place_and_shows_both_sides() -> None:
+    _, failed = run_rule_tests([_rule("mine", PASSED, FAILED)], STEPS, lambda _: [])
+    text = describe_outcome(failed)
+    assert text.startswith("a.yaml:4: mine\n")
+    assert "- Hello (unchanged)" in text
+    assert "- true\n            + false" in text
+    assert "why       by hand" in text
+
+
+def test_a_test_that_passes_through_another_rule_fails_and_says_so() -> None:
+    (outcome,) = run_rule_tests([_rule("other", PASSED)], STEPS, lambda _: [])
+    assert outcome.as_expected
+    assert not outcome.passed
+    text = describe_outcome(outcome)
+    assert "rule      - other\n            + mine" in text
+    assert "passes by another rule" in text
+
+
+def test_a_rule_that_moves_the_focus_is_at_work_when_nothing_comes_out_without_it() -> None:
+    rule = _rule("focus", PASSED, focus=True)
+    assert run_rule_tests([rule], STEPS, lambda _: [])[0].passed
+    assert not run_rule_tests([rule], STEPS, lambda _: STEPS)[0].passed

@@ -1,22 +1,17 @@
 """A model that rewrites, from the settings to the turn: found late, asked seldom, measured."""
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.parts import Parts, RewriterSource
 from kds.api.routing import Router
 from kds.api.turn_log import TURN
 from kds.brain.clock import utc_now
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import KEPT
-from kds.brain.settings import LiveConfig
-from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
 from kds.testing.metrics import report_metrics
 
@@ -25,20 +20,6 @@ from ...agents.openai_server import Failure, FakeProvider, Slow, Text
 VIEWS = "Create a settings view and a help view"
 SCROLLABLE = "Make it scrollable"
 GOOD = "Make the help view scrollable"
-
-
-@dataclass
-class Said:
-    """A rewriter without a model behind it."""
-
-    answer: str = GOOD
-    name: str = "said"
-    version: str = "1"
-    asked: list[str] = field(default_factory=list)
-
-    def rewrite(self, history: Sequence[Utterance], message: str, expanded: str) -> str:
-        self.asked.append(message)
-        return self.answer
 
 
 @pytest.fixture
@@ -137,16 +118,3 @@ def test_it_is_measured_without_a_word_of_what_was_said(
     report = report_metrics(rows, since=utc_now() - KEPT, until=utc_now(), corrections=())
     rewrites = report.figures["turns"]["rewrites"]
     assert (rewrites["asked"], rewrites["used"]) == (2, 1)
-
-
-@pytest.fixture
-def parts(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> Parts:
-    """Those of a workspace whose model, if it names one, is `Said`."""
-    monkeypatch.setattr("kds.agents.prompting.configured_rewriter", lambda *_: Said())
-    return Parts.load(place, may_write=False)
-
-
-def source(parts: Parts, environ: dict[str, str]) -> Any:
-    return RewriterSource(
-        LiveConfig(parts.workspace, environ=environ), parts.library, parts.resolver
-    )

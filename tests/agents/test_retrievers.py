@@ -1,4 +1,4 @@
-"""Documents as a LangChain retriever: LangChain's own suite, and what is particular to it."""
+"""Memory and documents as LangChain retrievers: LangChain's own suite, and what is particular."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,10 +9,72 @@ import pytest
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from kds.agents.retrievers import DocumentRetriever
+from kds.agents.retrievers import DocumentRetriever, MemoryRetriever
 from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import Block, Content, Part, Source, read_heading
 from kds.brain.errors import StoreError
+from kds.brain.memory.memory_store import RECALL, SqliteStore
+
+SAID = (
+    "Staging uses port 8443.",
+    "The port of production is 443.",
+    "The staging port is open to the office only.",
+    "Port 8443 on staging answers slowly.",
+)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path / "memory.db") as store:
+        session = store.create_session(title="Ports", session_id="ports")
+        for text in SAID:
+            store.append(session.id, "user", text, speaker="Ada")
+        other = store.create_session(session_id="lunch")
+        store.append(other.id, "assistant", "```python\ndef book_table(at):\n    return at\n```")
+        yield store
+
+
+@pytest.mark.anyio
+class TestMemoryStandards(RetrieversIntegrationTests):
+    @pytest.fixture(autouse=True)
+    def _memory(self, memory: SqliteStore) -> None:
+        self.memory = memory
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return MemoryRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"memory": self.memory, "k": 2}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "which port does staging use"
+
+
+def test_a_document_says_where_it_comes_from_and_why(memory: SqliteStore) -> None:
+    [document] = MemoryRetriever(memory=memory, k=1).invoke("which port does staging use")
+    assert document.page_content in SAID
+    found = document.metadata
+    assert (found["session_id"], found["role"], found["speaker"]) == ("ports", "user", "Ada")
+    assert (found["kind"], found["elsewhere"]) == ("prose", False)
+    assert memory.message(found["message_id"]).at == datetime.fromisoformat(found["at"])
+    assert 0 < found["score"] <= 1.2
+    assert found["why"]
+
+
+def test_its_session_comes_first_and_others_are_marked(memory: SqliteStore) -> None:
+    [document] = MemoryRetriever(memory=memory, session_id="ports").invoke("book_table")
+    assert document.metadata["elsewhere"]
+    assert document.metadata["kind"] == "code"
+
+
+def test_every_retrieval_is_measured(memory: SqliteStore) -> None:
+    MemoryRetriever(memory=memory).invoke("port")
+    [metric] = memory.metrics.since(datetime.fromisoformat("2020-01-01T00:00:00Z"), name=RECALL)
+    assert metric.data["surface"] == "retriever"
+
 
 FEES = ("Fees", '"Fee" means 1 % of the sum.', '"Late Fee" means 2 % of what is late.')
 NOTICE = ("Notice", "Notice of the fee is given in writing.", "The fee of a notice is nothing.")
@@ -29,7 +91,7 @@ def documents(tmp_path: Path) -> Iterator[DocumentStore]:
 
 
 @pytest.mark.anyio
-class TestStandards(RetrieversIntegrationTests):
+class TestDocumentStandards(RetrieversIntegrationTests):
     @pytest.fixture(autouse=True)
     def _documents(self, documents: DocumentStore) -> None:
         self.documents = documents

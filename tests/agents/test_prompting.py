@@ -1,6 +1,7 @@
-"""The user's model as a rewriter: what it is asked, with what bounds, and what comes back."""
+"""The user's model as a rewriter and as a summarizer: what it is asked, and what comes back."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pytest
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
@@ -10,11 +11,16 @@ from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError
 from kds.agents.prompting import (
+    MESSAGE_CHARS,
+    PROMPT_CHARS,
     THINKING_TOKENS,
     ModelRewriter,
+    ModelSummarizer,
     bounded,
     configured_rewriter,
-)
+)  # fmt: skip
+from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer
+from kds.brain.passages.values import Message
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance
 from kds.router.prompts.library import PromptLibrary
@@ -112,3 +118,46 @@ def test_the_output_is_bounded_as_each_integration_spells_it(
     model: BaseChatModel, field: str, limit: int
 ) -> None:
     assert getattr(bounded(model), field) == limit
+
+
+AT = datetime(2025, 11, 3, tzinfo=UTC)
+
+
+def told(content: str, *, speaker: str | None = None) -> Message:
+    return Message("m", "s", 1, "user", content, AT, 3, speaker)
+
+
+def answering(library: PromptLibrary, text: str) -> ModelSummarizer:
+    return ModelSummarizer(GenericFakeChatModel(messages=iter([AIMessage(text)])), library)
+
+
+def test_the_prompt_has_the_messages_and_the_summary_before_them(library: PromptLibrary) -> None:
+    prompt = answering(library, "").render(
+        [told("Make it {{ purple }}", speaker="Ann")], "User: wants a button."
+    )
+    assert "Ann: Make it {{ purple }}" in prompt
+    assert "User: wants a button." in prompt
+    assert "at most 120 words" in prompt
+
+
+def test_code_and_very_long_messages_are_shortened(library: PromptLibrary) -> None:
+    prompt = answering(library, "").render([told("```py\nx = 1\n```\n" + "word " * 5000)], "")
+    assert "[code: py, 1 line]" in prompt
+    assert len(prompt) < MESSAGE_CHARS + 3000
+    many = answering(library, "").render([told("word " * 5000)] * 1000, "")
+    assert len(many) < PROMPT_CHARS * 1.2
+
+
+def test_the_answer_is_the_summary(library: PromptLibrary) -> None:
+    model = answering(library, " They add a login form for Maria Lopez. ")
+    made = CheckedSummarizer(ExtractiveSummarizer(), model).make(
+        [told("Add a login form for Maria Lopez")]
+    )
+    assert (made.source, made.text) == ("model", "They add a login form for Maria Lopez.")
+
+
+def test_a_model_without_an_answer_is_replaced(library: PromptLibrary) -> None:
+    model = ModelSummarizer(GenericFakeChatModel(messages=iter([])), library)
+    made = CheckedSummarizer(ExtractiveSummarizer(), model).make([told("Add a login form")])
+    assert made.source == "extractive"
+    assert made.reason is not None
