@@ -63,6 +63,10 @@ SESSIONS: Final = 256
 START_S: Final = 0.7
 """Seconds that the start of a session waits for an import."""
 
+SETTLED_S: Final = 2.0
+"""Seconds after which a client has written what was said when it told of an end: Copilot CLI writes
+the last reply up to 0.3 s later, without a terminal when it exits."""
+
 RECALL_S: Final = 0.8
 """Seconds that a prompt which points back waits for what was said before; the hook has 1.5."""
 
@@ -192,9 +196,15 @@ def _of_end(root: str, call: HookCall, keeper: Worker) -> Answer:
     session = call.session
     with suppress(ConfigError):
         if session and root and "\0" not in root:
-            settings = _live(root).settings
-            _in_background(keeper.run(lambda: keep_session(settings, session)))
+            _in_background(_keep_session(keeper, _live(root).settings, session))
     return Answer()
+
+
+async def _keep_session(keeper: Worker, settings: Settings, session: str) -> None:
+    """Import a session now, and once more when the client has written the rest of it."""
+    for pause_s in (0, SETTLED_S):
+        await asyncio.sleep(pause_s)
+        await keeper.run(lambda: keep_session(settings, session))
 
 
 async def _answer(
