@@ -61,7 +61,7 @@ PROBE: Final = "kds_probe"
 """A key that no client writes: `kds doctor` asks. The prompt is routed and not remembered."""
 PROBED: Final = "KDS: a prompt comes through."
 
-_GOES_ON: Final = re.compile(
+GOES_ON: Final = re.compile(
     r"""\b(?:
       as\ (?:we\ )?(?:discussed|agreed|said|planned|before)
     | (?:like|from|as)\ (?:last\ time|before|yesterday|earlier|the\ last\ (?:chat|session|time))
@@ -184,7 +184,7 @@ def goes_on(message: str) -> bool:
     >>> goes_on("as discussed, use tabs"), goes_on("Add a resume upload")
     (True, False)
     """
-    return _GOES_ON.search(message) is not None
+    return GOES_ON.search(message) is not None
 
 
 def as_output(text: str, client: str, *, event: str = "UserPromptSubmit") -> dict[str, object]:

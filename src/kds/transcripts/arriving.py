@@ -24,7 +24,7 @@ from kds.brain.passages.store import Embedder
 from kds.brain.settings import Settings
 from kds.brain.workspace import Workspace
 from kds.hooks.log import answer_in, read_hook_log
-from kds.hooks.reply import OWN_LINES, TRACE, goes_on
+from kds.hooks.reply import GOES_ON, OWN_LINES, TRACE, goes_on
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.formats import moment, parsed
 from kds.transcripts.importing import embed, import_sessions, project_folders, readers
@@ -134,11 +134,14 @@ def prompt_line(prompt: str, folder: str, embeddings: str | None) -> str | None:
     """Return what was said before about a prompt that points back, when that is sure."""
     if not points_back(prompt):
         return None
+    question = (
+        GOES_ON.sub("", prompt).strip(" ,.:;\n") or prompt
+    )  # the words that point back are not what it asks
     with closing(AssistantMemory()) as memory:
         if not (project := memory.project_of(folder)):
             return None
         answer = ask(
-            memory, [project], prompt[-QUESTION_CHARS:], limit=1,
+            memory, [project], question[-QUESTION_CHARS:], limit=1,
             embedder=_embedder(embeddings), now=utc_now(), surface="hook",
         )  # fmt: skip
     if answer.sure < SURE or not answer.found:
