@@ -13,20 +13,12 @@ from typing import Final
 from kds.brain.documents.values import Block, patterns, words
 from kds.brain.words.terms import phrase_key
 
-STATED: Final = 1.0
-"""Quoted or marked, with words that define: "X" means; an entry of a list of terms."""
-
-LISTED: Final = 0.9
-"""Marked, with a colon or dash behind: **X** - ..."""
-
-NAMED: Final = 0.75
-"""Given its name in passing: (the "X")."""
-
-SENTENCE: Final = 0.6
-"""Said in a sentence without marks: An X is a ..."""
-
-ROW: Final = 0.55
-"""The first cell of a row: the row is about it."""
+# How sure each form is.
+STATED: Final = 1.0  # quoted or marked, with words that define; an entry of a list of terms
+LISTED: Final = 0.9  # marked, with a colon or dash behind: **X** - ...
+NAMED: Final = 0.75  # given its name in passing: (the "X")
+SENTENCE: Final = 0.6  # said in a sentence without marks: An X is a ...
+ROW: Final = 0.55  # the first cell of a row: the row is about it
 
 LONGEST_TERM: Final = 8
 """Words. Longer phrases are not terms."""

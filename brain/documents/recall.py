@@ -33,11 +33,9 @@ CANDIDATES: Final = 100
 """Passages with words of the question that get a second look."""
 
 COMMON_SHARE: Final = 0.1
-"""A word that more passages than this share have is not searched for when rarer ones are there;
-where it stands is judged all the same."""
-
 COMMON_FLOOR: Final = 300
-"""Passages: in a small store no word is too common."""
+"""A word that more passages than this share, and than this number, have is not searched for when
+rarer ones are there; where it stands is judged all the same."""
 
 COLUMN_WEIGHTS: Final = (1.0, 1.0, 0.3, 1.5)
 """BM25 weights of headings, body, surroundings, and terms with identifiers."""
@@ -59,47 +57,33 @@ SHORTEST_TITLE: Final = 6
 FIRST: Final = 3
 """The places among which a comparison wants each of the things compared."""
 
-SATURATION: Final = 1.0
-"""BM25's k1."""
+SATURATION: Final = 1.0  # BM25's k1
+LENGTH: Final = 0.35  # BM25's b: passages are cut to a size, so their lengths say little
 
-LENGTH: Final = 0.35
-"""BM25's b: passages are cut to a size, so their lengths say little."""
-
+# How often a word counts by where it stands: in the section's own heading; in those above or the
+# document's title (of 18 questions over the pages of docs/ .5 finds one fewer among the first
+# five); only beside the passage; as a synonym; as a word of a name that is not found as a whole.
 OWN_HEADING: Final = 1.5
-"""A word of the section's own heading counts as often as that."""
-
 UPPER_HEADING: Final = 1.0
-"""A word of the headings above, or of the document's title. Of 18 questions over 38 documents (the
-pages of docs/) .5 finds one fewer among the first five."""
-
 NEARBY: Final = 0.35
-"""A word that only stands beside the passage in its section."""
-
 SYNONYM: Final = 0.5
-"""What a synonym counts of the word that was asked for."""
-
 SCATTERED: Final = 0.45
-"""Worth of a word of a name where the whole name is not found."""
 
 PHRASE: Final = 0.5
 """A name that stands there as a whole, of the rarity of its words."""
 
 DEFINITION: Final = 3.0
-"""A passage that defines what the question is about, times the share of the question that asks
-for just that: all of "What is the Closing Date?", little of a question that only names it."""
-
 MENTIONED: Final = 0.12
-"""That share for a question that only names the thing: how it is defined is always of use."""
+"""A passage that defines what the question is about, times the share of the question that asks
+for just that: all of "What is the Closing Date?", little of one that only names it."""
 
 REFERENCE: Final = 14.0
-"""A passage of the section that is named by number: two very rare words."""
-
 OTHER_PARAGRAPH: Final = 0.7
-"""A passage of that section without the "(b)" behind its number."""
+"""A passage of the section that is named by number (two very rare words), and without the "(b)"
+behind that number."""
 
 COVERAGE: Final = 0.35
 """How much of the score depends on how much of the question is there at all."""
-
 
 _EMPTY: Final = ABOUT_MEANING | EMPTY
 """Words that name nothing: they only ask what something is."""

@@ -46,15 +46,15 @@ SAME: Final = 0.03
 
 MOST_CHARS: Final = 120
 MOST_SHARE: Final = 0.3
-"""Of all characters that may be in headings; more, and large type is how the document is set."""
+"""Of a heading, and of all characters that may be in headings: with more, large type is how the
+document is set."""
 
 DEEPEST: Final = 4
 
 MARGIN_LINES: Final = 3
-"""Lines at the top and at the bottom of a page that may be running heads."""
-
 REPEATED: Final = 0.4
-"""A running head stands on so large a share of the pages: left and right pages differ."""
+"""Lines at the top and bottom of a page that may be running heads, and the share of the pages on
+which one stands: left and right pages differ."""
 
 SHORT_LINE: Final = 0.85
 """Of the width of a page: what ends before that need not have ended there."""

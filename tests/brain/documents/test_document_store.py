@@ -60,30 +60,12 @@ def test_what_is_gone_leaves_no_bytes(
     assert store.check().sound
 
 
-def test_a_damaged_file_is_set_aside_and_never_overwritten(store_path: Path) -> None:
-    store_path.write_bytes(b"not a database" * 1000)
-    with DocumentStore(store_path) as store:
-        assert "the document store was damaged" in store.warnings[0]
-        assert store.documents() == ()
-    [kept] = store_path.parent.glob("documents.db.bad-*")
-    assert kept.read_bytes().startswith(b"not a database")
-
-
 def test_the_conversation_memory_is_not_taken_for_documents(store_path: Path) -> None:
     SqliteStore(store_path).close()
     before = store_path.read_bytes()
     with pytest.raises(StoreError, match="belongs to another program"):
         DocumentStore(store_path)
     assert store_path.read_bytes() == before
-
-
-def test_a_damaged_index_is_made_anew_on_the_spot(store: DocumentStore, put: Put) -> None:
-    put("/x/a.txt", ("One", ["The fee is four pounds."]))
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute("DELETE FROM chunk_fts_data")
-    assert store.search("fee pounds").hits
-    assert "the search index was damaged and has been made anew" in store.warnings
-    assert store.check().sound
 
 
 def test_a_check_tells_what_is_wrong(store: DocumentStore, put: Put) -> None:

@@ -9,8 +9,43 @@ from hypothesis import strategies as st
 from kds.brain.secrets.redaction import redact_secrets, redacted, storable
 
 from ...effort import bounded
+from .drawn import filled
 
-MESSAGES = yaml.safe_load(Path(__file__).with_name("messages.yaml").read_text())
+HERE = Path(__file__).parent
+MESSAGES, *PASTED = (
+    yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+    for name in ("messages", "pasted", "cold")
+)
+"""The latter two are what developers paste, written before the rules, with drawn values."""
+
+_RULES = yaml.safe_load((HERE.parents[2] / "brain/secrets/rules.yaml").read_text(encoding="utf-8"))
+RULES = [*_RULES["named"], *_RULES["free"]]
+
+
+@pytest.mark.parametrize("text", [text for rule in RULES for text in rule.get("hit", ())])
+def test_what_a_rule_is_for_is_redacted_once(text: str) -> None:
+    stored = redacted(text)
+    assert "[secret: " in stored
+    assert redacted(stored) == stored
+
+
+@pytest.mark.parametrize("text", [text for rule in RULES for text in rule.get("miss", ())])
+def test_what_a_rule_leaves_no_other_takes(text: str) -> None:
+    assert redacted(text) == text
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("template", [one for each in PASTED for one in each["secrets"]])
+def test_a_pasted_secret_is_replaced(template: str, seed: int) -> None:
+    text, values = filled(template, seed)
+    assert values, "nothing is drawn: it belongs into messages.yaml"
+    assert not [value for value in values if value in redacted(text)]
+
+
+@pytest.mark.parametrize("template", [one for each in PASTED for one in each["harmless"]])
+def test_what_only_looks_like_a_secret_stays(template: str) -> None:
+    text, _ = filled(template, 1)
+    assert redacted(text) == text
 
 
 @pytest.mark.parametrize(("message", "secret"), MESSAGES["leaks"])

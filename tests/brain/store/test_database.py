@@ -137,21 +137,6 @@ def test_a_failed_write_leaves_nothing(open_store: OpenStore) -> None:
     say(store, session, "still works")
 
 
-def test_a_damaged_index_is_made_anew_on_the_spot(open_store: OpenStore) -> None:
-    store = open_store()
-    session = store.create_session()
-    say(store, session, "the walrus", "of the north")
-    with store.database.write() as connection:
-        connection.execute("DELETE FROM chunk_fts_data")
-    assert not store.check().sound
-    store.close()
-    store = open_store()
-    assert len(by_text(store, "walrus", limit=5)) == 1
-    assert store.append(session.id, "user", "and the walrus").seq == 3
-    assert store.rebuild().sound
-    assert len(by_text(store, "walrus", limit=5)) == 2
-
-
 DROPPED = [
     *("DROP TABLE chunk_fts", "DROP TABLE chunk_word"),
     "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'chunk_fts_data'",

@@ -1,13 +1,17 @@
-"""Passages on a server keep what every store of passages promises."""
+"""A memory and passages on a server keep what every store of them promises."""
 
 from collections.abc import Callable
 
 import pytest
-from conformance import HandClock
+from conformance import HandClock, StoreConformance
 from passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.memory.memory_store import PostgresStore
+
+
+class TestPostgresStore(StoreConformance):
+    """The whole suite, for the server."""
 
 
 class TestMessages(PassageConformance):
