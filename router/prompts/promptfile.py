@@ -110,7 +110,7 @@ _Examples = Annotated[
 ]
 
 
-class _ExampleKeys(_Strict):
+class ExampleKeys(_Strict):
     """The keys of a file of examples; one with nothing below it counts as an empty list."""
 
     examples: _Examples = []
@@ -233,7 +233,7 @@ def read_prompt(
     front = parse_yaml("\n".join(lines[1:end]), path=str(path), first_line=2)
     if examples and examples.inherited and isinstance(front.data, dict):
         # an inherited file counts only where the prompt names no examples, not even []
-        examples = None if front.data.keys() & _ExampleKeys.model_fields.keys() else examples
+        examples = None if front.data.keys() & ExampleKeys.model_fields.keys() else examples
     more, more_document, problems = _read_examples(examples)
     if not body.strip():
         hint = "write the prompt below the front matter"
@@ -280,21 +280,21 @@ def read_prompt(
 
 def _read_examples(
     given: ExamplesText | None,
-) -> tuple[_ExampleKeys, Document | None, list[Problem]]:
+) -> tuple[ExampleKeys, Document | None, list[Problem]]:
     """Read the file of examples, if there is one, or say everything that is wrong with it."""
     if given is None:
-        return _ExampleKeys(), None, []
+        return ExampleKeys(), None, []
     if isinstance(given.text, Problem):
-        return _ExampleKeys(), None, [given.text]
+        return ExampleKeys(), None, [given.text]
     document = parse_yaml(given.text, path=str(given.path))
     if not document.problems and (document.data is None or document.data == []):
-        return _ExampleKeys(), document, []
+        return ExampleKeys(), document, []
     if isinstance(document.data, list):
         hint = "write 'examples:' above the list, or 'counter_examples:'"
-        return _ExampleKeys(), None, [Problem(document.where(), "is a list without a name", hint)]
-    found = validate(document, _ExampleKeys)
+        return ExampleKeys(), None, [Problem(document.where(), "is a list without a name", hint)]
+    found = validate(document, ExampleKeys)
     if isinstance(found, tuple):
-        return _ExampleKeys(), None, list(found)
+        return ExampleKeys(), None, list(found)
     return found, document, []
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.promptfile import ExampleSchema, PromptFile
+from kds.router.prompts.promptfile import ExampleKeys, PromptFile
 from kds.router.references.rule import EntityFile, KnowledgeFile, RuleFile
 from kds.testing.dialogues import DIALOGUE_KEYS, TURN_KEYS
 from kds.transit import transit
@@ -47,7 +47,7 @@ def generated() -> Mapping[Path, str]:
         "rules": RuleFile.model_json_schema(),
         "entities": EntityFile.model_json_schema(),
         "knowledge": KnowledgeFile.model_json_schema(),
-        "examples": ExampleSchema.model_json_schema(),
+        "examples": ExampleKeys.model_json_schema(),
         "dialogues": _dialogues(),
     }
     for name, schema in schemas.items():

@@ -166,7 +166,7 @@ def _follows(entry: Entry, turn: Turn, talk: Talk, root: str) -> tuple[Agent, st
     """Who answers by an entry, and its text with what was typed in its place."""
     library = talk.session.conversations.library
     if entry.client == "kds":
-        with suppress(DispatchError):  # else a file that is no prompt of KDS
+        with suppress(DispatchError):  # else a file that is not a prompt of KDS
             agent = Agent.named(entry.name, library, workspace=root)
             return agent, agent.render(turn)
     agent = Agent.named(UNKNOWN, library, workspace=root)
