@@ -1,18 +1,160 @@
-"""The memory's figures, the look into a retrieval, and consent, over HTTP."""
+"""The memory over HTTP: sessions, figures, the look into a retrieval, and consent."""
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from kds.brain.memory.export import from_json
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.profile import Profile
 
-from .conftest import ask
+from .conftest import ask, problem, running
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+LOOK = "/api/memory/debug/retrieval"
+
+
+def new_session(client: httpx.Client, **given: Any) -> dict[str, Any]:
+    reply = client.post("/sessions", json=given)
+    assert reply.status_code == 201, reply.text
+    session: dict[str, Any] = reply.json()
+    return session
+
+
+def say(client: httpx.Client, session: str, content: str, role: str = "user", **more: Any) -> Any:
+    body = {"role": role, "content": content, **more}
+    reply = client.post(f"/sessions/{session}/messages", json=body)
+    assert reply.status_code == 201, reply.text
+    return reply.json()
+
+
+def got(client: httpx.Client, path: str, **query: Any) -> Any:
+    """What the service answers to a GET that succeeds."""
+    reply = client.get(path, params=query)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def test_a_session_is_begun_with_documents_and_changed(client: httpx.Client) -> None:
+    begun = new_session(client, title="Closing", documents=["a.md", "b.md"])
+    assert (begun["title"], begun["documents"]) == ("Closing", ["a.md", "b.md"])
+    assert begun["messages"] == 0
+    path = f"/sessions/{begun['id']}"
+    shown = got(client, path)
+    assert begun.pop("warnings") == [
+        f"no document '{name}.md' is in the store: none is preferred" for name in "ab"
+    ]
+    assert {key: shown[key] for key in begun} == begun
+    assert (shown["page"], shown["next_offset"]) == ([], None)
+    changed = client.patch(path, json={"documents": ["c.md", "a.md"]}).json()
+    assert changed["documents"] == got(client, path)["documents"] == ["c.md", "a.md"]
+    changed = client.patch(path, json={"title": "New"}).json()
+    assert (changed["title"], changed["documents"]) == ("New", ["c.md", "a.md"])
+    assert client.patch(path, json={"documents": []}).json()["documents"] == []
+    assert problem(client.patch(path, json={"title": " "}))[0] == 400
+
+
+def test_nothing_goes_into_a_memory_that_git_would_commit(tmp_path: Path) -> None:
+    (tmp_path / "kds-brain").mkdir()
+    with running(tmp_path) as service, service.client() as client:
+        begun = new_session(client)["id"]
+        subprocess.run(["git", "init", "-q", tmp_path], check=True)
+        (tmp_path / "kds-brain" / ".gitignore").write_text("!*\n")
+        for path, body in {
+            "/sessions": {"title": "Closing"},
+            f"/sessions/{begun}/messages": {"role": "user", "content": "Make it purple"},
+        }.items():
+            reply = client.post(path, json=body)
+            assert reply.status_code == 503
+            assert "git does not ignore" in reply.text
+        assert client.delete(f"/sessions/{begun}").status_code == 200
+
+
+def test_an_id_may_be_chosen_and_holds_one_session_only(client: httpx.Client) -> None:
+    assert new_session(client, id="team/a session")["id"] == "team/a session"
+    assert problem(client.post("/sessions", json={"id": "team/a session"}))[0] == 409
+    assert got(client, "/sessions/team%2Fa%20session")["id"] == "team/a session"
+
+
+def test_sessions_and_messages_come_in_pages(client: httpx.Client) -> None:
+    """The session changed last first, the oldest message first."""
+    first, second, third = (new_session(client)["id"] for _ in range(3))
+    for number in range(5):
+        say(client, first, f"message {number}")
+    page = got(client, "/sessions", limit=2)
+    assert [one["id"] for one in page["sessions"]] == [first, third]
+    rest = got(client, "/sessions", limit=1, offset=page["next_offset"])
+    assert rest["sessions"][0]["id"] == second
+    seen: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        shown = got(client, f"/sessions/{first}", limit=2, offset=offset)
+        seen += [one["content"] for one in shown["page"]]
+        offset = shown["next_offset"]
+    assert seen == [f"message {number}" for number in range(5)]
+    beyond = got(client, f"/sessions/{first}", offset=9)
+    assert (beyond["page"], beyond["next_offset"]) == ([], None)
+
+
+def test_a_message_is_stored_whole_but_for_secrets_and_erased_with_its_bytes(
+    client: httpx.Client, service: Any
+) -> None:
+    session = new_session(client)["id"]
+    at = "2025-11-03T09:00:00+01:00"
+    stored = say(client, session, f"the quokka logs in with {SECRET}", speaker="Ann", at=at)
+    assert SECRET not in stored["content"]
+    assert (stored["seq"], stored["speaker"]) == (1, "Ann")
+    assert stored["at"] == "2025-11-03T08:00:00Z"
+    assert client.delete(f"/sessions/{session}").json() == {"deleted": session}
+    assert problem(client.get(f"/sessions/{session}"))[0] == 404
+    for file in service.workspaces[0].brain.glob("memory.db*"):
+        assert b"quokka" not in file.read_bytes()
+
+
+def test_an_export_is_json_that_can_be_imported_or_markdown(client: httpx.Client) -> None:
+    session = new_session(client, title="Closing")["id"]
+    said = ["What is the Closing Date?", "March 14."]
+    for role, text in zip(("user", "assistant"), said, strict=True):
+        say(client, session, text, role)
+    reply = client.get(f"/sessions/{session}/export")
+    assert reply.headers["content-type"] == "application/json"
+    (read,) = from_json(reply.text)
+    assert [message.content for message in read.messages] == said
+    shown = client.get(f"/sessions/{session}/export", params={"format": "markdown"})
+    assert shown.headers["content-type"].startswith("text/markdown")
+    assert shown.text.startswith("# Closing\n")
+
+
+def test_looking_makes_no_file(folder: Path) -> None:
+    with running(folder) as service, service.client() as client:
+        before = sorted(path.name for path in (folder / "kds-brain").iterdir())
+        assert got(client, "/sessions") == {"sessions": [], "next_offset": None}
+        assert client.get("/sessions/x").status_code == 404
+        assert client.delete("/sessions/x").status_code == 404
+        got(client, "/api/memory/metrics")
+        got(client, "/api/memory/debug/stats")
+        got(client, LOOK, q="x", conversationId="y")
+        assert got(client, "/api/memory/consent")["given"] is False
+        assert client.delete("/api/memory/consent").json()["given"] is False
+        assert sorted(path.name for path in (folder / "kds-brain").iterdir()) == before
+
+
+def test_a_memory_that_is_off_refuses_to_store_and_says_so(folder: Path) -> None:
+    (folder / "kds-brain" / "settings.yaml").write_text("memory: {enabled: false}\n")
+    with running(folder) as service, service.client() as client:
+        assert problem(client.post("/sessions", json={})) == (409, "the memory is switched off")
+        assert problem(client.post("/api/memory/consent", json={"purpose": "x"}))[0] == 409
+        reply = ask(client, "What is it?", session_id="s")
+        assert reply["session"] is None
+        assert "switched off" in reply["warnings"][0]
+        assert not (folder / "kds-brain" / "memory.db").exists()
 
 
 def test_the_metrics_have_what_the_command_prints_and_the_hit_rate(client: httpx.Client) -> None:
-    before = client.get("/api/memory/metrics").json()["session_memory"]
+    before = got(client, "/api/memory/metrics")["session_memory"]
     for question in (
         "What is the Determination Date?",
         "And what happens if it falls on a weekend?",
@@ -20,43 +162,31 @@ def test_the_metrics_have_what_the_command_prints_and_the_hit_rate(client: httpx
         "Which colour has the moon?",
     ):
         ask(client, question, session_id="hits")
-    report = client.get("/api/memory/metrics", params={"hours": 1}).json()
+    report = got(client, "/api/memory/metrics", hours=1)
     assert {"since", "until", "turns", "recalls", "buckets", "memory"} <= set(report)
     found = report["session_memory"]
-    assert found["turns"] == before["turns"] + 4
-    assert found["later_turns"] == before["later_turns"] + 2
-    assert found["hits"] == before["hits"] + 1
+    grown = {key: found[key] - before[key] for key in ("turns", "later_turns", "hits")}
+    assert grown == {"turns": 4, "later_turns": 2, "hits": 1}
     assert found["hit_rate"] == pytest.approx(found["hits"] / found["later_turns"], abs=1e-4)
     assert report["memory"]["messages"] >= 4
-
-
-def test_the_stats_tell_what_is_stored_and_how_queries_do(client: httpx.Client) -> None:
-    ask(client, "What is the fee?", session_id="stats")
-    stats = client.get("/api/memory/debug/stats").json()
+    stats = got(client, "/api/memory/debug/stats")
     assert stats["memory"]["enabled"] is True
     assert stats["memory"]["sessions"] >= 1
-    assert stats["documents"] == {
-        "documents": 0, "sections": 0, "chunks": 0, "tokens": 0, "size_bytes": 0,
-    }  # fmt: skip
+    held = ("documents", "sections", "chunks", "tokens", "size_bytes")
+    assert stats["documents"] == dict.fromkeys(held, 0)
     embedding = stats["embedding"]
     assert (embedding["model"], embedding["failures"]) == ("shipped", 0)
     assert embedding["last_error"] is None
 
 
 def test_a_retrieval_shows_each_step_and_leaves_nothing_behind(client: httpx.Client) -> None:
-    client.post("/sessions", json={"id": "look"})
-    for role, content in (
-        ("user", "Where is the invoice export?"),
-        ("assistant", "The invoice export is in src/jobs/export.py and costs $300 a month."),
-    ):
-        client.post("/sessions/look/messages", json={"role": role, "content": content})
-    before = client.get("/sessions/look").json()
-    look = client.get(
-        "/api/memory/debug/retrieval",
-        params={"q": "What does it cost a month?", "conversationId": "look", "scope": "memory"},
-    )
-    assert look.status_code == 200, look.text
-    found = look.json()
+    new_session(client, id="look")
+    say(client, "look", "Where is the invoice export?")
+    said = "The invoice export is in src/jobs/export.py and costs $300 a month."
+    say(client, "look", said, role="assistant")
+    before = got(client, "/sessions/look")
+    asked = "What does it cost a month?"
+    found = got(client, LOOK, q=asked, conversationId="look", scope="memory")
     assert found["rewritten_query"] == "What does the invoice export cost a month?"
     assert found["rewritten_by"] == "rules"
     assert found["references"][0]["target"] == "invoice export"
@@ -67,7 +197,26 @@ def test_a_retrieval_shows_each_step_and_leaves_nothing_behind(client: httpx.Cli
     assert hit["why"]
     assert found["weights"]["beta"] > 0
     assert {"session", "rewriting", "retrieval", "memory.total"} <= set(found["timings_ms"])
-    assert client.get("/sessions/look").json() == before
+    assert got(client, "/sessions/look") == before
+
+
+def test_searches_windows_and_kinds_of_passages_are_reported(client: httpx.Client) -> None:
+    new_session(client, id="earlier")
+    say(client, "earlier", "The invoice export costs $300 a month.")
+    history = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
+    asked = "What does the invoice export cost?"
+    ask(client, asked, session_id="now", conversation_context=history)
+    metrics = got(client, "/api/memory/metrics")
+    assert metrics["recalls"]["surfaces"]["query"] >= 1
+    assert 0 < metrics["recalls"]["budget"]["used"] < 1
+    assert metrics["recalls"]["flags"]["hybrid"] == 1.0
+    assert metrics["content"]["prose"] >= 2
+    stats = got(client, "/api/memory/debug/stats")
+    assert stats["index_bytes"]["chunk_fts"] > 0
+    assert stats["consent"] is False
+    look = got(client, LOOK, q="invoice export", scope="memory")
+    assert look["budget_tokens"] == 1000
+    assert 0 < look["used_tokens"] < 1000
 
 
 def test_consent_is_given_for_a_purpose_and_withdrawal_erases(
@@ -75,38 +224,12 @@ def test_consent_is_given_for_a_purpose_and_withdrawal_erases(
 ) -> None:
     granted = client.post("/api/memory/consent", json={"purpose": "answers that suit me"}).json()
     assert (granted["given"], granted["purpose"]) == (True, "answers that suit me")
-    assert client.get("/api/memory/consent").json() == granted
+    assert got(client, "/api/memory/consent") == granted
     with MemoryPlace(service.workspaces[0]).open() as store:
         store.profile.save(Profile(name="Quentin Quokka"))
     revoked = client.delete("/api/memory/consent").json()
     assert revoked["given"] is False
-    assert [event["action"] for event in revoked["events"]][-3:] == [
-        "granted", "changed", "revoked",
-    ]  # fmt: skip
+    actions = [event["action"] for event in revoked["events"]][-3:]
+    assert actions == ["granted", "changed", "revoked"]
     for file in service.workspaces[0].brain.glob("memory.db*"):
         assert b"Quokka" not in file.read_bytes()
-
-
-def test_searches_windows_and_kinds_of_passages_are_reported(client: httpx.Client) -> None:
-    client.post("/sessions", json={"id": "earlier"})
-    said = {"role": "user", "content": "The invoice export costs $300 a month."}
-    client.post("/sessions/earlier/messages", json=said)
-    history = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
-    client.post(
-        "/query",
-        json={"query": "What does the invoice export cost?", "session_id": "now",
-              "conversation_context": history},
-    )  # fmt: skip
-    metrics = client.get("/api/memory/metrics").json()
-    assert metrics["recalls"]["surfaces"]["query"] >= 1
-    assert 0 < metrics["recalls"]["budget"]["used"] < 1
-    assert metrics["recalls"]["flags"]["hybrid"] == 1.0
-    assert metrics["content"]["prose"] >= 2
-    stats = client.get("/api/memory/debug/stats").json()
-    assert stats["index_bytes"]["chunk_fts"] > 0
-    assert stats["consent"] is False
-    look = client.get(
-        "/api/memory/debug/retrieval", params={"q": "invoice export", "scope": "memory"}
-    ).json()
-    assert look["budget_tokens"] == 1000
-    assert 0 < look["used_tokens"] < 1000
