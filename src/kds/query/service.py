@@ -63,7 +63,8 @@ class Understood:
     query: Query
     reading: Reading
     known: Recollection | None
-    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    """Of all its stages: each adds its own."""
     warnings: tuple[str, ...] = ()
     begun: float = 0.0
     findings: Findings = field(default_factory=Findings)
@@ -223,9 +224,8 @@ class QueryService:
         """
         if not understood.may_be_rewritten:
             return understood
-        timings, warnings = dict(understood.timings_ms), understood.warnings
-        reading = Reading(understood.turn)
-        with timed(timings, "model_rewriting"):
+        reading, warnings = Reading(understood.turn), understood.warnings
+        with timed(understood.timings_ms, "model_rewriting"):
             try:
                 turn = await self.speakers.run(
                     lambda: self._reader.ask_model(understood.reading),
@@ -235,11 +235,11 @@ class QueryService:
                 reading = Reading(turn)
             except KdsError as error:
                 warnings = (*warnings, f"not rewritten by a model: {error.message}")
-        return replace(understood, reading=reading, timings_ms=timings, warnings=warnings)
+        return replace(understood, reading=reading, warnings=warnings)
 
     def search(self, understood: Understood) -> Understood:
         """Find the intent and the passages. Raises MessageError when the scope names nothing."""
-        timings = dict(understood.timings_ms)
+        timings = understood.timings_ms
         with timed(timings, "rewriting"):
             reading = Reading(self._reader.classify(understood.turn))
         with timed(timings, "retrieval"):
@@ -247,15 +247,17 @@ class QueryService:
                 self.library, self.memory, self.embedder.ready,
                 understood.query, reading.turn, understood.known, now=self._clock(),
             )  # fmt: skip
-        return replace(understood, reading=reading, findings=findings, timings_ms=timings)
+        return replace(understood, reading=reading, findings=findings)
 
     async def answer(self, found: Understood) -> Understood:
         """Ask the model, if one is to be asked: off the event loop, within the model's timeout."""
         if not (found.findings.chunks and self._wants_model(found.query)):
             return found
-        timings, settings = dict(found.timings_ms), self._settings().model
-        turn, memory = self._with_window(found), self._about_user(found)
-        with timed(timings, "answer"):
+        settings, memory = self._settings().model, PromptMemory()
+        with suppress(StoreError):  # the profile, where there is consent
+            memory = self.memory.for_prompt(found.turn.expanded, passages=False)
+        turn = self._with_window(found)
+        with timed(found.timings_ms, "answer"):
             try:
                 spoken = await self.speakers.run(
                     lambda: self._answerer.speak(turn, found.findings.chunks, memory),
@@ -263,11 +265,11 @@ class QueryService:
                 )
             except KdsError as error:
                 spoken = Spoken(error=told(error), model=model_name_of(settings))
-        return replace(found, spoken=spoken, timings_ms=timings)
+        return replace(found, spoken=spoken)
 
     def finish(self, found: Understood) -> QueryReply:
         """Remember what the question referred to and what was answered, and reply."""
-        said, timings = found.spoken, dict(found.timings_ms)
+        said, timings = found.spoken, found.timings_ms
         turn, chunks = found.turn, found.findings.chunks
         warnings = [*found.warnings, *found.findings.notes]
         with timed(timings, "memory"):
@@ -324,13 +326,6 @@ class QueryService:
 
     def _wants_model(self, query: Query) -> bool:
         return query.answer and self._answerer.configured
-
-    def _about_user(self, found: Understood) -> PromptMemory:
-        """The profile, where there is consent; a memory that cannot be read says nothing."""
-        try:
-            return self.memory.for_prompt(found.turn.expanded, passages=False)
-        except StoreError:
-            return PromptMemory()
 
     def _with_window(self, found: Understood) -> Turn:
         """The turn as the model gets it: a summary of what was said before, and the last turns."""

@@ -129,6 +129,17 @@ def wait_until(done: Callable[[], Any], *, deadline_s: float = PATIENCE_S) -> An
 
 
 @contextmanager
+def meanwhile(ask: Callable[[], Any]) -> Iterator[list[Any]]:
+    """Ask in a thread of its own, whose answer is in the list once the block has ended."""
+    answers: list[Any] = []
+    thread = threading.Thread(target=lambda: answers.append(ask()))
+    thread.start()
+    yield answers
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()
+
+
+@contextmanager
 def running(
     *folders: Path, options: ServiceOptions | None = None, address: ServiceAddress | None = None
 ) -> Iterator[Running]:

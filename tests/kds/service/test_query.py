@@ -1,7 +1,6 @@
 """`POST /query`: a question in, passages and perhaps an answer out, over socket and TCP."""
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,9 +15,8 @@ from kds.brain.workspace import Workspace
 from kds.service.listening import HttpAddress
 from kds.service.server import ServiceOptions
 
-from ...effort import PATIENCE_S
 from ..query.place import add_documents
-from .conftest import ask, running, wait_until
+from .conftest import ask, meanwhile, running, wait_until
 
 KEYS = {
     *("query", "rewritten_query", "rewriting", "intent", "chunks", "citations", "answer"),
@@ -182,19 +180,14 @@ def test_a_slow_model_holds_up_neither_hooks_nor_other_questions(
     client: httpx.Client, library: Any, provider: FakeProvider
 ) -> None:
     provider.play(Slow())
-    waiting: list[dict[str, Any]] = []
-    thread = threading.Thread(target=lambda: waiting.append(ask(client, ASKED)))
-    thread.start()
-    with library.client() as other:
+    with meanwhile(lambda: ask(client, ASKED)) as answers, library.client() as other:
         while not provider.asked:  # the model has the question, and keeps it
             assert ask(other, ASKED, answer=False)["chunks"]
         assert other.post("/route", json={"message": "hello", "log": False}).status_code == 200
-        assert thread.is_alive()
-    provider.released.set()
-    thread.join(PATIENCE_S)
-    (reply,) = waiting
-    assert reply["answer"] is None
-    assert reply["chunks"]
+        assert answers == []
+        provider.released.set()
+    assert answers[0]["answer"] is None
+    assert answers[0]["chunks"]
 
 
 def test_a_service_that_stops_lets_go_of_who_waits_for_a_model(
@@ -202,15 +195,14 @@ def test_a_service_that_stops_lets_go_of_who_waits_for_a_model(
 ) -> None:
     add_documents(Workspace(folder, folder / "kds-brain"))
     provider.play(Slow())
-    got: list[dict[str, Any]] = []
-    with running(folder) as service:
-        client = service.client()
-        thread = threading.Thread(target=lambda: got.append(ask(client, ASKED)))
-        thread.start()
+    with (
+        running(folder) as service,
+        service.client() as client,
+        meanwhile(lambda: ask(client, ASKED)) as answers,
+    ):
         wait_until(lambda: provider.asked)
-    thread.join(PATIENCE_S)
-    client.close()
-    assert got[0]["answer_error"] == "the service is stopping"
+        service.stop()
+    assert answers[0]["answer_error"] == "the service is stopping"
 
 
 LEANS = {
@@ -242,23 +234,16 @@ def test_a_message_is_rewritten_by_a_model_while_others_are_routed(
     conversation = {"conversation": "leans"}
     client.post("/route", json={"message": "What is the late fee?", **conversation})
     provider.play(Slow())
-    waiting: list[dict[str, Any]] = []
-
-    def route() -> None:
-        body = {"message": "Do they pay it?", **conversation}
-        waiting.append(client.post("/route", json=body).json())
-
-    thread = threading.Thread(target=route)
-    thread.start()
-    assert provider.wait_asked()
-    with library.client() as other:
-        reply = other.post("/hook", json={"session_id": "leans", "prompt": "Do they pay it now?"})
-        assert reply.status_code in (200, 204)
-    assert thread.is_alive()
-    assert len(provider.asked) == 1  # a hook never waits for a model
-    provider.released.set()
-    thread.join(PATIENCE_S)
-    assert waiting[0]["rewriting"]["outcome"] in ("failed", "resting")
+    body = {"message": "Do they pay it?", **conversation}
+    with meanwhile(lambda: client.post("/route", json=body).json()) as turns:
+        assert provider.wait_asked()
+        with library.client() as other:
+            call = {"session_id": "leans", "prompt": "Do they pay it now?"}
+            assert other.post("/hook", json=call).status_code in (200, 204)
+        assert turns == []
+        assert len(provider.asked) == 1  # a hook never waits for a model
+        provider.released.set()
+    assert turns[0]["rewriting"]["outcome"] in ("failed", "resting")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from kds.service.server import ServiceOptions
 from kds.service.service_client import ServiceAddress
 
 from ...effort import PATIENCE_S
-from .conftest import running_for_user, socket_client, wait_until
+from .conftest import meanwhile, running_for_user, socket_client, wait_until
 
 KEPT = {"service.lock", "service.token"}
 """What stays when a service has ended."""
@@ -51,17 +51,14 @@ def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
         return route(self, message, **options)
 
     monkeypatch.setattr(Conversations, "route", wait_and_route)
-    replies: list[httpx.Response] = []
     with running_for_user(folder) as service, service.client() as client:
-        asking = threading.Thread(target=lambda: replies.append(client.post("/route", json=PLAN)))
-        asking.start()
-        assert entered.wait(PATIENCE_S)
-        service.service.stop()
-        wait_until(lambda: not service.address.socket_path.exists())
-        with pytest.raises(AlreadyServedError):  # it has not ended yet
-            service.service.run()
-        gate.set()
-        asking.join(PATIENCE_S)
+        with meanwhile(lambda: client.post("/route", json=PLAN)) as replies:
+            assert entered.wait(PATIENCE_S)
+            service.service.stop()
+            wait_until(lambda: not service.address.socket_path.exists())
+            with pytest.raises(AlreadyServedError):  # it has not ended yet
+                service.service.run()
+            gate.set()
         service.join()
     assert replies[0].json()["intent"] == "PLAN"
     assert left_behind() == set()

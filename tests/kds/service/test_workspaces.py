@@ -15,7 +15,7 @@ from kds.brain.turn import Turn
 from kds.hooks.call import WORKSPACE_HEADER
 
 from ...effort import PATIENCE_S
-from .conftest import NO_SOCKETS, Running, problem, running_for_user, socket_client
+from .conftest import NO_SOCKETS, Running, meanwhile, problem, running_for_user, socket_client
 
 pytestmark = pytest.mark.skipif(NO_SOCKETS, reason="no unix sockets here")
 
@@ -106,15 +106,15 @@ def test_one_that_is_busy_does_not_hold_up_another(
 
     monkeypatch.setattr(Conversations, "route", slow_route)
     monkeypatch.setattr(Conversations, "open", slow_open)
-    replies: list[httpx.Response] = []
-    with socket_client(slow) as waiting, socket_client(folder) as client:
-        asking = threading.Thread(target=lambda: replies.append(waiting.post("/route", json=FAB)))
-        asking.start()
+    with (
+        socket_client(slow) as waiting,
+        socket_client(folder) as client,
+        meanwhile(lambda: waiting.post("/route", json=FAB)) as replies,
+    ):
         assert entered.wait(PATIENCE_S)
         assert client.post("/route", json=FAB).json()["intent"] == "PLAN"
         assert replies == []
         gate.set()
-        asking.join(PATIENCE_S)
     assert replies[0].json()["intent"] == "PLAN"
 
 
