@@ -179,7 +179,7 @@ def _load(folder: Path) -> Callable[[str], tuple["Vector", Pieces]]:
 
 
 CLS, SEP, UNKNOWN, INSIDE = 101, 102, "[UNK]", "##"
-"""What stands before and behind a text, a word without pieces, and what begins a piece inside a word."""
+"""What stands before and behind a text, a word without pieces, what begins a piece in a word."""
 
 WORD_CHARS: Final = 100
 """A longer word is unknown."""

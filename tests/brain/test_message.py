@@ -49,7 +49,7 @@ def test_well_formed_text_can_be_encoded(text: str) -> None:
         ),
     ],
 )
-def test_what_is_no_message_is_refused_with_a_hint(message: str, wrong: str, hint: str) -> None:
+def test_what_is_not_a_message_is_refused_with_a_hint(message: str, wrong: str, hint: str) -> None:
     with pytest.raises(MessageError, match=wrong) as refused:
         clean_message(message)
     assert str(refused.value.hint).startswith(hint)
