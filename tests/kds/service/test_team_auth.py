@@ -217,16 +217,6 @@ def test_two_services_share_a_folder_and_see_what_is_edited_at_the_next_message(
 ) -> None:
     services = [office.start(folder, unix_socket=False) for _ in range(2)]
     anns = [office.client("ann", service) for service in services]
-    for ann in anns:
-        assert expanded(ann, "Open the usual suspects") == "Open the usual suspects"
-    rules = folder / "kds-brain" / "rules"
-    rules.mkdir()
-    text = begun_rule("suspects")
-    for rendered in ("the three old tests", "the new tests"):
-        (rules / "suspects.yaml").write_text(text.format(rendered=rendered))
-        for ann in anns:
-            said = expanded(ann, "Open the usual suspects")
-            assert said == f"Open {rendered}"
     prompts = folder / "prompts" / "user"
     prompts.mkdir(parents=True)
     (prompts / "waterer.md").write_text(WATERER)
@@ -249,16 +239,6 @@ examples: [water the plants]
 ---
 Go.
 """
-
-
-def begun_rule(name: str) -> str:
-    return (
-        f"rules:\n  - id: my.{name}\n    description: what the usual {name} are\n"
-        f"    signal:\n      kind: pattern\n      cues: ['\\bthe usual {name}\\b']\n"
-        "    render: {{text: {rendered}}}\n    tests:\n"
-        f"      - {{{{in: Open the usual {name}, out: 'Open {{rendered}}'}}}}\n"
-        "      - {{in: Open the settings page, out: unchanged}}\n"
-    )
 
 
 def test_an_outage_is_said_and_got_over(
