@@ -43,7 +43,6 @@ SLICED: Final[dict[str, int]] = {
     "brain/documents": 1,
     "router": 1,
     "router/intents": 1,
-    "src/kds/activation": 1,
 }
 """Slices that folders still have; a number may only shrink."""
 

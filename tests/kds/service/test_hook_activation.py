@@ -66,6 +66,10 @@ def test_the_chat_of_the_editor_is_told_once_a_conversation_and_only_when_it_ask
     assert routed(PROMPT, fits=True, conversation="0" * 8)["fits"] is None
     assert routed("make the button purple", fits=True)["fits"] is None
     assert "fits" not in routed(PROMPT)
+    for path in Path(client.headers[WORKSPACE_HEADER]).glob(".*/skills/*/SKILL.md"):
+        path.write_text(path.read_text().replace("name:", "user-invocable: false\nname:"))
+    assert routed(PROMPT, fits=True, conversation="1" * 8)["fits"] is None  # no button
+    assert said(client, PROMPT, session="model") == LINE
 
 
 def test_it_is_worded_for_the_client(client: httpx.Client) -> None:

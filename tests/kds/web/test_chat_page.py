@@ -1,6 +1,7 @@
 """The chat in a real browser: journeys from the first context on."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -205,17 +206,21 @@ WISH = "write the release notes for version 2.4"
 
 
 @pytest.fixture
-def skill(site: Site, visitor: Visitor) -> Iterator[Path]:
-    path = site.workspace.root / ".claude/skills/release-notes/SKILL.md"
+def skill(site: Site, visitor: Visitor, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A skill, or the file that a test names, once the service offers it."""
+    name = getattr(request, "param", ".claude/skills/release-notes/SKILL.md")
+    path = site.workspace.root / name
     path.parent.mkdir(parents=True)
-    path.write_text(NOTES.format(more=""))
-    wait_until(lambda: "Run the skill" in visitor.send_form("/chat/send", message=WISH).text)
+    own = name.startswith("prompts/")
+    text = NOTES.format(more="inputs: [message]\n" * own)
+    path.write_text(text.replace("$ARGUMENTS", "{{ message }}") if own else text)
+    wait_until(lambda: "Run the " in visitor.send_form("/chat/send", message=WISH).text)
     yield path
-    shutil.rmtree(site.workspace.root / ".claude")
+    shutil.rmtree(site.workspace.root / name.split("/")[0])
 
 
 def offers(browser: Any) -> Any:
-    return browser.get_by_role("button", name="Run the skill “release-notes”")
+    return browser.get_by_role("button", name=re.compile("Run the .* “release-notes”"))
 
 
 def test_a_skill_that_fits_is_a_button_that_has_the_model_follow_it(
@@ -241,7 +246,12 @@ def test_a_skill_that_fits_is_a_button_that_has_the_model_follow_it(
     assert not offers(browser).count()
 
 
-def test_a_skill_is_run_without_a_model_and_without_javascript(
+@pytest.mark.parametrize(
+    "skill",
+    [".claude/skills/release-notes/SKILL.md", "prompts/user/release-notes.md"],
+    indirect=True,
+)
+def test_a_skill_or_a_prompt_file_is_run_without_a_model_and_without_javascript(
     new_page: Callable[..., Any], skill: Path
 ) -> None:
     page = new_page(at="/chat", **SMALL)
