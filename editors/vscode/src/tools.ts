@@ -1,6 +1,7 @@
-// The language model tools of agent mode: what a message refers to, conversations, documents.
+// The language model tools of agent mode: what a message refers to, conversations, past sessions, documents.
 
 import * as vscode from "vscode";
+import { runJson } from "./program.ts";
 import { signalOf } from "./socket.ts";
 import type { Window } from "./window.ts";
 import { KdsError, type Passage } from "./wire.ts";
@@ -12,10 +13,18 @@ interface Search {
   readonly limit?: number;
 }
 
+/** What `kds recall --json` prints. */
+interface Recalled {
+  readonly sure: number;
+  readonly hits: readonly { client: string; title: string; at: string; branch: string; role: string; text: string; resume: string }[];
+  readonly notes: readonly string[];
+}
+
 export function registerTools(window: Window): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.lm.registerTool("kds_resolve", tool((input: { message: string }, signal) => resolve(window, input.message, signal))),
     vscode.lm.registerTool("kds_search_memory", tool((input: Search, signal) => search(window, input, "memory", signal))),
+    vscode.lm.registerTool("kds_recall", tool((input: Search, signal) => recall(window, input, signal))),
     vscode.lm.registerTool("kds_search_documents", tool((input: Search, signal) => search(window, input, "documents", signal))),
   );
 }
@@ -47,6 +56,18 @@ async function search(window: Window, input: Search, scope: "memory" | "document
   const found = await service.search(input.query, { scope, limit: input.limit ?? PASSAGES, signal });
   if (found.chunks.length === 0) return ["Nothing was found.", ...found.warnings].join("\n");
   return found.chunks.map(quoted).join("\n\n");
+}
+
+async function recall(window: Window, input: Search, signal: AbortSignal): Promise<string> {
+  const { place } = window;
+  const args = ["recall", "--limit", String(input.limit ?? PASSAGES), "--json", "-w", place.root, "--", input.query];
+  const { sure, hits, notes } = await runJson<Recalled>(place, args, signal);
+  if (hits.length === 0) return ["Nothing was found.", ...notes].join("\n");
+  const told = hits.map((one, at) => {
+    const where = [one.client, one.at, one.branch && `on ${one.branch}`, one.resume].filter(Boolean).join(", ");
+    return `[${at + 1}] "${one.title}" (${where}), ${one.role}\n${one.text.trim().replace(/^/gm, "> ")}`;
+  });
+  return [`Probability that this answers: ${sure.toFixed(2)}`, ...told].join("\n\n");
 }
 
 function quoted(chunk: Passage, at: number): string {
