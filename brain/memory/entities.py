@@ -74,14 +74,13 @@ class EntityTable:
     """The tables of entity memories; each expires ``ttl`` after its last access."""
 
     database: Engine
-    ttl: timedelta = TTL
 
-    def load(self, key: str, *, ttl: timedelta | None = None) -> EntityMemory | None:
+    def load(self, key: str, *, ttl: timedelta = TTL) -> EntityMemory | None:
         """Return a memory, and put its expiry off; None when there is none or it expired."""
         now = self.database.clock()
         with self.database.read() as connection:
             found = _live(connection, key, now)
-        later = now + (ttl or self.ttl)
+        later = now + ttl
         if found is None or abs(later - found.expires_at) < SAME_ACCESS:
             return found
         with self.database.write(durable=False) as connection:
@@ -96,11 +95,11 @@ class EntityTable:
         terms: Mapping[str, str] | None = None,
         documents: Sequence[str] | None = None,
         sections: Sequence[str] | None = None,
-        ttl: timedelta | None = None,
+        ttl: timedelta = TTL,
     ) -> EntityMemory:
         """Count a turn and take over what is given."""
         now = self.database.clock()
-        later = to_micros(now + (ttl or self.ttl))
+        later = to_micros(now + ttl)
         with self.database.write(durable=False) as connection:
             old = _live(connection, key, now)
             if old is None:
@@ -140,7 +139,7 @@ class EntityTable:
         documents: Sequence[str] | None = None,
         sections: Sequence[str] | None = None,
         fresh: bool = False,
-        ttl: timedelta | None = None,
+        ttl: timedelta = TTL,
     ) -> EntityMemory:
         """Count a turn, with what it referred to and what was answered.
 

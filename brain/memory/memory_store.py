@@ -117,17 +117,9 @@ class MetricTable:
     database: Engine
 
     def add(self, name: str, data: Mapping[str, object], *, at: datetime | None = None) -> None:
-        """Store one measurement and drop old ones. Raises StoreError for what JSON cannot hold."""
+        """Store one measurement, which JSON can hold, and drop old ones."""
         now = self.database.clock()
-        try:
-            text = json.dumps(dict(data), ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise StoreError(
-                f"the measurement {name!r} cannot be written as JSON: {error}",
-                where=self.database.place,
-                hint="measure numbers, texts, and lists and dictionaries of these",
-            ) from error
-        row = (to_micros(at or now), name, text)
+        row = (to_micros(at or now), name, json.dumps(dict(data), ensure_ascii=False))
         with self.database.write(durable=False) as connection:
             connection.execute("DELETE FROM metric WHERE at < ?", (to_micros(now - KEPT),))
             connection.execute("INSERT INTO metric(at, name, data) VALUES (?, ?, ?)", row)

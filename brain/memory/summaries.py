@@ -92,27 +92,30 @@ class SummaryTable(SessionTable):
         found = [(one, count / len(asked)) for one, count in shared if count]
         return tuple(sorted(found, key=lambda one: -one[1])[: max(limit, 0)])
 
-    def summaries_without(self, model: str) -> tuple[Summary, ...]:
-        """Return periodic summaries that have no vector of ``model``, the latest first."""
-        which = (
-            "WHERE summary.kind = 'periodic' AND NOT EXISTS (SELECT 1 FROM summary_vector "
-            "WHERE summary_num = summary.num AND model = ?) ORDER BY summary.num DESC LIMIT ?"
+    def awaits(self, name: str) -> bool:
+        """Return whether passages or summaries wait for a model, or it is a new one."""
+        return super().awaits(name) or bool(self._without_vector(name))
+
+    def _without_vector(self, model: str) -> list[tuple[int, str]]:
+        query = (
+            "SELECT num, text FROM summary WHERE kind = 'periodic' AND NOT EXISTS (SELECT 1 "
+            "FROM summary_vector WHERE summary_num = summary.num AND model = ?) "
+            "ORDER BY num DESC LIMIT ?"
         )
         with self.database.read() as connection:
-            rows = connection.execute(_SUMMARIES.format("") + which, (model, BATCH))
-            return tuple(map(_summary_of, rows.fetchall()))
+            return connection.execute(query, (model, BATCH)).fetchall()
 
     def embed_summaries(self, embedder: Embedder) -> int:
-        """Give some periodic summaries their vectors; returns how many got one.
+        """Give the latest periodic summaries without a vector one; returns how many got it.
 
         Raises StoreError for unusable vectors, and what the model raises.
         """
         from kds.brain.passages.vectors import to_blobs  # takes numpy along
 
-        if not (due := self.summaries_without(embedder.name)):
+        if not (due := self._without_vector(embedder.name)):
             return 0
-        vectors = embedder.embed_documents([one.text for one in due])
-        found = dict(zip((one.id for one in due), vectors, strict=True))
+        vectors = embedder.embed_documents([text for _, text in due])
+        found = dict(zip((number for number, _ in due), vectors, strict=True))
         _, blobs = to_blobs(found, where=self.database.place)
         with self.database.write(durable=False) as connection:
             connection.executemany(

@@ -23,7 +23,6 @@ from kds.brain.store.migrations import FileKind, version_of
 from kds.brain.store.sqlite import TIMEOUT_S, Database
 from kds.brain.store.sqlite_files import all_files, size_of
 from kds.brain.words.terms import TokenCounter, estimate_tokens
-from kds.brain.workspace import Workspace
 
 if TYPE_CHECKING:
     from kds.brain.passages.vectors import VectorSearch
@@ -112,11 +111,6 @@ class PassageFile(PassageStore):
         self._forms = WordForms()
         self._tokens = WordForms("unicode61")
         scrub_if_due(self.database)
-
-    @classmethod
-    def path_in(cls, workspace: Workspace) -> Path:
-        """Where the file of ``workspace`` is, or would be."""
-        return workspace.brain / cls.file_name
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("sql", HOSTILE)
 def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sql: str) -> None:
-    path = SqliteStore.path_in(place)
+    path = place.brain / SqliteStore.file_name
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(sql)
@@ -134,7 +134,7 @@ def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sq
 def test_what_a_look_into_the_database_leaves_is_not_a_reason_to_set_it_aside(
     place: Workspace,
 ) -> None:
-    path = SqliteStore.path_in(place)
+    path = place.brain / SqliteStore.file_name
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("ANALYZE")
@@ -156,7 +156,7 @@ def journal_that_names(victim: Path, database: bytes) -> bytes:
 def test_a_journal_that_names_a_file_of_the_user_does_not_delete_it(
     place: Workspace, tmp_path: Path
 ) -> None:
-    victim, path = tmp_path / "precious.txt", SqliteStore.path_in(place)
+    victim, path = tmp_path / "precious.txt", place.brain / SqliteStore.file_name
     victim.write_text("mine")
     SqliteStore(path).close()
     journal = path.with_name(f"{SqliteStore.file_name}-journal")
@@ -169,7 +169,7 @@ def test_a_journal_that_names_a_file_of_the_user_does_not_delete_it(
 
 @posix
 def test_a_pipe_in_the_place_of_the_journal_is_set_aside(place: Workspace) -> None:
-    path = SqliteStore.path_in(place)
+    path = place.brain / SqliteStore.file_name
     SqliteStore(path).close()
     os.mkfifo(path.with_name(f"{SqliteStore.file_name}-journal"))
     with SqliteStore(path) as store:
@@ -177,7 +177,7 @@ def test_a_pipe_in_the_place_of_the_journal_is_set_aside(place: Workspace) -> No
 
 
 def test_a_database_of_kds_is_believed_however_often_it_is_opened(place: Workspace) -> None:
-    path = SqliteStore.path_in(place)
+    path = place.brain / SqliteStore.file_name
     for count in range(3):
         with SqliteStore(path) as store:
             session = store.create_session()
@@ -191,7 +191,7 @@ def test_a_database_of_kds_is_believed_however_often_it_is_opened(place: Workspa
     "sql", ["DELETE FROM state", "UPDATE state SET value = x'00' WHERE key = 'scrub_due'"]
 )
 def test_a_state_that_is_gone_is_a_warning(place: Workspace, sql: str) -> None:
-    path = SqliteStore.path_in(place)
+    path = place.brain / SqliteStore.file_name
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(sql)

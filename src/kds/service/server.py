@@ -29,7 +29,6 @@ from kds.api.embeddings import embed_waiting
 from kds.brain.clock import moment
 from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.errors import KdsError, OutageError, StoreError
-from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
 from kds.service.errors import BusyError, describe_fault
@@ -341,8 +340,7 @@ def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
         return 0
     done = 0
     for store in stores:
-        summaries = isinstance(store, MemoryStore) and store.summaries_without(embedder.name)
-        if summaries or store.awaits(embedder.name):
+        if store.awaits(embedder.name):
             done += embed_waiting(
                 store, embedder, batch=BATCH,
                 goes_on=lambda: not served.closing and idle_s() >= PAUSE_S,

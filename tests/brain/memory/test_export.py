@@ -21,39 +21,30 @@ def data(store: SqliteStore) -> Any:
     return json.loads(to_json([archive(store, session.id)]))
 
 
+MESSAGES = "$.sessions[0].messages"
+
+
 @pytest.mark.parametrize(
     ("place", "value", "named"),
     [
-        (("kds_memory",), 2, "$.kds_memory"),
-        (("sessions", 0, "messages", 1, "role"), "oracle", "$.sessions[0].messages[1].role"),
-        (("sessions", 0, "messages", 0, "at"), "noon", "$.sessions[0].messages[0].at"),
-        (
-            ("sessions", 0, "messages", 0, "at"),
-            "2025-01-01T00:00:00",
-            "$.sessions[0].messages[0].at",
-        ),
-        (
-            ("sessions", 0, "messages", 1, "at"),
-            "9999-12-31T23:59:59-14:00",
-            "$.sessions[0].messages[1].at: Value error, not a moment of the years 2 to 9998",
-        ),
-        (
-            ("sessions", 0, "updated_at"),
-            "0001-01-01T00:00:00+14:00",
-            "$.sessions[0].updated_at",
-        ),
-        (("sessions", 0, "colour"), "red", "$.sessions[0].colour"),
-        (("sessions", 0, "id"), " ", "$.sessions[0].id"),
-        (("sessions", 0, "summaries", 0, "last_seq"), 3, "$.sessions[0].summaries[0]"),
+        ("kds_memory", 2, "$.kds_memory"),
+        ("sessions 0 messages 1 role", "oracle", f"{MESSAGES}[1].role"),
+        ("sessions 0 messages 0 at", "noon", f"{MESSAGES}[0].at"),
+        ("sessions 0 messages 0 at", "2025-01-01T00:00:00", f"{MESSAGES}[0].at"),
+        ("sessions 0 messages 1 at", "9999-12-31T23:59:59-14:00",
+         f"{MESSAGES}[1].at: Value error, not a moment of the years 2 to 9998"),
+        ("sessions 0 updated_at", "0001-01-01T00:00:00+14:00", "$.sessions[0].updated_at"),
+        ("sessions 0 colour", "red", "$.sessions[0].colour"),
+        ("sessions 0 id", " ", "$.sessions[0].id"),
+        ("sessions 0 summaries 0 last_seq", 3, "$.sessions[0].summaries[0]"),
     ],
-)
-def test_a_wrong_place_is_named(
-    data: Any, place: tuple[str | int, ...], value: object, named: str
-) -> None:
+)  # fmt: skip
+def test_a_wrong_place_is_named(data: Any, place: str, value: object, named: str) -> None:
     inner = data
-    for key in place[:-1]:
-        inner = inner[key]
-    inner[place[-1]] = value
+    *path, last = place.split()
+    for key in path:
+        inner = inner[int(key) if key.isdigit() else key]
+    inner[last] = value
     with pytest.raises(StoreError) as caught:
         from_json(json.dumps(data), where="export.json")
     assert named in str(caught.value)

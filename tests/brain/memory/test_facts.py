@@ -1,5 +1,7 @@
 """Facts: found by their shape, the same in another spelling, and never slow."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,40 +14,37 @@ def found(text: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "fact"),
+    ("text", "kind"),
     [
-        ("Pay it by 14 March 2025.", "date", "14 March 2025"),
-        ("due 2025-03-14, not later", "date", "2025-03-14"),
-        ("Let us meet next Tuesday", "date", "next Tuesday"),
-        ("starts at 02:30", "date", "02:30"),
-        ("in Q3 2025", "date", "Q3 2025"),
-        ("costs $1,200 a month", "amount", "$1,200"),
-        ("20% less", "amount", "20%"),
-        ("it takes 3.5 GB", "amount", "3.5 GB"),
-        ("port 8080 is taken", "amount", "8080"),
-        ("I met Maria Lopez there", "name", "Maria Lopez"),
-        ("Maria wants a report", "name", "Maria"),
-        ("Deploy Grafana first", "name", "Grafana"),
-        ("see src/app/store.py now", "identifier", "src/app/store.py"),
-        ("see settings.yaml", "identifier", "settings.yaml"),
-        ("call load_rows() again", "identifier", "load_rows()"),
-        ("pass --dry-run", "identifier", "--dry-run"),
-        ("ticket KDS-123", "identifier", "KDS-123"),
-        ("since v2.1.0", "identifier", "v2.1.0"),
-        ("commit 3f2a9bc", "identifier", "3f2a9bc"),
-        ("`kds route` prints it", "identifier", "kds route"),
-        ("at https://example.com/a?b=1.", "identifier", "https://example.com/a?b=1"),
-        ("mail bob@example.com", "identifier", "bob@example.com"),
-        ("We decided to use SQLite", "decision", "We decided to use SQLite"),
-        (
-            "Let's go with the blue one, because it is calm",
-            "decision",
-            "Let's go with the blue one",
-        ),
+        ("Pay it by {14 March 2025}.", "date"),
+        ("due {2025-03-14}, not later", "date"),
+        ("Let us meet {next Tuesday}", "date"),
+        ("starts at {02:30}", "date"),
+        ("in {Q3 2025}", "date"),
+        ("costs {$1,200} a month", "amount"),
+        ("{20%} less", "amount"),
+        ("it takes {3.5 GB}", "amount"),
+        ("port {8080} is taken", "amount"),
+        ("I met {Maria Lopez} there", "name"),
+        ("{Maria} wants a report", "name"),
+        ("Deploy {Grafana} first", "name"),
+        ("see {src/app/store.py} now", "identifier"),
+        ("see {settings.yaml}", "identifier"),
+        ("call {load_rows()} again", "identifier"),
+        ("pass {--dry-run}", "identifier"),
+        ("ticket {KDS-123}", "identifier"),
+        ("since {v2.1.0}", "identifier"),
+        ("commit {3f2a9bc}", "identifier"),
+        ("`{kds route}` prints it", "identifier"),
+        ("at {https://example.com/a?b=1}.", "identifier"),
+        ("mail {bob@example.com}", "identifier"),
+        ("{We decided to use SQLite}", "decision"),
+        ("{Let's go with the blue one}, because it is calm", "decision"),
     ],
 )
-def test_a_fact_is_found_by_its_shape(text: str, kind: str, fact: str) -> None:
-    assert (kind, fact) in found(text)
+def test_a_fact_is_found_by_its_shape(text: str, kind: str) -> None:
+    before, fact, behind = re.split(r"[{}]", text)
+    assert (kind, fact) in found(before + fact + behind)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from threading import Event
 
 import pytest
 from conformance import HandClock
@@ -28,13 +27,14 @@ class Chat:
         self.environ: dict[str, str] = {}
         self.clock = HandClock()
 
+    def limit(self, tokens: int) -> None:
+        self.workspace.ensure()
+        settings = f"memory: {{context_limit_tokens: {tokens}}}\n"
+        self.workspace.settings_path.write_text(settings)
+
     def open(self, *, summarizer: Summarizer | None = None) -> ConversationMemory:
         tools = Tools(summarizer=summarizer, clock=self.clock)
         return ConversationMemory.open(self.workspace, tools, environ=self.environ)
-
-    @property
-    def file(self) -> Path:
-        return SqliteStore.path_in(self.workspace)
 
 
 @pytest.fixture
@@ -42,10 +42,10 @@ def chat(tmp_path: Path) -> Chat:
     return Chat(tmp_path)
 
 
-def talk(memory: ConversationMemory, turns: int, *, session: str = "s") -> None:
+def talk(memory: ConversationMemory, turns: int, *, summarise: bool = True) -> None:
     for turn in range(1, turns + 1):
-        memory.add(session, "user", f"Add field{turn} to module_{turn}.")
-        memory.add(session, "assistant", f"Added field{turn} in {turn + 10} ms.")
+        memory.add("s", "user", f"Add field{turn} to module_{turn}.")
+        memory.add("s", "assistant", f"Added field{turn} in {turn + 10} ms.", summarise=summarise)
 
 
 def measured(memory: ConversationMemory, name: str) -> list[dict[str, object]]:
@@ -112,7 +112,7 @@ def test_with_the_memory_off_nothing_is_stored_and_the_chat_goes_on(chat: Chat) 
     assert memory.antecedents(session.id) == ()
     assert [one.content for one in memory.window(session.id, "next?").messages] == ["next?"]
     assert memory.recall("hello").recall.hits == ()
-    assert not chat.file.exists()
+    assert not (chat.workspace.brain / SqliteStore.file_name).exists()
 
 
 def test_terms_are_remembered_unless_switched_off(chat: Chat) -> None:
@@ -132,7 +132,9 @@ def test_the_model_writes_summaries_and_no_window_waits_for_it(chat: Chat) -> No
 
     memory = chat.open(summarizer=model)
     chat.environ["RAG_SUMMARY_FREQUENCY"] = "0"
-    talk(memory, 8)
+    talk(memory, 8, summarise=False)
+    assert asked == []
+    memory.catch_up("s")
     assert asked == [8]
     assert memory.window("s", "next?").summary.startswith("Together: Add field1")
     assert asked == [8]
@@ -150,25 +152,8 @@ def test_a_model_that_fails_loses_no_turn(chat: Chat) -> None:
     assert all(one["fell_back"] for one in measured(memory, "summary"))
 
 
-def test_summaries_can_be_made_when_nobody_waits(chat: Chat) -> None:
-    never = Event()
-
-    def model(messages: Sequence[Message], previous: str) -> str:
-        never.set()
-        return ""
-
-    memory = chat.open(summarizer=model)
-    for turn in range(10):
-        memory.add("s", "user", f"question {turn}")
-        memory.add("s", "assistant", f"answer {turn}", summarise=False)
-    assert not never.is_set()
-    memory.catch_up("s")
-    assert never.is_set()
-
-
 def test_a_whole_conversation_is_condensed_near_its_limit(chat: Chat) -> None:
-    chat.workspace.ensure()
-    chat.workspace.settings_path.write_text("memory: {context_limit_tokens: 4000}\n")
+    chat.limit(4000)
     memory = chat.open()
     condensed = 0
     for turn in range(1, 60):
@@ -186,8 +171,7 @@ def test_a_whole_conversation_is_condensed_near_its_limit(chat: Chat) -> None:
 
 
 def test_condensing_begins_at_95_percent_of_the_limit(chat: Chat) -> None:
-    chat.workspace.ensure()
-    chat.workspace.settings_path.write_text("memory: {context_limit_tokens: 3000}\n")
+    chat.limit(3000)
     memory = chat.open()
     shares = []
     for turn in range(400):
@@ -205,8 +189,7 @@ def test_a_model_condenses_a_whole_conversation_behind_the_answer(chat: Chat) ->
     def model(messages: Sequence[Message], previous: str) -> str:
         return "The user adds fields to a module."
 
-    chat.workspace.ensure()
-    chat.workspace.settings_path.write_text("memory: {context_limit_tokens: 2000}\n")
+    chat.limit(2000)
     memory = chat.open(summarizer=model)
     for turn in range(200):
         memory.add("s", "user", f"Add field{turn} to module_{turn}.")
@@ -223,7 +206,7 @@ def test_a_deleted_session_is_gone_with_all_that_was_known(chat: Chat) -> None:
     memory = chat.open()
     talk(memory, 9)
     memory.remember_turn("s", ["login form"])
-    memory.window("s", "next?")
+    assert memory.window("s", "next?").summary
     memory.delete("s")
     assert memory.antecedents("s") == ()
     memory.add("s", "user", "anew")

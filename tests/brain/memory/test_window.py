@@ -27,11 +27,10 @@ def window(
 
 
 def talk(turns: int) -> list[tuple[Role, str]]:
-    return [
-        pair
-        for turn in range(1, turns + 1)
-        for pair in (("user", f"question {turn}"), ("assistant", f"answer {turn}"))
-    ]
+    said: list[tuple[Role, str]] = []
+    for turn in range(1, turns + 1):
+        said += [("user", f"question {turn}"), ("assistant", f"answer {turn}")]
+    return said
 
 
 def test_the_last_four_turns_go_verbatim_and_the_question_last() -> None:
@@ -76,13 +75,8 @@ def test_a_long_question_takes_its_room_from_the_others() -> None:
 
 
 def test_a_turn_begins_with_what_the_user_says() -> None:
-    pairs: Pairs = [
-        ("system", "s"),
-        ("user", "a"),
-        ("tool", "t"),
-        ("assistant", "b"),
-        ("user", "c"),
-    ]
+    roles: tuple[Role, ...] = ("system", "user", "tool", "assistant", "user")
+    pairs = [(role, "text") for role in roles]
     assert [len(turn) for turn in turns_of(spoken(pairs))] == [1, 3, 1]
 
 

@@ -17,28 +17,20 @@ def only(text: str, kind: str = "code") -> Piece:
     return piece
 
 
-LINES = st.one_of(
-    st.sampled_from(
-        ["```", "~~~", "````", "```python", "~~~ js", "``` a b", "> ```", "- ```sh", "look: ```py"]
-    ),
-    st.sampled_from(
-        ["# Title", "**Bold**:", "", "   ", "    indented", "\tx = 1", "- item", "***"]
-    ),
-    st.text(max_size=40),
-    st.text(alphabet="ab .!?\u00e9\u6f22", max_size=200),
-)
+FENCES = ("```", "~~~", "````", "```python", "~~~ js", "``` a b", "> ```", "- ```sh", "look: ```py")
+OTHERS = ("# Title", "**Bold**:", "", "   ", "    indented", "\tx = 1", "- item", "***")
+WORDS = st.text(max_size=40) | st.text(alphabet="ab .!?\u00e9\u6f22", max_size=200)
+LINES = st.sampled_from(FENCES) | st.sampled_from(OTHERS) | WORDS
 TEXTS = st.lists(LINES, max_size=30).map("\n".join)
 
 
 @given(TEXTS, st.sampled_from([5, 20, 500]))
-def test_the_parts_put_together_are_the_message(text: str, limit: int) -> None:
+def test_the_parts_are_the_message_and_none_of_prose_is_beyond_the_limit(
+    text: str, limit: int
+) -> None:
     parts = bodies(text, limit=limit)
     assert "".join(parts) == (text if text.strip() else "")
     assert all(part.strip() for part in parts)
-
-
-@given(TEXTS, st.sampled_from([5, 20, 500]))
-def test_no_part_of_prose_is_beyond_the_limit(text: str, limit: int) -> None:
     for piece in cut(text, limit=limit):
         body = text[piece.start : piece.start + piece.length]
         assert piece.tokens == estimate_tokens(body)

@@ -157,7 +157,7 @@ def test_a_store_that_cannot_be_used_costs_what_is_in_it_alone(
 ) -> None:
     if broken == "memory":
         add_documents(place)
-        foreign_database(SqliteStore.path_in(place))
+        foreign_database(place.brain / SqliteStore.file_name)
     else:
         place.ensure()
         foreign_database(place.brain / "documents.db")
