@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from ...agents.openai_server import (
-    Dead,
-    Failure,
-    FakeProvider,
-    Stall,
-    Text,
-)
+from ...agents.openai_server import Dead, Failure, FakeProvider, Stall, Text
 from ...effort import PATIENCE_S
 from ..conftest import BAD_INPUT, FAB, KDS, Run, data, refused, said_in
 from .terminals import Terminal
@@ -23,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("fitted_workspace")
 NO_ANSWER = 3
 POD = "the pod gets OOMKilled every hour"
 RAISE = "The pod uses 480Mi of its 256Mi limit. Should I raise the memory limit to 512Mi?"
-AGREED = ("yes do it", "go ahead", "Yes, raise it", "k")
+AGREED = ("Yes, raise it", "k")
 
 
 def test_the_conversation_goes_on_from_process_to_process(
@@ -45,12 +39,9 @@ def test_json_is_one_document_and_the_work_can_be_followed(
 ) -> None:
     model.play(Text("a plan"), Text("a plan"), Text("built"), Text("12 passed"))
     answer = data(kds_call("ask", FAB, "--json"))
-    assert answer["text"] == "a plan"
-    assert answer["answered"] is True
-    assert answer["turn"]["agent"] == "work-planner"
-    assert answer["replies"][0]["model"] == "fake"
+    assert (answer["text"], answer["answered"], answer["error"]) == ("a plan", True, None)
+    assert (answer["turn"]["agent"], answer["replies"][0]["model"]) == ("work-planner", "fake")
     assert [one["intent"] for one in answer["handoffs"]] == ["EXECUTE", "TEST"]
-    assert answer["error"] is None
     assert kds_call("ask", FAB, "--follow").out == "a plan\n\nbuilt\n\n12 passed\n"
 
 
@@ -77,9 +68,8 @@ def test_a_model_that_fails_is_told_of_on_stderr(
     model.play(default=Failure(401, "Incorrect API key provided"))
     result = kds_call("ask", FAB)
     assert (result.code, result.out) == (NO_ANSWER, "")
-    assert "Incorrect API key provided" in result.err
-    assert "fix:" in result.err
-    assert "kds ask continue" in result.err
+    for part in ("Incorrect API key provided", "fix:", "kds ask continue"):
+        assert part in result.err
     assert said_in(fitted_workspace) == [FAB]
 
 
@@ -170,9 +160,8 @@ def test_a_chat_with_a_model_through_a_pipe(model: FakeProvider, chat: Run) -> N
     result = chat(CHAT)
     assert result.code == 0
     assert result.out.startswith("1. Add the button.\n\n")
-    assert "I want to add a FAB button" in result.out
-    assert "Shall it commit or push the work?" in result.out
-    assert "commit-handler was not started" in result.out
+    for part in (FAB, "Shall it commit or push the work?", "commit-handler was not started"):
+        assert part in result.out
     assert "no such command '/nothing'" in result.err
     assert "never read" not in result.out
 
