@@ -117,13 +117,9 @@ class Team:
         The audit log keeps that it was done, and the name.
         """
         with self._server.transaction(self._server.begin) as connection:
-            names = (organisation, person)
-            connection.execute(
-                b"DELETE FROM kds.token WHERE organisation = %s AND person = %s", names
-            )
-            gone = connection.execute(
-                b"DELETE FROM kds.tenant WHERE organisation = %s AND person = %s", names
-            ).rowcount
+            names, whose = (organisation, person), b" WHERE organisation = %s AND person = %s"
+            connection.execute(b"DELETE FROM kds.token" + whose, names)
+            gone = connection.execute(b"DELETE FROM kds.tenant" + whose, names).rowcount
             connection.execute(_AUDIT, (organisation, self._actor, "person removed", person))
         return gone
 

@@ -67,22 +67,20 @@ def read_html(text: str, name: str, path: Path | None = None) -> Content:
 def _parsed(text: str, path: Path) -> Any:
     """Return the tree of a page, None for an empty one."""
     etree = load_extra("lxml.etree", extra="docs", purpose="read HTML")
+    hint = "split it, or save it as plain text"
+    if text.count("<") > MAX_ELEMENTS:
+        raise DocumentError(path, f"has more than {MAX_ELEMENTS:,} elements", hint)
     parser = etree.HTMLParser(
         encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True, remove_pis=True
     )
     data = text.replace("\0", "\ufffd").encode("utf-8", "replace")
-    too_much = f"more than {MAX_ELEMENTS:,} elements" if text.count("<") > MAX_ELEMENTS else ""
-    root = None
-    if not too_much:
-        with document_errors(path, "HTML that cannot be read"):
-            try:
-                root = etree.fromstring(data, parser)
-            except etree.XMLSyntaxError:  # nothing in it but white space and comments
-                return None
+    with document_errors(path, "HTML that cannot be read"):
+        try:
+            root = etree.fromstring(data, parser)
+        except etree.XMLSyntaxError:  # nothing in it but white space and comments
+            return None
     if any("Excessive depth" in error.message for error in parser.error_log):
-        too_much = "more than 2,000 elements inside each other"
-    if too_much:
-        raise DocumentError(path, f"has {too_much}", "split it, or save it as plain text")
+        raise DocumentError(path, "has more than 2,000 elements inside each other", hint)
     return root
 
 

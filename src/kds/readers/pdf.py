@@ -12,7 +12,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,7 +74,8 @@ _TOP_HEADING: Final = re.compile(r"\d{1,2}\.?\s+[A-Z](?:[^\s.;:!?,]*\s){0,5}[^\s
 def read_pdf(data: bytes, name: str, path: Path) -> Content:
     """Read a PDF. Raises DocumentError when that fails, KdsError without the library."""
     pypdf = load_extra("pypdf", extra="docs", purpose="read PDF")
-    with _quiet(), document_errors(path, "PDF that cannot be read"):
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its remarks about the file
+    with document_errors(path, "PDF that cannot be read"):
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         _unlock(reader, path)
         pages = list(_pages(reader, path))
@@ -145,20 +145,7 @@ def _title(reader: Any) -> str:
     """Return the title that the file gives itself, unless it is a file's name or a placeholder."""
     said = " ".join(str((reader.metadata or {}).get("/Title") or "").split())
     named = "." in said[-6:] or said.casefold().startswith(("untitled", "microsoft word"))
-    placeholder = said.startswith("(") and said.endswith(")")  # "(anonymous)", "(unspecified)"
-    return "" if named or placeholder else said
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library's remarks about the file off the terminal."""
-    logger = logging.getLogger("pypdf")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
+    return "" if named or re.fullmatch(r"\(.*\)", said) else said  # "(anonymous)"
 
 
 def _levels(pages: Sequence[Sequence[_Sized]]) -> Mapping[tuple[int | None, str], int]:
