@@ -1,7 +1,7 @@
 // The language model tools of agent mode: what a message refers to, conversations, past sessions, documents.
 
 import * as vscode from "vscode";
-import { runJson } from "./program.ts";
+import { run } from "./program.ts";
 import { signalOf } from "./socket.ts";
 import type { Window } from "./window.ts";
 import { KdsError, type Passage } from "./wire.ts";
@@ -11,13 +11,6 @@ const PASSAGES = 5;
 interface Search {
   readonly query: string;
   readonly limit?: number;
-}
-
-/** What `kds recall --json` prints. */
-interface Recalled {
-  readonly sure: number;
-  readonly hits: readonly { client: string; title: string; at: string; branch: string; role: string; text: string; resume: string }[];
-  readonly notes: readonly string[];
 }
 
 export function registerTools(window: Window): vscode.Disposable {
@@ -58,16 +51,10 @@ async function search(window: Window, input: Search, scope: "memory" | "document
   return found.chunks.map(quoted).join("\n\n");
 }
 
-async function recall(window: Window, input: Search, signal: AbortSignal): Promise<string> {
-  const { place } = window;
-  const args = ["recall", "--limit", String(input.limit ?? PASSAGES), "--json", "-w", place.root, "--", input.query];
-  const { sure, hits, notes } = await runJson<Recalled>(place, args, signal);
-  if (hits.length === 0) return ["Nothing was found.", ...notes].join("\n");
-  const told = hits.map((one, at) => {
-    const where = [one.client, one.at, one.branch && `on ${one.branch}`, one.resume].filter(Boolean).join(", ");
-    return `[${at + 1}] "${one.title}" (${where}), ${one.role}\n${one.text.trim().replace(/^/gm, "> ")}`;
-  });
-  return [`Probability that this answers: ${sure.toFixed(2)}`, ...told].join("\n\n");
+async function recall({ place }: Window, { query, limit }: Search, signal: AbortSignal): Promise<string> {
+  const args = ["recall", "--limit", String(limit ?? PASSAGES), "-w", place.root, "--", query];
+  const { stdout, stderr } = await run(place, args, { signal });
+  return [stdout, stderr].map((text) => text.trim()).filter(Boolean).join("\n");
 }
 
 function quoted(chunk: Passage, at: number): string {
