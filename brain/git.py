@@ -5,6 +5,7 @@ A project can bring a ``kds-brain/.gitignore`` with ``!*``, or have ``memory.db`
 """
 
 import os
+import shlex
 import stat
 import subprocess
 import time
@@ -62,23 +63,22 @@ class Exposure:
 
     def as_error(self, brain: Path) -> ExposedError:
         """Say what is wrong, and what mends it."""
+        names = self.tracked or self.let_through
+        shown = ", ".join(names[:_SHOWN])
+        if len(names) > _SHOWN:
+            shown += f" and {len(names) - _SHOWN} more"
         if self.hangs:
             message = f"git took over {TIMEOUT_S:g} s to say what of it a commit would hold"
             hint = "look for long patterns in the .gitignore files of the project"
-            return ExposedError(message, where=str(brain), hint=hint)
-        names = self.tracked or self.let_through
-        shown = ", ".join(names[:_SHOWN])
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        if self.tracked:
-            message = f"git tracks {shown}{more}: the next commit would hold what is private"
-            hint = f"git -C {_quoted(brain)} rm -r --cached {' '.join(map(_quoted, names))}"
-            return ExposedError(message, where=str(brain), hint=hint)
-        by = f" (rule {self.rule})" if self.rule else ""
-        message = f"git does not ignore {shown}{more}{by}: `git add -A` would take them along"
-        return ExposedError(message, where=str(brain), hint="run `kds doctor --fix`")
+        elif self.tracked:
+            message = f"git tracks {shown}: the next commit would hold what is private"
+            hint = shlex.join(["git", "-C", str(brain), "rm", "-r", "--cached", *names])
+        else:
+            by = f" (rule {self.rule})" if self.rule else ""
+            message = f"git does not ignore {shown}{by}: `git add -A` would take them along"
+            hint = "run `kds doctor --fix`"
+        return ExposedError(message, where=str(brain), hint=hint)
 
-
-NOTHING: Final = Exposure()
 
 _Marks = tuple[tuple[int, ...], ...]
 _found: dict[tuple[str, tuple[str, ...]], tuple[float, _Marks, Exposure]] = {}
@@ -97,7 +97,7 @@ def keep_private(workspace: Workspace, names: tuple[str, ...] = CONVERSATION) ->
     workspace.ensure()
     asked = str(workspace.brain), names
     marks, now = tuple(_marks(_real(workspace))), time.monotonic()
-    at, before, found = _found.get(asked, (now, (), NOTHING))
+    at, before, found = _found.get(asked, (now, (), Exposure()))
     if marks != before or now - at >= FRESH_S:
         found = exposure(workspace, names)
         if found.let_through and not os.path.lexists(workspace.brain / ".gitignore"):
@@ -111,12 +111,12 @@ def keep_private(workspace: Workspace, names: tuple[str, ...] = CONVERSATION) ->
 
 def exposure(workspace: Workspace, names: tuple[str, ...] = CONVERSATION) -> Exposure:
     """Ask git what it would commit of ``names``; nothing outside of a repository."""
-    found = NOTHING
-    brain = _real(workspace)
-    for folder in _repositories(brain):
-        found = _asked(folder, brain, names)
-        if not found.unknown:
-            break
+    found, brain = Exposure(), _real(workspace)
+    for folder in (brain, *brain.parents):
+        if os.path.lexists(folder / ".git"):  # it holds a repository, or names one
+            found = _asked(folder, brain, names)
+            if not found.unknown:
+                break
     return found
 
 
@@ -156,28 +156,17 @@ def _asked(folder: Path, brain: Path, names: tuple[str, ...]) -> Exposure:
         return Exposure(hangs=True)
     if code not in (0, 1):
         return Exposure(unknown=said)
-    through = {paths[one]: rule for one, rule in _open(listed) if paths.get(one) not in tracked}
+    fields = listed.split("\0")
+    through = {}
+    for source, line, pattern, path in zip(*(fields[n::4] for n in range(4)), strict=False):
+        if paths.get(path) not in tracked and (not pattern or pattern.startswith("!")):
+            through[paths[path]] = f"{source}:{line}: {pattern}" if pattern else ""
     rule = next(iter(through.values()), "")
     return Exposure(tuple(sorted(tracked)), tuple(through), one_line(rule))
 
 
-def _open(listed: str) -> Iterator[tuple[str, str]]:
-    """What `git check-ignore -zvn` lists as not ignored, each with the rule that has it so."""
-    fields = listed.split("\0")
-    for source, line, pattern, path in zip(*(fields[n::4] for n in range(4)), strict=False):
-        if not pattern:
-            yield path, ""
-        elif pattern.startswith("!"):
-            yield path, f"{source}:{line}: {pattern}"
-
-
 def _real(workspace: Workspace) -> Path:
     return Path(os.path.realpath(workspace.brain))
-
-
-def _repositories(brain: Path) -> Iterator[Path]:
-    """The folders from ``brain`` upwards that hold a repository, or name one."""
-    return (folder for folder in (brain, *brain.parents) if os.path.lexists(folder / ".git"))
 
 
 def _marks(brain: Path) -> Iterator[tuple[int, ...]]:
@@ -185,30 +174,22 @@ def _marks(brain: Path) -> Iterator[tuple[int, ...]]:
     for folder in (brain, *brain.parents):
         yield _mark(folder / ".gitignore")
         repository = folder / ".git"
-        if (mark := _mark(repository)) != _GONE:
-            inner = _git_folder(repository)
+        if mark := _mark(repository):
+            inner = repository
+            with suppress(OSError, ValueError):  # of a worktree and a submodule, a file names it
+                if repository.is_file() and repository.stat().st_size < _GITFILE_LIMIT:
+                    named = repository.read_text(encoding="utf-8").strip()
+                    inner = repository.parent / named.removeprefix("gitdir:").strip()
             yield from map(_mark, (inner / "index", inner / "info" / "exclude"))
             yield mark[:1]  # the folder itself changes with every lock in it
-
-
-_GONE: Final = (0,)
 
 
 def _mark(path: Path) -> tuple[int, ...]:
     try:
         found = path.stat()
     except (OSError, ValueError):
-        return _GONE
+        return ()
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _git_folder(repository: Path) -> Path:
-    """Where the index is: of a worktree and a submodule, ``.git`` is a file that names it."""
-    with suppress(OSError, ValueError):
-        if repository.is_file() and repository.stat().st_size < _GITFILE_LIMIT:
-            text = repository.read_text(encoding="utf-8").strip()
-            return repository.parent / text.removeprefix("gitdir:").strip()
-    return repository
 
 
 def _git(folder: Path, *arguments: str, given: str = "") -> tuple[int, str, str]:
@@ -244,9 +225,3 @@ _ELSEWHERE: Final = frozenset((
 def _environ() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
-
-
-def _quoted(name: Path | str) -> str:
-    from shlex import quote
-
-    return quote(str(name))
