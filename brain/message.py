@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from kds.brain.errors import MessageError
 from kds.brain.turn import Utterance
@@ -15,7 +15,7 @@ length (measured on 28 kinds of text, from prose to nothing but brackets)."""
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""The C0 controls but for tab and line feed, and DEL. Carriage returns are gone before."""
+"""C0 but for tab and line feed, and DEL. Carriage returns are gone before."""
 
 _ESCAPED: Final = re.compile(
     r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -121,10 +121,11 @@ def _is_seen(char: str) -> bool:
 
 
 _SHAPE: Final = '{"role": "user", "content": "Add a FAB button"}'
-_USER: Final = frozenset({"user", "human"})
-_ASSISTANT: Final = frozenset({"assistant", "ai"})
-_OTHERS: Final = frozenset({"system", "developer", "tool", "function", "remove"})
-"""Roles of messages that neither the user nor the assistant says: they are left out."""
+_ROLES: Final[Mapping[object, Literal["user", "assistant", ""]]] = {
+    **{"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"},
+    **dict.fromkeys(("system", "developer", "tool", "function", "remove"), ""),
+}
+"""Who says what has a role; "" for what neither the user nor the assistant says."""
 
 
 def utterances(history: Iterable[object]) -> tuple[Utterance, ...]:
@@ -146,16 +147,14 @@ def utterances(history: Iterable[object]) -> tuple[Utterance, ...]:
 
 def _utterance(item: object, at: int) -> Utterance | None:
     role, content = _parts(item, at)
-    text = _text(content)
-    if text is None:
+    blocks = content if isinstance(content, list) else [content or ""]  # null beside calls of tools
+    if content and not isinstance(content, str | list):
         raise _fault(f"has {content!r:.40} for a text", at)
-    if role in _OTHERS:
-        return None
-    if role in _USER:
-        return Utterance(well_formed(text), "user")
-    if role in _ASSISTANT:
-        return Utterance(well_formed(text), "assistant")
-    raise _fault(f"has {role!r:.40} for a role", at)
+    if not isinstance(role, str) or role not in _ROLES:
+        raise _fault(f"has {role!r:.40} for a role", at)
+    said = (one.get("text") if isinstance(one, Mapping) else one for one in blocks)
+    text = "\n".join(one for one in said if one and isinstance(one, str))
+    return Utterance(well_formed(text), who) if (who := _ROLES[role]) else None
 
 
 def _parts(item: object, at: int) -> tuple[object, object]:
@@ -173,21 +172,6 @@ def _parts(item: object, at: int) -> tuple[object, object]:
     if role is None or content is None:
         raise _fault(f"is a {type(item).__name__}, not a message", at)
     return role, content
-
-
-def _text(content: object) -> str | None:
-    """The text of a content, which may be a list of blocks; None when it is neither."""
-    if content is None or isinstance(content, str):
-        return content or ""  # null beside calls of tools
-    if not isinstance(content, list):
-        return None
-    blocks = (one if isinstance(one, str) else _block(one) for one in content)
-    return "\n".join(filter(None, blocks))
-
-
-def _block(block: object) -> str:
-    text = block.get("text") if isinstance(block, Mapping) else None
-    return text if isinstance(text, str) else ""
 
 
 def _fault(wrong: str, at: int | None = None) -> MessageError:

@@ -91,16 +91,14 @@ def _month_end(first: date) -> date:
 
 def _relative(words: str, today: date) -> Period:
     which, _, unit = words.partition(" ")
+    back = which in ("last", "yesterday")
     if not unit:
-        day = today - timedelta(days=which == "yesterday")
+        day = today - timedelta(days=back)
         return Period(day, day)
     if unit == "week":
-        monday = today - timedelta(days=today.weekday() + (7 if which == "last" else 0))
+        monday = today - timedelta(days=today.weekday() + 7 * back)
         return Period(monday, monday + timedelta(days=6))
     if unit == "month":
-        first = today.replace(day=1)
-        if which == "last":
-            first = (first - timedelta(days=1)).replace(day=1)
+        first = (today.replace(day=1) - timedelta(days=back)).replace(day=1)
         return Period(first, _month_end(first))
-    year = today.year - (which == "last")
-    return Period(date(year, 1, 1), date(year, 12, 31))
+    return Period(date(today.year - back, 1, 1), date(today.year - back, 12, 31))

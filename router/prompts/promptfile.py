@@ -20,16 +20,6 @@ from kds.brain.errors import Problem
 from kds.brain.yaml_files import Document, NodePath, parse_yaml, validate
 from kds.router.pattern import Pattern, control_problem
 
-INTENT_NAME: Final = r"^[A-Z][A-Z0-9_]*$"
-PROMPT_NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-"""Also the rule for skill names, so that skills can be made from prompt files."""
-
-TOOL_NAME: Final = r"^[a-zA-Z0-9_-]{1,64}$"
-"""What the providers of models accept as the name of a tool."""
-
-DEFAULT_PRIORITY: Final = 500
-"""Behind every agent that ships (10 to 110), before UNKNOWN (999)."""
-
 MOST_SHIFT: Final = 10.0
 """Log odds: more decides alone, and that is for patterns that are `exact`."""
 
@@ -40,8 +30,11 @@ When = Literal["first", "question", "reference", "addition", "image"]
 """Signs of a conversation that may speak for or against an intent; see docs/prompt-files.md."""
 
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
-_Intent = Annotated[str, Field(pattern=INTENT_NAME)]
-_Tool = Annotated[str, Field(pattern=TOOL_NAME)]
+_Intent = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
+_Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
+"""Also the rule for skill names, so that skills can be made from prompt files."""
+_Tool = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+"""What the providers of models accept as the name of a tool."""
 _NAMES: Final = Field(max_length=100)
 _PATTERNS: Final = Field(max_length=200)
 """Of one file. Those that ship have fewer; each is compiled when it is read."""
@@ -81,10 +74,10 @@ class ContextShift(_Strict):
 class FrontMatter(_Strict):
     """The keys of a prompt file. docs/prompt-files.md says what they mean."""
 
-    name: Annotated[str, Field(pattern=PROMPT_NAME, max_length=64)]
+    name: _Name
     description: Annotated[str, Field(min_length=1, max_length=1024)]
     intent: _Intent | None = None
-    priority: Annotated[int, Field(ge=0, le=999)] = DEFAULT_PRIORITY
+    priority: Annotated[int, Field(ge=0, le=999)] = 500  # behind every agent that ships (10 to 110)
     patterns: Annotated[list[PatternEntry], _PATTERNS] = []
     not_: Annotated[list[NotEntry], Field(alias="not"), _PATTERNS] = []
     needs: Annotated[list[NotEntry], _PATTERNS] = []
