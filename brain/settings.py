@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -29,9 +29,18 @@ from pydantic import (
 
 from kds.brain.environment import PLACES, TOP_LEVEL, Place, variables_set
 from kds.brain.errors import ConfigError, OutageError, Problem, StoreError
-from kds.brain.learning.examples import FILE_NAME, Learned, LearnedFile, LearnedFileError
-from kds.brain.workspace import Environ, SharedDatabase, Workspace, locked_text, own_settings_path
+from kds.brain.workspace import (
+    LEARNED,
+    Environ,
+    SharedDatabase,
+    Workspace,
+    locked_text,
+    own_settings_path,
+)
 from kds.brain.yaml_files import Document, NodePath, parse_yaml, read_text, validate
+
+if TYPE_CHECKING:  # redaction takes 50 ms to import: what was learned is read by who routes
+    from kds.brain.learning.examples import Learned
 
 IDLE_MINUTES: Final = 30.0
 """A coffee break must not cost a cold start of seconds; a closed editor must not keep 200 MB."""
@@ -405,12 +414,14 @@ class Config:
         return SharedDatabase.of(self.settings, self.workspace)
 
     @cached_property
-    def learned(self) -> tuple[Learned, ...]:
+    def learned(self) -> "tuple[Learned, ...]":
         """What was taught; nothing while learning is off.
 
         Raises LearnedFileError when the file is wrong, StoreError when it cannot be read.
         """
-        text = locked_text(self.workspace, FILE_NAME, environ=self.environ)
+        from kds.brain.learning.examples import LearnedFile
+
+        text = locked_text(self.workspace, LEARNED, environ=self.environ)
         if not text.exists or not self.settings.learning.enabled:
             return ()
         return LearnedFile(text).entries()
@@ -418,6 +429,8 @@ class Config:
     @property
     def learned_problem(self) -> str | None:
         """Why nothing that was learned is used, in one line. Raises OutageError."""
+        from kds.brain.learning.examples import LearnedFileError
+
         try:
             _ = self.learned
         except OutageError:
@@ -457,7 +470,7 @@ class LiveConfig:
             if config is None or stamp != self._stamp:
                 config, self._stamp = self._loaded(config), stamp
             if config.database is None:
-                marks = _stamp(self.workspace.brain / FILE_NAME)
+                marks = _stamp(self.workspace.brain / LEARNED)
             elif marks is None:
                 marks = config.learned_as_of
             if marks != config.learned_as_of:

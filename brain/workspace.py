@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Environ = Mapping[str, str]
 
+LEARNED: Final = "learned.yaml"
+"""What was taught, in the `kds-brain` folder of a workspace or among the texts of a tenant."""
+
 IGNORED: Final = """\
 # Conversations, caches and tokens of one person: no version control. What a team may share is let
 # through. Written by KDS once; it is yours to change.

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from kds.brain.errors import ConfigError, Problem, StoreError
 from kds.brain.files import LockedText
 from kds.brain.learning.events import LOCK_TIMEOUT_S, example_id, reference_id
+from kds.brain.workspace import LEARNED
 from kds.brain.yaml_files import decoded, parse_yaml, validate
 
-FILE_NAME: Final = "learned.yaml"
-"""In the `kds-brain` folder of a workspace, or among the texts of a tenant."""
+FILE_NAME: Final = LEARNED
 
 MAX_EXAMPLES: Final = 2_000
 """Examples of a file, taught or written by hand: fitting so many takes about a second."""
