@@ -3,7 +3,7 @@
 chain = MemoryRetriever(memory=store, k=5) | format_documents | prompt | model
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -54,24 +54,13 @@ class MemoryRetriever(BaseRetriever):
             now=utc_now(),
         )
         log_recall(self.memory, found, surface=SURFACE)
-        return [Document(hit.passage.body, id=str(hit.passage.chunk_id), metadata=_of_message(hit))
-                for hit in found.hits]  # fmt: skip
-
-
-def _of_message(hit: Hit) -> dict[str, Any]:
-    passage = hit.passage
-    return {
-        "session_id": passage.session_id,
-        "message_id": passage.message_id,
-        "role": passage.role,
-        "speaker": passage.speaker,
-        "at": passage.at.isoformat(),
-        "kind": passage.kind,
-        "header": passage.header,
-        "score": round(hit.score, 4),
-        "elsewhere": hit.elsewhere,
-        "why": list(hit.why),
-    }
+        own = "session_id message_id role speaker kind header"
+        return [
+            _document(
+                hit, hit.passage.body, own, at=hit.passage.at.isoformat(), elsewhere=hit.elsewhere
+            )
+            for hit in found.hits
+        ]
 
 
 class DocumentRetriever(BaseRetriever):
@@ -105,22 +94,17 @@ class DocumentRetriever(BaseRetriever):
             bias=self.bias,
         )
         return [
-            Document(hit.passage.text, id=str(hit.passage.chunk_id), metadata=_of_document(hit))
+            _document(
+                hit, hit.passage.text, "title section page kind terms",
+                source=hit.passage.path, citation=hit.citation, bias=hit.bias,
+            )
             for hit in found.hits
-        ]
+        ]  # fmt: skip
 
 
-def _of_document(hit: DocumentHit) -> dict[str, Any]:
-    passage = hit.passage
-    return {
-        "source": passage.path,
-        "title": passage.title,
-        "citation": hit.citation,
-        "section": list(passage.section),
-        "page": passage.page,
-        "kind": passage.kind,
-        "terms": list(passage.terms),
-        "score": round(hit.score, 4),
-        "bias": hit.bias,
-        "why": list(hit.why),
-    }
+def _document(hit: Hit | DocumentHit, text: str, fields: str, **more: object) -> Document:
+    """A hit with these ``fields`` of its passage as metadata."""
+    values = {name: getattr(hit.passage, name) for name in fields.split()}
+    values |= {**more, "score": round(hit.score, 4), "why": hit.why}
+    plain = {name: list(one) if isinstance(one, tuple) else one for name, one in values.items()}
+    return Document(text, id=str(hit.passage.chunk_id), metadata=plain)

@@ -73,7 +73,7 @@ def built_in_tools(
     documents should say under `citation` or `source` where they are from. ``budget_tokens`` is what
     one search of the memory may quote.
     """
-    tools: list[AnyTool] = [TurnTool(READ_CONVERSATION, _read_conversation)]
+    tools: list[AnyTool] = [_READING]
     if memory is not None:
         tools.append(_search_memory(memory, budget_tokens))
     if documents is not None:
@@ -89,42 +89,33 @@ def chosen_tools(
     Raises DispatchError for anything but a tool, and, with the line of the file, for an
     unknown name.
     """
-    given = (TurnTool(READ_CONVERSATION, _read_conversation), *map(_checked, tools))
-    known = {tool.name: tool for tool in given}
-    chosen: dict[str, AnyTool] = {}
-    notes: list[str] = []
+    known: dict[str, AnyTool] = {READ_CONVERSATION: _READING}
+    for tool in tools:
+        if not isinstance(tool, AnyTool):
+            raise DispatchError(
+                f"not a tool: {type(tool).__name__}",
+                hint="pass the tool itself, such as a function under `@tool` of "
+                "langchain_core.tools",
+            )
+        known[tool.name] = tool
     for index, name in enumerate(prompt.tools):
-        if name in known:
-            chosen[name] = known[name]
-        elif name in BUILT_IN:
-            notes.append(f"no tool {name}: {BUILT_IN[name]}")
-        else:
-            raise _unknown(name, prompt, index, known)
-    return chosen, tuple(notes)
+        if name not in known and name not in BUILT_IN:
+            names = sorted({*known, *BUILT_IN})
+            near = nearest(name, names)
+            raise DispatchError(
+                f"agent {prompt.name} names the tool '{name}', which was not passed",
+                where=prompt.front.where(("tools", index)),
+                hint=f"did you mean {near}?" if near
+                else f"pass it with tools=..., or use: {', '.join(names)}",
+            )  # fmt: skip
+    missing = [name for name in prompt.tools if name not in known]
+    chosen = {name: known[name] for name in prompt.tools if name in known}
+    return chosen, tuple(f"no tool {name}: {BUILT_IN[name]}" for name in missing)
 
 
 def ready(tool: AnyTool, turn: Turn) -> BaseTool:
     """``tool``, made for ``turn`` where it is one of those."""
     return tool.make(turn) if isinstance(tool, TurnTool) else tool
-
-
-def _checked(tool: object) -> AnyTool:
-    if isinstance(tool, AnyTool):
-        return tool
-    hint = "pass the tool itself, such as a function under `@tool` of langchain_core.tools"
-    raise DispatchError(f"not a tool: {type(tool).__name__}", hint=hint)
-
-
-def _unknown(
-    name: str, prompt: PromptFile, index: int, known: Mapping[str, object]
-) -> DispatchError:
-    names = sorted({*known, *BUILT_IN})
-    near = nearest(name, names)
-    hint = (
-        f"did you mean {near}?" if near else f"pass it with tools=..., or use: {', '.join(names)}"
-    )
-    message = f"agent {prompt.name} names the tool '{name}', which was not passed"
-    return DispatchError(message, where=prompt.front.where(("tools", index)), hint=hint)
 
 
 def _read_conversation(turn: Turn) -> BaseTool:
@@ -137,6 +128,9 @@ def _read_conversation(turn: Turn) -> BaseTool:
         return "\n".join(lines) or "nothing was said before"
 
     return StructuredTool.from_function(read_conversation, name=READ_CONVERSATION)
+
+
+_READING: Final = TurnTool(READ_CONVERSATION, _read_conversation)
 
 
 def _search_memory(place: MemoryPlace, budget_tokens: int) -> BaseTool:

@@ -39,13 +39,13 @@ def bare(text: str) -> str:
     'putitinapppyplease'
     """
     folded = unicodedata.normalize("NFD", text).casefold()
-    kept = "".join(character for character in folded if not _is_noise(character))
+    kept = "".join(
+        one
+        for one in folded
+        if one not in "`´" and not one.isspace() and unicodedata.category(one)[0] != "P"
+    )
     # once more: marks that a sign kept apart stand side by side now, and have an order
     return unicodedata.normalize("NFD", kept or folded)
-
-
-def _is_noise(character: str) -> bool:
-    return character in "`´" or character.isspace() or unicodedata.category(character)[0] == "P"
 
 
 START: Final = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
@@ -115,8 +115,8 @@ class RuleOutcome:
     rule: str
     test: RuleTest
     turn: Turn
-    fired: tuple[str, ...] = ()
-    own: bool = True
+    fired: tuple[str, ...]
+    own: bool
 
     @property
     def as_expected(self) -> bool:
@@ -126,29 +126,30 @@ class RuleOutcome:
         return switched_right and matches(self.turn.expanded, accepted)
 
     @property
-    def positive(self) -> bool:
-        """True when the test expects its rule to do something."""
-        changed = bool(self.test.expected) and not matches(self.test.message, self.test.expected)
-        return changed or self.test.switch
-
-    @property
     def passed(self) -> bool:
         """True when it came out as expected, and by its own rule if a rule has to act."""
-        return self.as_expected and (self.own or not self.positive)
+        test = self.test
+        changes = bool(test.expected) and not matches(test.message, test.expected)
+        return self.as_expected and (self.own or not (changes or test.switch))
 
 
 def run_rule_tests(
     rules: Iterable[Rule], rewriting: Sequence[Step], without: StepsWithout
 ) -> tuple[RuleOutcome, ...]:
     """Run every test of ``rules`` through the steps that rewrite: resolve and expand."""
-    return tuple(_outcome(rule, test, rewriting, without) for rule in rules for test in rule.tests)
 
+    def outcome(rule: Rule, test: RuleTest) -> RuleOutcome:
+        turn = _run(test, rewriting)
+        switches = (match["rule"] for note in turn.why if (match := _SWITCH_NOTE.match(note)))
+        rules = (reference.rule for reference in turn.references)
+        fired = tuple(dict.fromkeys([*rules, *switches]))
+        own = rule.id in fired
+        if rule.signal.kind == "focus" and test.expected:
+            # It only moves the focus; another rule then points to it, and names itself alone.
+            own = _run(test, without(rule.id)).expanded != turn.expanded
+        return RuleOutcome(rule.id, test, turn, fired, own)
 
-def fired_rules(turn: Turn) -> tuple[str, ...]:
-    """The ids of the rules at work on a turn: behind its references, or its topic switch."""
-    switches = (match["rule"] for note in turn.why if (match := _SWITCH_NOTE.match(note)))
-    rules = [reference.rule for reference in turn.references]
-    return tuple(dict.fromkeys([*rules, *switches]))
+    return tuple(outcome(rule, test) for rule in rules for test in rule.tests)
 
 
 def describe_outcome(outcome: RuleOutcome) -> str:
@@ -169,18 +170,6 @@ def describe_outcome(outcome: RuleOutcome) -> str:
         lines.append("  fix       it passes by another rule: find a message that needs this one")
     lines += [f"  why       {note}" for note in turn.why]
     return "\n".join(lines)
-
-
-def _outcome(
-    rule: Rule, test: RuleTest, rewriting: Sequence[Step], without: StepsWithout
-) -> RuleOutcome:
-    turn = _run(test, rewriting)
-    fired = fired_rules(turn)
-    own = rule.id in fired
-    if rule.signal.kind == "focus" and test.expected:
-        # It only moves the focus; another rule then points to it, and names itself alone.
-        own = _run(test, without(rule.id)).expanded != turn.expanded
-    return RuleOutcome(rule.id, test, turn, fired, own)
 
 
 def _run(test: RuleTest, rewriting: Sequence[Step]) -> Turn:
