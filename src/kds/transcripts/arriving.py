@@ -97,25 +97,21 @@ def _import(settings: Settings, session: str = "") -> None:
         if not memory.exists or not _running.acquire(timeout=WAIT_S if session else 0):
             return
         try:
-            _import_into(memory, settings, session)
+            if not session:
+                _last_import[0] = monotonic()
+            chosen = memory.rows("SELECT client, everywhere FROM chosen")
+            known = readers(Path.home(), os.environ, project_folders(memory))
+            wanted = {one.num for one in memory.projects() if one.wanted}
+            embedder = _embedder(settings.recall.embeddings)
+            for everywhere in (1, 0):
+                some = {name: known[name] for name, every in chosen if every == everywhere}
+                report = import_sessions(
+                    memory, some, only=None if everywhere else wanted, since=utc_now() - RECENT,
+                    keep_days=0 if session else settings.assistants.keep_days, session=session,
+                )  # fmt: skip
+                embed(memory, report.projects, embedder, EMBED_S)
         finally:
             _running.release()
-
-
-def _import_into(memory: AssistantMemory, settings: Settings, session: str) -> None:
-    if not session:
-        _last_import[0] = monotonic()
-    chosen = memory.rows("SELECT client, everywhere FROM chosen")
-    known = readers(Path.home(), os.environ, project_folders(memory))
-    wanted = {one.num for one in memory.projects() if one.wanted}
-    embedder = _embedder(settings.recall.embeddings)
-    for everywhere in (1, 0):
-        report = import_sessions(
-            memory, {name: known[name] for name, every in chosen if every == everywhere},
-            only=None if everywhere else wanted, since=utc_now() - RECENT, session=session,
-            keep_days=0 if session else settings.assistants.keep_days,
-        )  # fmt: skip
-        embed(memory, report.projects, embedder, EMBED_S)
 
 
 def session_start(folder: str, session: str | None) -> str | None:

@@ -18,6 +18,7 @@ from kds.transcripts.formats import (
     About,
     Event,
     Kind,
+    Reader,
     Source,
     file_source,
     is_huge,
@@ -47,7 +48,7 @@ def _dict(value: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class Opencode:
+class Opencode(Reader):
     """opencode: tables ``session``, ``message`` and ``part`` of ``opencode.db``."""
 
     client = "opencode"
@@ -114,7 +115,7 @@ def _part(
         yield Event("result", text_in(state), end, at, call, failed=bool(failed))
 
 
-class Cursor:
+class Cursor(Reader):
     """Cursor: ``composerData:`` and ``bubbleId:`` keys of ``globalStorage/state.vscdb``.
 
     Which folder a session belongs to stands in the databases of the workspaces.
@@ -141,10 +142,6 @@ class Cursor:
             if isinstance(key, str) and key.isprintable():
                 session, changed = key.partition(":")[2], nanoseconds(updated)
                 yield Source(self.client, self.path, session, size, changed)
-
-    def continues(self, source: Source, start: int) -> bool:
-        """Reading finds out: a session that lost messages has none behind ``start``."""
-        return True
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The bubbles behind the first ``start``; earlier versions kept them in one list."""
@@ -217,7 +214,7 @@ _SUMMARY: Final = re.compile(
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?Z?")
 
 
-class SpecStory:
+class SpecStory(Reader):
     """SpecStory: Markdown files in ``.specstory/history`` of projects that are known."""
 
     client = "specstory"
@@ -238,10 +235,6 @@ class SpecStory:
                     head = _SESSION.search(file.read(2_000))
                 if found := file_source(self.client, path, head[2] if head else path.stem):
                     yield found
-
-    def continues(self, source: Source, start: int) -> bool:
-        """An export is written anew as a whole, and grows at its end."""
-        return True
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The messages behind the first ``start``."""

@@ -8,12 +8,13 @@ import json
 import os
 import re
 import stat
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal
 
 from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import redacted
@@ -114,28 +115,25 @@ class Event:
         return self.kind if self.kind in ("user", "assistant") else "tool"
 
 
-class Reader(Protocol):
+class Reader(ABC):
     """Finds the sessions of one client and reads them."""
 
-    @property
-    def client(self) -> str:
-        """The client's name."""
-        ...
+    client: ClassVar[str]
 
+    @abstractmethod
     def sources(self) -> Iterator[Source]:
         """The sessions that the client has on this machine."""
-        ...
 
+    @abstractmethod
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The events of a session behind the place ``start``.
 
         Raises OSError or sqlite3.Error when it cannot be read.
         """
-        ...
 
     def continues(self, source: Source, start: int) -> bool:
         """Whether what was read up to ``start`` is still there, so that reading may go on."""
-        ...
+        return True
 
 
 def told(events: Iterable[Event]) -> Iterator[Event]:

@@ -5,11 +5,10 @@ A file grows while its session lasts: it is read to its last whole line, and lat
 
 import json
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -21,6 +20,7 @@ from kds.transcripts.formats import (
     UNREADABLE,
     About,
     Event,
+    Reader,
     Source,
     file_source,
     is_huge,
@@ -61,10 +61,9 @@ TAIL_CHARS: Final = 400
 CUT: Final = "\n[...]\n"
 
 
-class JsonLines(ABC):
+class JsonLines(Reader):
     """A reader of files with one JSON object a line."""
 
-    client: ClassVar[str]
     pattern: ClassVar[str]
     wanted: ClassVar[re.Pattern[bytes]]
     """What a line holds that may matter; others are not parsed."""
@@ -406,11 +405,11 @@ class Followed:
 
     def name(self, prompt: str, entry: str) -> bool:
         """Note that ``entry`` is named beside ``prompt``; False: it was before, which is enough."""
-        if entry in self._ever_named:
-            return False
-        self._ever_named.add(entry)
-        self._named = prompt, entry
-        return True
+        is_new = entry not in self._ever_named
+        if is_new:
+            self._ever_named.add(entry)
+            self._named = prompt, entry
+        return is_new
 
     def last_named(self) -> tuple[str, str] | None:
         """Return the prompt and the entry that was last named beside it: once."""
@@ -418,13 +417,9 @@ class Followed:
         return named
 
     def learn(
-        self,
-        client: str,
-        path: Path,
-        knows: Callable[[str], bool],
-        uses: Uses,
+        self, client: str, path: Path, knows: Callable[[str], bool], uses: Uses,
         named: tuple[str, str] | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Keep what ran since it was last read; ``named`` was said in vain where it did not run.
 
         Entries that ``knows`` denies are not of the library. Raises OSError and StoreError.
@@ -433,12 +428,12 @@ class Followed:
         if reader is None or source is None:
             return
         start = self._end if self._end <= source.size else 0  # it was written anew
-        events = list(_tail(reader, source, max(start, source.size - READ_BYTES)))
-        before = [Event("user", self._prompt, start)] if self._prompt else []
-        runs = [(said, name) for said, name in runs_in(chain(before, events)) if knows(name)]
+        events = [Event("user", self._prompt, start)] if self._prompt else []
+        events += _tail(reader, source, max(start, source.size - READ_BYTES))
+        runs = [(said, name) for said, name in runs_in(events) if knows(name)]
         for prompt, entry in runs:
             uses.add(prompt, entry, "used")
         if named is not None and named[1] not in {entry for _, entry in runs}:
             uses.add(*named, "ignored")
         said = [event.text for event in events if event.kind == "user"]
-        self._end, self._prompt = source.size, said[-1] if said else self._prompt
+        self._end, self._prompt = source.size, said[-1] if said else ""
