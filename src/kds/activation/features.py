@@ -457,11 +457,18 @@ class Library:
         entry, name = self.entries[row], self.name_terms[row]
         held, share = name & set(prompt.terms), 1 / max(len(name), 1)
         question, named = pattern("question").match(prompt.text) is not None, len(held) * share
-        offer, offer_terms = self._offered(prompt, row) if prompt.acknowledges else (0.0, 0.0)
+        offer = offer_terms = excluded = 0.0
+        if prompt.acknowledges and prompt.reply:  # how near the end of the reply is to the entry
+            offer = (self.purposes[row] @ self.encoder.encode(prompt.reply).T).max()
+            offer_terms = self.terms.like(terms_of(" ".join(prompt.reply[-2:])))[row]
+        if len(self.exclusions[row]):  # how much nearer a prompt is to what it is not for
+            (vector,) = self.encoder.encode([prompt.text])
+            near = (self.exclusions[row] @ vector).max() - (self.purposes[row] @ vector).max()
+            excluded = max(0.0, near)
         small, own_words = pattern("small").search, f"{spoken(entry.name)} {entry.description}"
         found: dict[str, float] = {
             "named": named,
-            "excluded": self._excluded(prompt, row),
+            "excluded": excluded,
             "offer": offer,
             "offer_terms": offer_terms,
             "words": log(1 + len(prompt.terms)),
@@ -480,22 +487,6 @@ class Library:
             "history": bool(prompt.earlier),
         }
         return {sign: float(value) for sign, value in found.items()}
-
-    def _offered(self, prompt: Prompt, row: int) -> tuple[float, float]:
-        """How near the end of the reply is to an entry, by meaning and by words."""
-        if not prompt.reply:
-            return 0.0, 0.0
-        near = (self.purposes[row] @ self.encoder.encode(prompt.reply).T).max()
-        terms = self.terms.like(terms_of(" ".join(prompt.reply[-2:])))
-        return float(near), float(terms[row])
-
-    def _excluded(self, prompt: Prompt, row: int) -> float:
-        """How much nearer a prompt is to what an entry says it is not for; 0 or more."""
-        if not len(self.exclusions[row]):
-            return 0.0
-        (vector,) = self.encoder.encode([prompt.text])
-        near = (self.exclusions[row] @ vector).max() - (self.purposes[row] @ vector).max()
-        return max(0.0, float(near))
 
 
 def _purposes(entry: Entry) -> tuple[list[str], list[str]]:
