@@ -229,7 +229,7 @@ def test_a_skill_that_fits_is_a_button_that_has_the_model_follow_it(
     provider.play(Text("Which tag?"), Text("# 2.4\n\nFaster."), Text("# 2.4\n\nMuch faster."))
     say(browser, WISH)
     offers(browser).click()
-    reply = browser.locator(".line.reply", has_text="Faster.")
+    reply = browser.locator("#turns .line.reply", has_text="Faster.")
     reply.wait_for()
     assert reply.locator(".who").inner_text().startswith("release-notes")
     system, *others = provider.asked[-1].messages
@@ -239,7 +239,7 @@ def test_a_skill_that_fits_is_a_button_that_has_the_model_follow_it(
     used = [(use.entry, use.outcome, use.prompt) for use in Uses(site.workspace).read()]
     assert used == [("release-notes", "used", WISH)]
     browser.get_by_role("button", name="Answer again").click()
-    browser.locator(".line.reply", has_text="Much faster.").wait_for()
+    browser.locator("#turns .line.reply", has_text="Much faster.").wait_for()
     assert "List what was merged" in provider.asked[-1].messages[0]["content"]
     assert browser.locator(".line.user").count() == 1
     say(browser, "make the button purple")
