@@ -1,10 +1,25 @@
-"""What a prompt file says is read; what can be wrong with it: faults.yaml."""
+"""What a prompt file says is read, with the examples beside it; what can be wrong: faults.yaml."""
 
+import json
+import socket
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
-from kds.router.prompts.promptfile import ContextShift, PromptFile, read_prompt
+from kds.brain.errors import PromptFileError
+from kds.brain.yaml_files import parse_yaml
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import (
+    ContextShift,
+    PromptFile,
+    read_prompt,
+    schema_faults,
+    schema_problems,
+)
+
+from ...effort import bounded
 
 FAULTS = Path(__file__).parents[1] / "faults.yaml"
 GOOD: str = yaml.safe_load(FAULTS.read_text("utf-8"))["sound"]["prompt"]
@@ -52,3 +67,166 @@ def test_what_follows_from_an_intent_is_read_from_its_file() -> None:
     assert (prompt.absorbs, prompt.tools) == (("ASK",), ("run_tests", "search_memory"))
     assert (prompt.starts_session, prompt.corrects, prompt.only_looks) == (True, True, True)
     assert prompt.output == {"type": "object", "properties": {"branch": {"type": "string"}}}
+
+
+PROMPT = """---
+name: dancer
+description: Dances.
+intent: DANCE
+examples: [dance with me, two steps]
+counter_examples: [sing]
+inputs: [message]
+---
+{{ message }}
+"""
+MORE = "examples:\n  - a waltz\n  - one tango please\ncounter_examples:\n  - hum it\n"
+
+
+def write(root: Path, text: str | None, prompt: str = PROMPT) -> Path:
+    folder = root / "internal"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "dancer.md").write_text(prompt)
+    if text is not None:
+        (folder / "dancer.examples.yaml").write_text(text)
+    return root
+
+
+def dancer(root: Path) -> PromptFile:
+    found = PromptLibrary.load(root).for_intent("DANCE")
+    assert found is not None
+    return found
+
+
+def test_both_together_count_those_of_the_front_matter_first(tmp_path: Path) -> None:
+    found = dancer(write(tmp_path, MORE))
+    assert found.examples == ("dance with me", "two steps", "a waltz", "one tango please")
+    assert found.counter_examples == ("sing", "hum it")
+    places = [Path(found.example_place(number)).name for number in range(5)]
+    assert places[:4] == [
+        *("dancer.md:5", "dancer.md:5"),
+        *("dancer.examples.yaml:2", "dancer.examples.yaml:3"),
+    ]
+    assert places[4] == "dancer.examples.yaml:1"  # of what was learned: it stands in no file
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    root = write(tmp_path / "prompts", None)
+    (tmp_path / "secret.yaml").write_text(MORE)
+    (root / "internal" / "dancer.examples.yaml").symlink_to(tmp_path / "secret.yaml")
+    with pytest.raises(PromptFileError, match="is a link that leaves the prompts folder"):
+        PromptLibrary.load(root)
+
+
+def test_a_file_of_the_workspace_leaves_the_packaged_examples_behind(tmp_path: Path) -> None:
+    """As a prompt file replaces the packaged one whole: no example comes from elsewhere."""
+    (tmp_path / "internal").mkdir()
+    text = PROMPT.replace("dancer", "debugger").replace("DANCE", "DEBUG")
+    (tmp_path / "internal/debugger.md").write_text(text)
+    found = PromptLibrary.load(tmp_path).for_intent("DEBUG")
+    assert found is not None
+    assert found.examples == ("dance with me", "two steps")
+
+
+@pytest.mark.parametrize("own", ["", "counter_examples: [sing]\n", "examples: []\n"])
+def test_a_copy_keeps_the_packaged_examples_until_it_names_its_own(
+    tmp_path: Path, own: str
+) -> None:
+    """A copy of a prompt with other words keeps its examples."""
+    (tmp_path / "internal").mkdir()
+    packaged = PromptLibrary.load(None).get("debugger")
+    text = packaged.path.read_text(encoding="utf-8").replace("intent:", f"{own}intent:", 1)
+    (tmp_path / "internal/debugger.md").write_text(text)
+    found = PromptLibrary.load(tmp_path).get("debugger")
+    assert found.path != packaged.path
+    assert found.examples == (() if own else packaged.examples)
+
+
+def _problems(schema: str) -> list[str]:
+    front = parse_yaml(f"output: {schema}\n", path="x.md")
+    data: Any = front.data
+    return [one.message for one in schema_problems(data["output"], front, at=("output",))]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "{type: object}",
+        "{type: object, properties: {a: {type: [string, 'null']}}, required: [a]}",
+        "{type: object, properties: {pattern: {type: string}, $ref: {type: string}}}",
+        "{type: object, properties: {a: {$ref: '#/$defs/b'}}, $defs: {b: {type: integer}}}",
+        "{$schema: 'https://json-schema.org/draft/2020-12/schema', type: object}",
+    ],
+)
+def test_a_sound_schema_loads(schema: str) -> None:
+    assert _problems(schema) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ("{}", "does not describe an object"),
+        ("{type: array}", "does not describe an object"),
+        ("{type: object, required: a}", "'required' is not as JSON Schema has it"),
+        ("{type: object, properties: {a: {minimum: low}}}", "'minimum' is not as JSON Schema has"),
+        ("{type: object, properties: {a: {$ref: '#/$defs/b'}}}", "nothing stands at '#/$defs/b'"),
+        ("{type: object, properties: {a: {$ref: '#b'}}}", "nothing stands at '#b'"),
+        ("{type: object, $ref: 'http://x/y.json'}", "refers to something outside"),
+        ("{type: object, $defs: {a: {$id: 'http://x/y'}}}", "'$id' is not supported"),
+        ("{type: object, $dynamicRef: 'other.json'}", "'$dynamicRef' is not supported"),
+        ("{type: object, patternProperties: {a: {}}}", "'patternProperties' is not supported"),
+        ("{type: object, properties: {a: {pattern: '^a'}}}", "'pattern' is not supported"),
+        ("{type: object, properties: {next: {$ref: '#'}}}", "more than 5000 keys and items"),
+    ],
+)
+def test_what_cannot_be_used_is_said_on_loading(schema: str, said: str) -> None:
+    [problem] = _problems(schema)
+    assert said in problem
+
+
+_TWICE = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(26)}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "enum": [{}] * 6000},
+        {"type": "object", "$ref": "#/$defs/a0", "$defs": {**_TWICE, "a26": {}}},
+    ],
+)
+def test_a_schema_beyond_all_measure_is_refused(schema: dict[str, Any]) -> None:
+    with bounded():
+        [problem] = _problems(json.dumps(schema))
+    assert "more than 5000 keys and items" in problem
+
+
+def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(*_: object) -> None:
+        raise AssertionError("a schema went to the network")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    _problems("{type: object, properties: {a: {$ref: 'http://127.0.0.1:9/x.json'}}}")
+    _problems("{$schema: 'http://127.0.0.1:9/meta.json', type: object}")
+    schema = {"$schema": "http://127.0.0.1:9/meta.json", "type": "object"}
+    assert schema_faults(schema, {"a": 1}) == []
+
+
+def test_faults_say_where_and_what() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"steps": {"type": "array", "items": {"$ref": "#/$defs/step"}}},
+        "required": ["steps", "risk"],
+        "$defs": {"step": {"type": "string"}},
+    }
+    assert schema_faults(schema, {"steps": ["a", 2]}) == [
+        "'risk' is a required property",
+        "steps.1: 2 is not of type 'string'",
+    ]
+    assert schema_faults(schema, {"steps": [], "risk": 1}) == []
+
+
+def test_data_that_is_too_deep_is_a_fault() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(50_000):
+        deep = {"next": deep}
+    schema = {"type": "object", "additionalProperties": {"type": "string"}}
+    assert schema_faults(schema, deep) == ["the data is nested too deep"]
