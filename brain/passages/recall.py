@@ -77,6 +77,17 @@ MOST_PLACES: Final = 1000
 PLACES: Final = 3000
 """The newest places of a word that are looked at in one conversation."""
 
+NEAR: Final = 12
+"""Passages on either side whose hits support each other: about an exchange and the next."""
+
+SUPPORT: Final = 0.3
+"""What the best hit nearby counts beside a hit's own score: who asks about something that was
+worked on mostly finds several messages of that work. In real sessions +1.7 points of recall@10
+and +1.6 of NDCG@5, in six of seven repositories; from .2 to .4 and 10 to 16 passages alike."""
+
+POOL: Final = 100
+"""Hits that may support others."""
+
 SHORTLIST: Final = 3
 """Times as many passages as asked for are fetched: the document's bias may lift some of them."""
 
@@ -112,7 +123,8 @@ def recall_settings(options: RecallOptions) -> RecallSettings:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that was found. ``score`` compares within one recall; the best is about 1."""
+    """A passage that was found. ``score`` compares within one recall: the best is about 1, or up
+    to 1.3 where others nearby support it."""
 
     passage: Passage
     score: float
@@ -346,7 +358,7 @@ class _Search:
     ) -> list[Hit]:
         best = sorted(fused, key=lambda one: (-fused[one].score, -one))
         if self.settings.chunking:
-            best = best[: SHORTLIST * limit]
+            best = best[: max(SHORTLIST * limit, POOL)]
         known = {**passages, **self._passages([one for one in best if one not in passages])}
         about = set((self.document or "").splitlines())
         hits = []
@@ -359,7 +371,7 @@ class _Search:
             score = fused[one].score * (DOCUMENT_BIAS if same else 1) * (PROMPT if prompt else 1)
             why = tuple(_reasons(fused[one], judged.get(one), cosines.get(one), same=same))
             hits.append(Hit(passage, score, fused[one], False, why))
-        hits.sort(key=lambda hit: -hit.score)
+        hits = _supported(hits)
         if self.settings.chunking:
             return hits[:limit]
         first: dict[str, Hit] = {}  # each message in the place of its best passage
@@ -388,6 +400,27 @@ class _Search:
                 known = {summary.id for summary, _ in found}
                 found = (*found, *(one for one in near if one[0].id not in known))
             return found[:SUMMARIES]
+
+
+def _supported(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with what other messages of their stretch of the conversation add, best first."""
+    at = {hit.passage.chunk_id: hit for hit in hits}
+
+    def support(own: Passage) -> float:
+        around = (at.get(own.chunk_id + step) for step in range(-NEAR, NEAR + 1))
+        return max(
+            (
+                one.score
+                for one in around
+                if one
+                and one.passage.session_id == own.session_id
+                and one.passage.message_id != own.message_id
+            ),
+            default=0.0,
+        )
+
+    raised = [replace(hit, score=hit.score + SUPPORT * support(hit.passage)) for hit in hits]
+    return sorted(raised, key=lambda hit: -hit.score)
 
 
 def words_told(has: Sequence[str], near: Sequence[str]) -> Iterator[str]:
