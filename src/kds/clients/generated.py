@@ -261,11 +261,6 @@ def _render(library: PromptLibrary, prompt: PromptFile, message: str = MESSAGE) 
     The values are sentences that say where to look, in the types that templates expect. Agents
     are called as the files written for them are named.
     """
-    values = _static_values(called_agents(library), prompt.intent or UNKNOWN, message)
-    return library.render(prompt, values)
-
-
-def _static_values(agents: Sequence[PromptFile], intent: str, message: str) -> dict[str, object]:
     said = {
         "timestamp": "",
         "user_message": "what the user said in this conversation, oldest message first",
@@ -273,27 +268,25 @@ def _static_values(agents: Sequence[PromptFile], intent: str, message: str) -> d
         "session_id": None,
         "context_ref": None,
     }
-    return {
+    values: dict[str, object] = {
         "message": message,
         "expanded": EXPANDED,
-        "intent": intent,
+        "intent": prompt.intent or UNKNOWN,
         "confidence": 1.0,
-        "alternatives": [],
-        "secondary_intents": [],
+        **{key: [] for key in ("alternatives", "secondary_intents", "references", "candidates")},
         "context": [said],
         "context_ref": "what the conversation was about last",
-        "references": [],
         "refers_back": False,
         "context_switch": False,
         "session_id": "The work that this conversation has begun, if it has begun any,",
         "question": None,
-        "candidates": [],
         "workspace": "the folder of the project",
         "agents": [
             {"name": f"{PREFIX}{one.name}", "intent": one.intent, "description": one.description}
-            for one in agents
+            for one in called_agents(library)
         ],
     }
+    return library.render(prompt, values)
 
 
 def generate(kind: Kind, library: PromptLibrary, *, for_claude: bool) -> list[GeneratedFile]:
