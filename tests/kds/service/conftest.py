@@ -192,8 +192,11 @@ def shared_service(new_workspace: Callable[[], Path]) -> Iterator[Running]:
     if NO_SOCKETS:
         pytest.skip("no unix sockets here")
     options = ServiceOptions(http=HttpAddress())
-    with running(new_workspace(), new_workspace(), options=options) as service:
-        yield service
+    with pytest.MonkeyPatch.context() as patch:
+        # Embedding in the background would open its memory in the database of another test.
+        patch.setattr("kds.service.server.EMBED_LOOK_S", 3600.0)
+        with running(new_workspace(), new_workspace(), options=options) as service:
+            yield service
 
 
 @pytest.fixture
