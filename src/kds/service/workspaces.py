@@ -6,7 +6,6 @@ hold up the others.
 
 import asyncio
 import ctypes
-import mmap
 import os
 import threading
 import time
@@ -432,19 +431,9 @@ def _warm(served: ServedWorkspace) -> None:
 
 
 def give_memory_back() -> None:
-    """Return to the system what loading or long messages needed for a moment (Linux only).
-
-    That is free memory of glibc, and the pages of libraries' code: loading needs 60 MB of those,
-    a message 35. They are read-only and in the page cache; the next use maps them again (1 ms).
-    """
-    with suppress(OSError, AttributeError, TypeError):
-        system = ctypes.CDLL(None)
-        system.malloc_trim(0)
-        for line in Path("/proc/self/maps").read_text().splitlines():
-            places, access, *_, path = line.split(maxsplit=5)
-            if access == "r-xp" and path.startswith("/"):
-                start, end = (ctypes.c_size_t(int(place, 16)) for place in places.split("-"))
-                system.madvise(start, ctypes.c_size_t(end.value - start.value), mmap.MADV_DONTNEED)
+    """Return to the system what loading or long messages needed for a moment (glibc only)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def is_same(one: str, other: str) -> bool:
