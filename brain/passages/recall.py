@@ -81,8 +81,8 @@ NEAR: Final = 12
 """Passages on either side whose hits support each other: about an exchange and the next."""
 
 SUPPORT: Final = 0.3
-"""What the best hit nearby counts beside a hit's own score: who asks about something that was
-worked on mostly finds several messages of that work. In real sessions +1.7 points of recall@10
+"""What the best hit nearby counts beside a hit's own score: a question about something that was
+worked on mostly matches several messages of that work. In real sessions +1.7 points of recall@10
 and +1.6 of NDCG@5, in six of seven repositories; from .2 to .4 and 10 to 16 passages alike."""
 
 POOL: Final = 100
