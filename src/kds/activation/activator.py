@@ -126,6 +126,8 @@ class Activator:
         if library is None or not text.strip():
             return Suggestion((), None, {})
         prompt = Prompt(text, history)
+        if prompt.accepted:  # "yes" to "Shall I write the release notes?" asks for them
+            prompt = Prompt(prompt.accepted, history[:-1])
         found = rank(library, prompt, self._decision.ranking)
         wanted = probability(found.signs, self._decision.wanted)
         if evidence:

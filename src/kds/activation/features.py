@@ -365,6 +365,14 @@ class Prompt:
         return len(self.terms) <= 8 and pattern("acknowledgement").match(self.text) is not None
 
     @cached_property
+    def accepted(self) -> str:
+        """What a plain yes accepts: the offer in the last sentence of the reply."""
+        if not pattern("plain_yes").match(self.text):
+            return ""
+        _, *offered = pattern("offer").split(self.reply[-1] if self.reply else "")
+        return offered[-1].strip(" .?!") if offered else ""
+
+    @cached_property
     def continues(self) -> bool:
         """Whether it asks for more of the same."""
         return len(self.terms) <= 10 and pattern("continuation").search(self.text) is not None

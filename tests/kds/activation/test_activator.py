@@ -32,10 +32,22 @@ def test_nothing_is_said_where_nothing_is_wanted(activator: Activator, prompt: s
     assert activator.suggest(prompt).choice is None
 
 
-def test_a_yes_is_read_with_the_offer_of_the_reply(activator: Activator) -> None:
-    offer = Utterance("The version is tagged. Shall I write the release notes now?", "assistant")
-    history = (Utterance("tag 2.4"), offer)
-    assert activator.suggest("yes please", history).ranked[0][0] == "release-notes"
+@pytest.mark.parametrize(
+    ("reply", "prompt", "choice"),
+    [
+        ("The version is tagged. Shall I write the release notes now?", "yes please", True),
+        ("Tagged 2.4. Do you want me to write the release notes?", "go ahead", True),
+        ("Tagged 2.4. Do you want me to write the release notes?", "no", False),
+        ("Tagged 2.4. Do you want me to write the release notes?", "not now", False),
+        ("I have written the release notes.", "ok", False),
+    ],
+)
+def test_a_yes_is_read_with_the_offer_of_the_reply(
+    activator: Activator, reply: str, prompt: str, choice: bool
+) -> None:
+    history = (Utterance("tag 2.4"), Utterance(reply, "assistant"))
+    expected = "release-notes" if choice else None
+    assert activator.suggest(prompt, history).choice == expected
 
 
 @pytest.mark.parametrize(
