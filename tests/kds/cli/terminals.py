@@ -10,6 +10,7 @@ import termios
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
+from typing import Self
 
 from ...effort import PATIENCE_S
 
@@ -56,7 +57,7 @@ class Terminal:
                 self.shown += piece.decode(errors="replace")
         return self.shown
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -3,7 +3,6 @@
 import io
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -144,20 +143,12 @@ never read
 """
 
 
-@pytest.fixture
-def chat(kds_call: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `kds chat` in this process on piped lines."""
-
-    def run(lines: str) -> Any:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
-        return kds_call("chat")
-
-    return run
-
-
-def test_a_chat_with_a_model_through_a_pipe(model: FakeProvider, chat: Run) -> None:
+def test_a_chat_with_a_model_through_a_pipe(
+    model: FakeProvider, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model.play(Text("1. Add the button."))
-    result = chat(CHAT)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(CHAT))
+    result = kds_call("chat")
     assert result.code == 0
     assert result.out.startswith("1. Add the button.\n\n")
     for part in (FAB, "Shall it commit or push the work?", "commit-handler was not started"):

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,13 +12,10 @@ from kds.brain.store.postgres import Server
 from kds.brain.store.team import person_of
 
 from ...postgres import driver
-from ..conftest import begin_session, data, refused
+from ..conftest import BAD_INPUT, Run, begin_session, data, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
-Run = Callable[..., Any]
-
-BAD_INPUT = 2
 TESTS_FAILED = 1
 
 
@@ -52,16 +49,10 @@ COMMANDS = (["db", "upgrade"], ["db", "check"], ["team", "list"])
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_where_no_database_is_named_every_command_says_how_to_name_one(
-    command: list[str], kds_call: Run
-) -> None:
-    refused(kds_call(*command), "no database is named", "KDS_DATABASE=postgresql://")
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_server_that_is_away_is_told_of_without_its_password(
+def test_a_database_that_is_not_named_or_away_is_told_of_without_its_password(
     command: list[str], kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    refused(kds_call(*command), "no database is named", "KDS_DATABASE=postgresql://")
     monkeypatch.setenv("KDS_DATABASE", "postgresql://ann:hunter2@127.0.0.1:9/team")
     result = kds_call(*command, "--json")
     assert result.code == BAD_INPUT
@@ -92,13 +83,23 @@ def test_a_check_says_what_the_server_is_and_warns_of_a_superuser(
     assert data(kds_call("db", "check", "--json"))["problems"] == []
 
 
-def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path) -> None:
-    begin_session(remembered.parent.parent, "Dark mode")
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        ("UPDATE kds.session SET token_count = token_count + 1",
+         "sessions count their tokens wrong: 1"),
+        ("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'",
+         "pgvector 0.7.4 is too old: use 0.8 or newer"),
+    ],
+)  # fmt: skip
+def test_a_check_finds_what_is_wrong(
+    kds_call: Run, named: str, workspace: Path, harm: str, problem: str
+) -> None:
+    begin_session(workspace, "Dark mode")
     with driver().connect(named, autocommit=True) as admin:
-        admin.execute("UPDATE kds.session SET token_count = token_count + 1")
-    found = data(kds_call("db", "check", "--json"), TESTS_FAILED)
-    assert found["problems"] == ["sessions count their tokens wrong: 1"]
-    assert "count their tokens wrong" in kds_call("db", "check").out
+        admin.execute(harm)
+    assert data(kds_call("db", "check", "--json"), TESTS_FAILED)["problems"] == [problem]
+    assert problem in kds_call("db", "check").out
 
 
 def test_a_memory_moves_to_the_server_and_back_with_one_checksum(
@@ -135,19 +136,11 @@ def test_a_message_is_routed_while_the_database_is_away(
     assert [one["user_message"] for one in entries] == ["Add a dark mode"]
 
 
-def test_a_check_asks_for_pgvector_0_8(kds_call: Run, named: str) -> None:
-    with driver().connect(named, autocommit=True) as admin:
-        admin.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
-    (problem,) = data(kds_call("db", "check", "--json"), TESTS_FAILED)["problems"]
-    assert problem == "pgvector 0.7.4 is too old: use 0.8 or newer"
-
-
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, url: str, kds_call: Run) -> Run:
     monkeypatch.setenv("KDS_DATABASE", url)
     monkeypatch.setenv("KDS_DATABASE_ORGANISATION", "acme")
-
-    return lambda *words: kds_call("team", *words)
+    return partial(kds_call, "team")
 
 
 def test_a_token_is_printed_once_listed_revoked_and_audited(run: Run, server: Server) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,26 +15,21 @@ pytestmark = pytest.mark.usefixtures("fitted_once")
 
 AGENT = """\
 ---
-name: deploy-runner
-description: Deploys the current branch to an environment.
-intent: DEPLOY
-{keys}inputs: [message]
+name: {name}
+description: Does {intent}.
+intent: {intent}
+{keys}
+inputs: [message]
 ---
 {{{{ message }}}}
 """
 
 
-@pytest.fixture
-def deploy(workspace: Path) -> Callable[[str], Path]:
+def write(workspace: Path, name: str, intent: str, keys: str) -> None:
     """Write an agent of the workspace's own, with these keys."""
-
-    def write(keys: str) -> Path:
-        path = workspace / "prompts" / "internal" / "deploy-runner.md"
-        path.parent.mkdir(parents=True)
-        path.write_text(AGENT.format(keys=keys))
-        return path
-
-    return write
+    path = workspace / "prompts" / "internal" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(AGENT.format(name=name, intent=intent, keys=keys))
 
 
 def test_every_example_that_ships_reaches_its_own_agent(kds_call: Run, workspace: Path) -> None:
@@ -46,10 +40,9 @@ def test_every_example_that_ships_reaches_its_own_agent(kds_call: Run, workspace
     assert list(workspace.glob("kds-brain/*")) == []
 
 
-def test_an_agent_of_ones_own_is_counted_by_name(
-    kds_call: Run, deploy: Callable[[str], Path]
-) -> None:
-    deploy("examples: [deploy to staging, 'roll this out, then run the smoke tests']\n")
+def test_an_agent_of_ones_own_is_counted_by_name(kds_call: Run, workspace: Path) -> None:
+    keys = "examples: [deploy to staging, 'roll this out, then run the smoke tests']"
+    write(workspace, "deploy-runner", "DEPLOY", keys)
     result = kds_call("prompts", "check")
     assert result.code == 0
     assert result.out.endswith("deploy-runner: 2 of 2\n")
@@ -57,25 +50,15 @@ def test_an_agent_of_ones_own_is_counted_by_name(
 
 
 def test_an_example_that_an_exact_pattern_takes_away_is_a_warning(
-    kds_call: Run, deploy: Callable[[str], Path]
+    kds_call: Run, workspace: Path
 ) -> None:
-    deploy("patterns:\n  - {literal: run the tests, weight: 0.9, exact: true}\n")
+    keys = "patterns:\n  - {literal: run the tests, weight: 0.9, exact: true}"
+    write(workspace, "deploy-runner", "DEPLOY", keys)
     result = kds_call("prompts", "check")
     assert result.code == 0
     assert "the example 'Run the tests' reaches DEPLOY" in result.err
     assert "fix: leave it to one of TEST and DEPLOY" in result.err
     assert "  test-generator: " in result.out
-
-
-PROMPT = """---
-name: {name}
-description: Does {intent}.
-intent: {intent}
-examples: [sing the song of the sea, {example}]
-inputs: [message]
----
-{{{{ message }}}}
-"""
 
 
 @pytest.fixture
@@ -89,12 +72,9 @@ def colliding(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (packaged / "internal").mkdir()
     shutil.copy(packaged_root() / "internal" / "brain-amnesia.md", packaged / "internal")
     monkeypatch.setattr(library, "packaged_root", lambda: packaged)
-    folder = workspace / "prompts" / "internal"
-    folder.mkdir(parents=True)
     for name, intent in (("sea-singer", "SING"), ("sea-hummer", "HUM")):
-        (folder / f"{name}.md").write_text(
-            PROMPT.format(name=name, intent=intent, example=f"{intent.lower()} for me")
-        )
+        keys = f"examples: [sing the song of the sea, {intent.lower()} for me]"
+        write(workspace, name, intent, keys)
     return workspace
 
 

@@ -52,20 +52,6 @@ def test_a_service_answers_as_the_command_does_and_says_how_it_is(
     assert kds_call("service", "stop").out == "stopped\n"
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The roots of the workspaces for which a command started a service; none really is."""
-    roots: list[str] = []
-    monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
-
-    def start(root: str) -> bool:
-        roots.append(root)
-        return True
-
-    monkeypatch.setattr("kds.cli.options.start_service", start)
-    return roots
-
-
 def test_the_first_use_starts_one_for_the_next(
     place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,8 +67,11 @@ def test_the_first_use_starts_one_for_the_next(
 
 
 def test_a_look_makes_no_workspace_and_starts_nothing_there(
-    tmp_path: Path, kds_call: Run, started: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    started: list[str] = []
+    monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
+    monkeypatch.setattr("kds.cli.options.start_service", started.append)
     (tmp_path / "new").mkdir()
     monkeypatch.chdir(tmp_path / "new")
     assert kds_call("route", "--no-log", "Add a map").code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import FAB, Run, data
+from ..conftest import FAB, Run, data, said_in
 from .terminals import Terminal
 
 pytestmark = pytest.mark.usefixtures("fitted_workspace")
@@ -42,9 +42,9 @@ def test_references_of_one_terminal_never_resolve_to_the_other(fitted_workspace:
         whose = one.kds("context", "load")
         assert "here" in whose
         assert "terminal" in whose
-    lines = _lines(fitted_workspace)
-    assert len(lines) == 5
-    assert len({line["origin"] for line in lines}) == 2
+    file = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
+    origins = [json.loads(line)["origin"] for line in file.read_text().splitlines()]
+    assert (len(origins), len(set(origins))) == (5, 2)
 
 
 def test_a_context_of_its_own_is_apart_from_that_of_the_workspace(
@@ -59,9 +59,4 @@ def test_a_context_of_its_own_is_apart_from_that_of_the_workspace(
     loaded = data(kds_call("context", "load", "--json"))["entries"]
     assert [one["user_message"] for one in loaded] == ["Create a login page", "Make it blue"]
     monkeypatch.delenv("KDS_CONTEXT")
-    assert [line["user_message"] for line in _lines(fitted_workspace)] == [FAB]
-
-
-def _lines(workspace: Path) -> list[dict[str, str]]:
-    file = workspace / "kds-brain" / "conversation-context.jsonl"
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert said_in(fitted_workspace) == [FAB]

@@ -39,6 +39,14 @@ def ask(client: httpx.Client, query: str, **more: Any) -> dict[str, Any]:
     return found
 
 
+def routed(client: httpx.Client, message: str, **more: Any) -> dict[str, Any]:
+    """The turn that the service makes of a message."""
+    reply = client.post("/route", json={"message": message, **more})
+    assert reply.status_code == 200, reply.text
+    turn: dict[str, Any] = reply.json()
+    return turn
+
+
 def run_hook(root: Path, **given: Any) -> Any:
     """What `kds-hook` prints for an input, read as JSON; None when it prints nothing."""
     done = subprocess.run(

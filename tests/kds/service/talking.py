@@ -6,7 +6,7 @@ from itertools import count
 import httpx
 
 from ...effort import PATIENCE_S
-from .conftest import Running
+from .conftest import Running, routed
 
 FAB = "I want to add a FAB button"
 
@@ -20,9 +20,7 @@ def client_of(service: Running, token: str = "") -> httpx.Client:
 
 def expanded(client: httpx.Client, message: str, conversation: str = "c") -> str:
     """How a message is read in a conversation."""
-    reply = client.post("/route", json={"message": message, "conversation": conversation})
-    assert reply.status_code == 200, reply.text
-    return str(reply.json()["expanded"])
+    return str(routed(client, message, conversation=conversation)["expanded"])
 
 
 def heard(client: httpx.Client, conversation: str = "c") -> list[str]:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.brain.memory.memory_store import MemoryPlace
+from kds.brain.memory.memory_store import MemoryPlace, MemoryStore
 from kds.brain.workspace import Workspace
 from kds.service.server import embed
 from kds.service.workspaces import ServedWorkspace
@@ -32,22 +32,23 @@ def served(fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     one.close()
 
 
-def waiting(served: ServedWorkspace) -> list[int]:
+def opened(served: ServedWorkspace) -> MemoryStore:
     store = served.memory_if_any()
     assert store is not None
-    return [model.waiting for model in store.models()]
+    return store
 
 
-def vectors(served: ServedWorkspace) -> int:
-    store = served.memory_if_any()
-    assert store is not None
-    return sum(model.vectors for model in store.models())
+def vectors(served: ServedWorkspace) -> dict[str, int]:
+    """How many each model has made, with none left to do."""
+    models = opened(served).models()
+    assert not any(model.waiting for model in models)
+    return {model.name: model.vectors for model in models}
 
 
 def test_what_waits_is_embedded_while_nobody_asks(served: ServedWorkspace) -> None:
     embed(served, lambda: 60.0)
-    assert waiting(served) == [0]
-    assert vectors(served) == served.embedding.embedded == 12
+    assert vectors(served) == {MODEL: 12}
+    assert served.embedding.embedded == 12
     assert served.queries.embedder.ready is not None
 
 
@@ -56,12 +57,10 @@ def test_without_a_setting_the_shipped_encoder_embeds_and_off_leaves_it_out(
 ) -> None:
     monkeypatch.setenv("RAG_EMBEDDINGS", "off")
     embed(served, lambda: 60.0)
-    assert vectors(served) == 0
+    assert vectors(served) == {}
     monkeypatch.delenv("RAG_EMBEDDINGS")
     embed(served, lambda: 60.0)
-    store = served.memory_if_any()
-    assert store is not None
-    assert [(one.name, one.vectors) for one in store.models()] == [("shipped", 12)]
+    assert vectors(served) == {"shipped": 12}
 
 
 def test_a_service_embeds_by_itself_and_gets_over_a_model_that_fails(
@@ -82,7 +81,7 @@ def test_a_service_embeds_by_itself_and_gets_over_a_model_that_fails(
         assert (found["model"], found["embedded"]) == (MODEL, 0)
         monkeypatch.delenv("KDS_TEST_EMBEDDING_FAILS")
         (one,) = service.service._workspaces
-        _fail_again(one)
+        opened(one).retry_embeddings()
         wait_until(lambda: _stats(client)["embedding"]["embedded"] >= 1)
         assert _stats(client)["embedding"]["last_error"] is None
     told = [line for line in service.lines if "embed" in line]
@@ -92,9 +91,3 @@ def test_a_service_embeds_by_itself_and_gets_over_a_model_that_fails(
 def _stats(client: httpx.Client) -> dict[str, Any]:
     stats: dict[str, Any] = client.get("/api/memory/debug/stats").json()
     return stats
-
-
-def _fail_again(served: ServedWorkspace) -> None:
-    store = served.memory_if_any()
-    assert store is not None
-    store.retry_embeddings()

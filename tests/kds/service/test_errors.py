@@ -12,7 +12,9 @@ from kds.service.routes import make_app
 from kds.service.workspaces import Workspaces
 
 
-def answer(error: Exception, log: list[str], *, replaced: bool = False) -> tuple[int, str, str]:
+def answer(
+    error: Exception, log: list[str], *, replaced: bool = False
+) -> tuple[int, str, str | None]:
     """Status, message and place that a client is told when an operation raises an error."""
     state = [False]
     app = make_app(Workspaces(), log=log.append, is_replaced=lambda: state[0])

@@ -1,7 +1,8 @@
 """The hook names the skill that a prompt calls for: once a session, when it is sure."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from kds.activation.uses import Uses
 from kds.brain.workspace import Workspace
 from kds.hooks.call import WORKSPACE_HEADER
 
-from .conftest import running_for_user, socket_client, wait_until
+from .conftest import routed, running_for_user, socket_client, wait_until
 
 NOTES = (
     "Write release notes from merged pull requests. Use when a version is about to be published."
@@ -23,12 +24,17 @@ LINE = 'KDS: the skill "release-notes" fits this (use it with the Skill tool).'
 
 
 @pytest.fixture
-def client(new_workspace: Callable[[], Path]) -> Iterator[httpx.Client]:
-    root = new_workspace()
+def root(folder: Path) -> Path:
+    """A workspace with a skill for two clients."""
     for place in (".claude/skills", ".codex/skills"):
-        path = root / place / "release-notes/SKILL.md"
+        path = folder / place / "release-notes/SKILL.md"
         path.parent.mkdir(parents=True)
         path.write_text(f"---\nname: release-notes\ndescription: {NOTES}\n---\nDo it.\n")
+    return folder
+
+
+@pytest.fixture
+def client(root: Path) -> Iterator[httpx.Client]:
     with running_for_user(root), socket_client(root) as client:
         sessions = map(str, count())  # the library is read while prompts go on without it
         wait_until(lambda: said(client, PROMPT, session=next(sessions)))
@@ -54,21 +60,17 @@ def test_the_skill_is_named_once_a_session(client: httpx.Client) -> None:
 def test_the_chat_of_the_editor_is_told_once_a_conversation_and_only_when_it_asks(
     client: httpx.Client,
 ) -> None:
-    def routed(message: str, **more: Any) -> dict[str, Any]:
-        reply = client.post("/route", json={"message": message, "log": False, **more})
-        assert reply.status_code == 200, reply.text
-        return dict(reply.json())
-
+    turn = partial(routed, client, log=False)
     names = map(str, count())
-    found = wait_until(lambda: routed(PROMPT, fits=True, conversation=next(names))["fits"])
+    found = wait_until(lambda: turn(PROMPT, fits=True, conversation=next(names))["fits"])
     assert found == {"name": "release-notes", "kind": "skill"}
-    assert routed(PROMPT, fits=True, conversation="0" * 8)["fits"] == found
-    assert routed(PROMPT, fits=True, conversation="0" * 8)["fits"] is None
-    assert routed("make the button purple", fits=True)["fits"] is None
-    assert "fits" not in routed(PROMPT)
+    assert turn(PROMPT, fits=True, conversation="0" * 8)["fits"] == found
+    assert turn(PROMPT, fits=True, conversation="0" * 8)["fits"] is None
+    assert turn("make the button purple", fits=True)["fits"] is None
+    assert "fits" not in turn(PROMPT)
     for path in Path(client.headers[WORKSPACE_HEADER]).glob(".*/skills/*/SKILL.md"):
         path.write_text(path.read_text().replace("name:", "user-invocable: false\nname:"))
-    assert routed(PROMPT, fits=True, conversation="1" * 8)["fits"] is None  # no button
+    assert turn(PROMPT, fits=True, conversation="1" * 8)["fits"] is None  # no button
     assert said(client, PROMPT, session="model") == LINE
 
 
@@ -123,12 +125,7 @@ def test_what_runs_after_a_prompt_is_learned_and_so_is_a_name_in_vain(
     wait_until(lambda: learned() == [used, f"release-notes ignored: {PROMPT}"])
 
 
-def test_a_setting_switches_it_off(new_workspace: Callable[[], Path]) -> None:
-    root = new_workspace()
-    (root / "kds-brain").mkdir(exist_ok=True)
+def test_a_setting_switches_it_off(root: Path) -> None:
     (root / "kds-brain/settings.yaml").write_text("activation: {enabled: false}\n")
-    path = root / ".claude/skills/release-notes/SKILL.md"
-    path.parent.mkdir(parents=True)
-    path.write_text(f"---\nname: release-notes\ndescription: {NOTES}\n---\nDo it.\n")
     with running_for_user(root), socket_client(root) as client:
         assert [said(client, PROMPT, session=str(number)) for number in range(3)] == [""] * 3

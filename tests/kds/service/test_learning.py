@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
 from kds.brain.workspace import Workspace
 from kds.forget import forget, survey
 from kds.learning import Learning, teach
 
-from .conftest import running
+from .conftest import routed, running
 
 DASHBOARD = "give the dashboard some love"
 
@@ -21,29 +19,22 @@ def place(new_workspace: Callable[[], Path]) -> Workspace:
     return Workspace.find(environ={"KDS_HOME": str(new_workspace())})
 
 
-def say(client: httpx.Client, message: str, **options: Any) -> dict[str, Any]:
-    reply = client.post("/route", json={"message": message, **options})
-    assert reply.status_code == 200, reply.text
-    found: dict[str, Any] = reply.json()
-    return found
-
-
 def test_a_service_takes_up_with_the_next_message_what_is_taught_and_taken_back(
     place: Workspace,
 ) -> None:
     with running(place.root) as service, service.client() as client:
-        assert say(client, DASHBOARD, log=False)["intent"] == "EXECUTE"
-        assert say(client, "ship it", log=False)["intent"] == "EXECUTE"
+        assert routed(client, DASHBOARD, log=False)["intent"] == "EXECUTE"
+        assert routed(client, "ship it", log=False)["intent"] == "EXECUTE"
         teach(place, DASHBOARD, "PLAN")
         teach(place, "ship it", "COMMIT")
         for log in (False, True):
-            assert say(client, DASHBOARD, log=log)["intent"] == "PLAN"
-            assert say(client, "please ship it", log=log)["intent"] == "COMMIT"
+            assert routed(client, DASHBOARD, log=log)["intent"] == "PLAN"
+            assert routed(client, "please ship it", log=log)["intent"] == "COMMIT"
         Learning(place).undo_last()
-        assert say(client, "ship it", log=False)["intent"] == "EXECUTE"
-        assert say(client, DASHBOARD, log=False)["intent"] == "PLAN"
+        assert routed(client, "ship it", log=False)["intent"] == "EXECUTE"
+        assert routed(client, DASHBOARD, log=False)["intent"] == "PLAN"
         (place.brain / "learned.yaml").write_text("examples: 3\n")
-        broken = say(client, DASHBOARD, log=False)
+        broken = routed(client, DASHBOARD, log=False)
         assert broken["intent"] == "EXECUTE"
         assert any("nothing learned is used" in note for note in broken["warnings"])
         assert client.get("/healthz").json()["workspaces"][0]["reload"]["count"] == 0
@@ -51,8 +42,8 @@ def test_a_service_takes_up_with_the_next_message_what_is_taught_and_taken_back(
 
 def test_a_service_says_what_it_noted_of_a_correction(place: Workspace) -> None:
     with running(place.root) as service, service.client() as client:
-        assert say(client, DASHBOARD)["noted"] is None
-        assert say(client, "I meant plan it")["noted"].startswith(f"'{DASHBOARD}' as PLAN")
+        assert routed(client, DASHBOARD)["noted"] is None
+        assert routed(client, "I meant plan it")["noted"].startswith(f"'{DASHBOARD}' as PLAN")
 
 
 def test_a_running_service_brings_nothing_back_of_what_was_forgotten(
@@ -60,11 +51,11 @@ def test_a_running_service_brings_nothing_back_of_what_was_forgotten(
 ) -> None:
     monkeypatch.setenv("KDS_MEMORY", "on")
     with running(place.root) as service, service.client() as client:
-        say(client, "I want to add a nightingale page")
-        say(client, "Make it purple", conversation="nightingale")
+        routed(client, "I want to add a nightingale page")
+        routed(client, "Make it purple", conversation="nightingale")
         forget(place)
         assert not survey(place).files
-        assert say(client, "Make it purple")["expanded"] == "Make it purple"
+        assert routed(client, "Make it purple")["expanded"] == "Make it purple"
         assert client.get("/context").json()["entries"][0]["user_message"] == "Make it purple"
         assert client.get("/healthz").json()["status"] == "ok"
         assert holding(place, "nightingale") == []

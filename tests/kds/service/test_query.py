@@ -205,7 +205,7 @@ def test_a_service_that_stops_lets_go_of_who_waits_for_a_model(
     assert answers[0]["answer_error"] == "the service is stopping"
 
 
-LEANS = {
+LEANS: dict[str, Any] = {
     "query": "Do they pay it?",
     "conversation_context": [
         {"role": "user", "content": "What is the late fee?"},

@@ -27,7 +27,8 @@ BAD_IDS = (" ", " x", "a\nb", "\0", "a/export", "a/messages", "a/b/export", "/a"
             ("POST /route", {"message": text}, 400, "")
             for text in (" \n ", "\0", "#file:KDS/prompts/shared/_style.md hello")
         ),
-        *(("POST /hook", body, 400, "") for body in ([], {})),
+        ("POST /hook", [], 400, ""),
+        ("POST /hook", {}, 400, ""),
         ("POST /query", {"query": " \n"}, 400, "empty"),
         ("POST /query", {"query": "fees", "scope": "document"}, 400, ""),
         ("POST /query", {"query": "fees", "scope": "conversation"}, 400, ""),

@@ -38,9 +38,9 @@ def wheel(folder: Path, version: str) -> Path:
     form = "Wheel-Version: 1.0\nGenerator: kds tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     records = []
     with zipfile.ZipFile(path, "w") as made:
-        for folder, inner, names in os.walk(ROOT, followlinks=True):
+        for place, inner, names in os.walk(ROOT, followlinks=True):
             inner[:] = [one for one in inner if one != "__pycache__"]
-            for found in (Path(folder, one) for one in names):
+            for found in (Path(place, one) for one in names):
                 name = Path("kds", found.relative_to(ROOT))
                 made.write(found, name)
                 records.append(f"{name},,\n")

@@ -52,7 +52,7 @@ OPERATIONS = [
 ]
 
 
-def _is_of_now(case: schemathesis.Case) -> bool:
+def _is_of_now(case: schemathesis.Case[Any]) -> bool:
     """What the schema cannot say: no message is from the future."""
     at = case.body.get("at") if isinstance(case.body, dict) else None
     return not isinstance(at, str) or at[:10] <= datetime.now(UTC).date().isoformat()
@@ -78,7 +78,7 @@ def test_the_service_keeps_to_its_schema(
         suppress_health_check=list(HealthCheck),
     )
     @given(cases)
-    def check(case: schemathesis.Case) -> None:
+    def check(case: schemathesis.Case[Any]) -> None:
         case.call_and_validate()
 
     try:

@@ -12,9 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from kds.service.lifecycle import Instance
-from kds.service.service_client import ServiceAddress
-
 
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -35,17 +32,6 @@ def test_what_cannot_be_is_refused_with_a_fix(
     assert message in result.err
     assert "  fix: " in result.err
     assert not list(workspace.glob("kds-brain/service*"))
-
-
-def test_a_user_who_is_served_already_has_an_exit_code_of_its_own(
-    workspace: Path, kds_call: Callable[..., Any]
-) -> None:
-    instance = Instance.claim(ServiceAddress())
-    result = kds_call("serve", "--workspace", str(workspace))
-    instance.release()
-    assert result.code == 3
-    assert "serves this user already" in result.err
-    assert "end it first with `kds service stop`" in result.err
 
 
 def test_every_line_of_a_json_log_is_json(

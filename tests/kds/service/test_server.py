@@ -105,11 +105,10 @@ Process = Callable[..., subprocess.Popen[str]]
 @pytest.fixture
 def process(launchers: Path) -> Iterator[Process]:
     """Starts a service of a folder as a process; its number is in its state file."""
-    serve = [launchers / "kds", "serve", "--workspace"]
     with ExitStack() as stack:
 
         def start(folder: Path) -> subprocess.Popen[str]:
-            command = (*serve, folder)
+            command = [str(launchers / "kds"), "serve", "--workspace", str(folder)]
             started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             stack.enter_context(started)
             stack.callback(lifecycle.stop, force=True)
@@ -134,7 +133,9 @@ def test_of_two_starts_at_once_one_remains_and_ends_well_at_a_signal(
     wait_until(lambda: one.poll() is not None or two.poll() is not None)
     loser, winner = (one, two) if one.poll() is not None else (two, one)
     assert loser.returncode == 3
-    assert "serves this user already" in loser.communicate()[1]
+    said = loser.communicate()[1]
+    assert "serves this user already" in said
+    assert "end it first with `kds service stop`" in said
     wait_until(ServiceAddress().socket_path.exists)
     with socket_client(folder) as client:
         assert client.post("/route", json=PLAN).json()["intent"] == "PLAN"
@@ -201,7 +202,7 @@ server.Service([place], server.ServiceOptions(), log=lambda line: print(line, fl
 def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
     fitted_workspace: Path, launchers: Path
 ) -> None:
-    command = [launchers / "python-block", STUCK.format(folder=str(fitted_workspace))]
+    command = [str(launchers / "python-block"), STUCK.format(folder=str(fitted_workspace))]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as started:

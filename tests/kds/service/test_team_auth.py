@@ -19,7 +19,7 @@ from kds.service.server import ServiceOptions
 from kds.service.team_auth import Passes
 
 from ...effort import PATIENCE_S
-from .conftest import Running, running, wait_until
+from .conftest import Running, routed, running, wait_until
 from .talking import FAB, client_of, expanded, heard
 
 
@@ -155,10 +155,7 @@ def test_figures_and_log_tell_who_asked_what_and_no_text(office: Office) -> None
 
 
 def intent(client: httpx.Client, message: str, *, log: bool = False) -> str:
-    asked = {"message": message, "conversation": "learning", "log": log}
-    reply = client.post("/route", json=asked)
-    assert reply.status_code == 200, reply.text
-    return str(reply.json()["intent"])
+    return str(routed(client, message, conversation="learning", log=log)["intent"])
 
 
 DASHBOARD = "give the dashboard some love"

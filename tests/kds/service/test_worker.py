@@ -39,10 +39,10 @@ async def test_a_full_queue_refuses_calls_of_its_kind_and_is_free_again_afterwar
     other = asyncio.create_task(worker.run(lambda: "here", patient=not patient))
     await asyncio.sleep(0)
     gate.set()
-    assert await asyncio.gather(first, waiting, other) == [None, True, "here"]
+    assert tuple(await asyncio.gather(first, waiting, other)) == (None, True, "here")
     assert await worker.run(lambda: "free", patient=patient) == "free"
     with pytest.raises(KeyError):
-        await worker.run(lambda: {}["missing"])
+        await worker.run(lambda: dict[str, str]()["missing"])
     worker.close()
     with pytest.raises(BusyError, match="stopping"):
         await worker.run(lambda: 1)

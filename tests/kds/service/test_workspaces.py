@@ -52,18 +52,14 @@ def test_a_workspace_is_opened_when_it_is_named(shared: Running, folder: Path) -
         assert client.post("/open", headers=same).json()["workspaces"][0]["turns"] == 1
 
 
-@pytest.mark.parametrize("root", ["nowhere", "/nowhere/at/all", "%00", "../.."])
-def test_what_is_not_a_folder_is_not_found(shared: Running, folder: Path, root: str) -> None:
-    with socket_client(folder) as client:
-        reply = client.post("/route", json=FAB, headers={WORKSPACE_HEADER: root})
-    assert problem(reply) == (404, "no such folder")
-
-
-def test_a_request_without_a_workspace_is_refused(shared: Running, folder: Path) -> None:
+@pytest.mark.parametrize("root", ["nowhere", "/nowhere/at/all", "%00", "../..", None])
+def test_what_is_not_a_folder_is_not_found(shared: Running, folder: Path, root: str | None) -> None:
     with socket_client(folder) as client:
         del client.headers[WORKSPACE_HEADER]
-        assert problem(client.post("/route", json=FAB)) == (400, "the request names no workspace")
+        reply = client.post("/route", json=FAB, headers={WORKSPACE_HEADER: root} if root else {})
         assert client.get("/healthz").status_code == 200
+    missing = (400, "the request names no workspace")
+    assert problem(reply) == ((404, "no such folder") if root else missing)
 
 
 def test_one_that_does_not_load_is_an_error_for_itself_alone(

@@ -40,7 +40,7 @@ def test_a_link_is_too_old_after_some_minutes() -> None:
 @pytest.mark.parametrize("cookie", [None, "", "wrong", "a" * 5000, "\x7fé"])
 def test_without_the_right_cookie_no_page_is_shown(site: Site, cookie: str | None) -> None:
     name = f"kds-{site.url.rpartition(':')[2]}"
-    headers = {} if cookie is None else {"Cookie": f"{name}={cookie}".encode()}
+    headers = {} if cookie is None else {b"Cookie": f"{name}={cookie}".encode()}
     answer = httpx.get(f"{site.url}/chat", headers=headers)
     assert answer.status_code == 401
     assert "kds web" in answer.text

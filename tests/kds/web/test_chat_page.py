@@ -188,15 +188,6 @@ def test_questions_and_confirmations_are_buttons(browser: Any) -> None:
     browser.locator(".line.user").nth(count).locator(".chip.intent").wait_for()
 
 
-def test_the_page_fits_a_small_screen(new_page: Callable[..., Any]) -> None:
-    page = new_page()
-    page.set_viewport_size(SMALL["viewport"])
-    say(page, "I want to add a " + "very" * 60 + " long button")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    page.get_by_text("Sessions", exact=True).click()
-    assert page.locator(".sessions a").first.is_visible()
-
-
 NOTES = (
     "---\nname: release-notes\n{more}description: Write release notes from merged pull requests. "
     "Use when a version is about to be published.\n---\n"

@@ -35,27 +35,6 @@ def dropped(visitor: Visitor, name: str = "agreement.md", content: bytes = AGREE
     return visitor.add_files(file=(name, content))
 
 
-def test_a_document_is_sent_asked_and_the_cited_place_opens(site: Site, visitor: Visitor) -> None:
-    assert READ.search(dropped(visitor))
-    kept = site.workspace.brain / "uploads" / "agreement.md"
-    assert kept.read_bytes() == AGREEMENT
-    assert kept.stat().st_mode & 0o077 == 0
-    page = visitor.get("/documents", params={"q": "What is the Determination Date?"}).text
-    assert "the 11th day of each month" in page
-    cited = page.split('href="/documents/open?', 1)[1].split('"', 1)[0].replace("&amp;", "&")
-    opened = visitor.get(f"/documents/open?{cited.split('#')[0]}").text
-    assert "<h2>1 Definitions</h2>" in opened
-    assert "the 11th day of each month" in opened
-
-
-def test_taking_a_document_out_takes_the_copy_too(site: Site, visitor: Visitor) -> None:
-    page = dropped(visitor, "short.txt", b"A short note about penguins.")
-    row = page.split("short.txt</span>", 1)[0]
-    name = row.rsplit("document=", 1)[1].split('"', 1)[0]
-    assert "is taken out" in visitor.send_form("/documents/remove", document=name).text
-    assert not (site.workspace.brain / "uploads" / "short.txt").exists()
-
-
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
@@ -146,6 +125,8 @@ def test_a_citation_opens_the_document_at_the_passage_and_marks_it(
     for old in ("md", "pdf", "docx"):
         (site.workspace.brain / "uploads" / f"fees.{old}").unlink(missing_ok=True)
     assert f"Read: {name}" in dropped(visitor, name, made())
+    kept = site.workspace.brain / "uploads" / name
+    assert (kept.read_bytes(), kept.stat().st_mode & 0o077) == (made(), 0)
     listed = visitor.get("/documents").text.rpartition(f"/{name}</span>")[0]
     document = listed.rpartition("document=")[2].partition('"')[0]
     try:

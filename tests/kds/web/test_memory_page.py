@@ -27,14 +27,6 @@ def bytes_below(site: Site) -> bytes:
     return b"".join(p.read_bytes() for p in site.workspace.brain.rglob("*") if p.is_file())
 
 
-def test_sessions_are_listed_and_tell_what_they_were_about(site: Site, visitor: Visitor) -> None:
-    name = said(site, "I want to add a FAB button", title="Buttons")
-    assert ">Buttons</a>" in visitor.get("/memory").text
-    page = visitor.get("/memory/session", params={"session": name}).text
-    assert "1 messages" in page
-    assert visitor.get("/memory/session?session=nothing").status_code == 404
-
-
 def test_a_session_is_summarized_on_demand(site: Site, visitor: Visitor) -> None:
     name = said(site, "We decided to keep the export in src/jobs/export.py.")
     page = visitor.get("/memory/session", params={"session": name}).text

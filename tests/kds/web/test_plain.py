@@ -33,15 +33,6 @@ def by_script(visitor: Visitor, message: str, **more: str) -> httpx.Response:
     return visitor.post("/chat/send", data={"message": message, **more}, headers=headers)
 
 
-def test_a_conversation_goes_on_by_forms_alone(visitor: Visitor) -> None:
-    first = visitor.send_form("/chat/send", message=FAB)
-    assert "PLAN" in first.text
-    then = visitor.send_form("/chat/send", message="Make it purple", session=session_of(first))
-    assert session_of(then) == session_of(first)
-    assert "Make the FAB button purple" in then.text
-    assert then.text.count('class="line user"') == 2
-
-
 def test_a_thing_that_was_meant_is_learned_by_forms_alone(visitor: Visitor) -> None:
     first = visitor.send_form("/chat/send", message="Add a save button to the toolbar")
     asked = {"session": session_of(first), "seq": "3", "message": "Make the save button red"}

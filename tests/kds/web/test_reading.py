@@ -127,7 +127,8 @@ def test_a_message_is_answered_again_and_edited(browser: Any, model: FakeProvide
 
 def test_sessions_on_a_phone_stand_above_the_conversation(new_page: Callable[..., Any]) -> None:
     page = new_page(at="/chat", **{**SMALL, "java_script_enabled": True})
-    say(page, FAB)
+    say(page, "I want to add a " + "very" * 60 + " long button")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_text("Sessions", exact=True).click()
     side, talk = (page.locator(one).bounding_box() for one in (".side", ".talk"))
     assert side["y"] + side["height"] <= talk["y"] + 1

@@ -79,9 +79,3 @@ def test_a_page_chooses_neither_code_to_run_nor_another_machine_for_messages_and
     assert answer.status_code == 400
     assert f"kds config set {key} VALUE --own" in answer.text
     assert list(tmp_path.iterdir()) == []
-
-
-def test_health_says_what_doctor_finds(visitor: Visitor) -> None:
-    page = visitor.get("/settings/health").text
-    assert "<strong>workspace</strong>" in page
-    assert "<strong>service</strong>" in page

@@ -14,6 +14,7 @@ from kds.brain.passages.details import decode
 from ...agents.openai_server import Calls, Failure, FakeProvider, Text
 from .conftest import Site, Windows, driven
 from .test_chat_page import FAB, VAGUE, say
+from .test_reading import answered
 
 _OF_THIS_RUN = re.compile(r'(name="csrf" value=|telling=)"?[\w-]+"?| open=""| class=""')
 """What differs from one look to the next: the marks of forms, and what is unfolded."""
@@ -63,11 +64,6 @@ def restarted(
         windows.close()
     one.site.stop()
     assert not seen
-
-
-def answered(page: Any) -> None:
-    """Wait until nothing is on its way."""
-    page.wait_for_function("() => !document.querySelector('.running, [class*=htmx-]')")
 
 
 def compared(one: Restarted) -> None:
