@@ -15,22 +15,17 @@ from uuid import uuid4
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+from kds.brain.files import LockedFile, LockedText
+from kds.brain.memory.memory_store import SqliteStore
+from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
+from kds.brain.workspace import Workspace
+
 pytest.register_assert_rewrite(
-    *("conformance", "passage_conformance"),
-    *("document_conformance", "document_recall_conformance"),
+    *("tests.brain.conformance", "tests.brain.passage_conformance"),
+    *("tests.brain.document_conformance", "tests.brain.document_recall_conformance"),
 )
 
-from conformance import HandClock as HandClock  # noqa: E402  # needs the path
-
-from kds.brain.files import LockedFile, LockedText  # noqa: E402
-from kds.brain.memory.memory_store import SqliteStore  # noqa: E402
-from kds.brain.store.tenancy import (  # noqa: E402
-    PostgresText,
-    Tenancy,
-    tenant_number,
-)
-from kds.brain.workspace import Workspace  # noqa: E402
+from .conformance import HandClock as HandClock  # noqa: E402  # rewritten from here on
 
 NOBODY = 65534
 

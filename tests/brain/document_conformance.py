@@ -11,12 +11,13 @@ from random import Random
 from string import ascii_lowercase
 
 import pytest
-from document_texts import LEASE, WRITTEN, Put, content_of, putting, source_of, stock
 
 from kds.brain.documents import store as stores
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Source
 from kds.brain.errors import StoreError
+
+from .document_texts import LEASE, WRITTEN, Put, content_of, putting, source_of, stock
 
 OpenDocuments = Callable[[], Documents]
 

@@ -2,13 +2,14 @@
 and the place it stands at."""
 
 import pytest
-from document_conformance import Stocked
-from document_texts import Put
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.documents.store import Documents
 from kds.brain.errors import StoreError
+
+from .document_conformance import Stocked
+from .document_texts import Put
 
 
 class LetterEmbedder:

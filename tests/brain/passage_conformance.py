@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import pytest
-from conformance import HandClock
 
 from kds.brain.documents.chunking import document_id
 from kds.brain.documents.store import Documents
@@ -18,6 +17,8 @@ from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.store import PassageStore
 from kds.brain.passages.values import EmbeddingJob, Scored
+
+from .conformance import HandClock
 
 EVEN: Final = (1.0, 1.0, 0.3, 1.0)
 

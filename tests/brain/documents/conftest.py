@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from document_texts import Put, putting
 
 from kds.brain.documents.store import DocumentStore
+
+from ..document_texts import Put, putting
 
 
 @pytest.fixture

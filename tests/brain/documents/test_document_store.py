@@ -6,14 +6,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from document_conformance import DocumentConformance
-from document_recall_conformance import RecallConformance
-from document_texts import LEASE, Put, source_of
 
 from kds.brain.documents.store import DocumentStore
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import SqliteStore
 from kds.readers.text import read_text
+
+from ..document_conformance import DocumentConformance
+from ..document_recall_conformance import RecallConformance
+from ..document_texts import LEASE, Put, source_of
 
 MARKS = ("quokkaquokka", "zyzzyvazyzzyva")
 

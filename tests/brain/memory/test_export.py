@@ -4,13 +4,14 @@ import json
 from typing import Any
 
 import pytest
-from conformance import CODE, say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, from_json, to_json
 from kds.brain.memory.memory_store import SqliteStore
+
+from ..conformance import CODE, say
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spoken import CONVERSATION, FACTS, spoken
 
 from kds.brain.memory.summarizer import ExtractiveSummarizer, Limit, lacking, read
 from kds.brain.passages.values import Role
 from kds.brain.words.terms import estimate_tokens
+
+from ..spoken import CONVERSATION, FACTS, spoken
 
 summarise = ExtractiveSummarizer()
 

@@ -6,8 +6,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conformance import HandClock
-from spoken import CONVERSATION, FACTS
 
 from kds.brain.memory.memory import ConversationMemory, Tools
 from kds.brain.memory.memory_store import SqliteStore
@@ -15,6 +13,9 @@ from kds.brain.memory.summarizer import Summarizer
 from kds.brain.memory.window import LABEL
 from kds.brain.passages.values import Message
 from kds.brain.workspace import Workspace
+
+from ..conformance import HandClock
+from ..spoken import CONVERSATION, FACTS
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 

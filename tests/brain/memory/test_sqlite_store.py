@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from conformance import CODE, HandClock, StoreConformance, by_text, say
-
 from kds.brain.memory.memory_store import SqliteStore
+
+from ..conformance import CODE, HandClock, StoreConformance, by_text, say
 
 OpenStore = Callable[[], SqliteStore]
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from threading import Event
 
 import pytest
-from spoken import CONVERSATION, FACTS, spoken
 
 from kds.brain.memory.summarizer import CheckedSummarizer, ExtractiveSummarizer, Summarizer
 from kds.brain.passages.values import Message
+
+from ..spoken import CONVERSATION, FACTS, spoken
 
 MESSAGES = spoken(CONVERSATION)
 GOOD = (

@@ -2,12 +2,13 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from spoken import Pairs, spoken
 
 from kds.brain.memory.shortening import REPLY_CHARS
 from kds.brain.memory.window import LABEL, Budget, Window, lay_out, turns_of
 from kds.brain.passages.values import Role
 from kds.brain.words.terms import estimate_tokens
+
+from ..spoken import Pairs, spoken
 
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 
@@ -60,7 +61,8 @@ def test_replies_are_shortened_and_questions_are_not() -> None:
 
 
 def test_of_a_turn_that_does_not_fit_the_newest_messages_stay() -> None:
-    found = window([("user", "word " * 900), *[("tool", "row " * 100)] * 5])
+    rows: list[tuple[Role, str]] = [("tool", "row " * 100)] * 5
+    found = window([("user", "word " * 900), *rows])
     assert found.messages[-1].seq == 6
     assert found.messages[0].cut
     assert found.tokens.total <= found.budget.total

@@ -8,8 +8,8 @@ from kds.brain.passages.chunking import Piece, cut
 from kds.brain.words.terms import estimate_tokens
 
 
-def bodies(text: str, **options: int) -> list[str]:
-    return [text[piece.start : piece.start + piece.length] for piece in cut(text, **options)]
+def bodies(text: str, *, limit: int) -> list[str]:
+    return [text[piece.start : piece.start + piece.length] for piece in cut(text, limit=limit)]
 
 
 def only(text: str, kind: str = "code") -> Piece:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conformance import HandClock
-from passage_conformance import DocumentShelf, MessageShelf, PassageConformance
 
 from kds.brain.documents.store import DocumentStore
 from kds.brain.memory.memory_store import SqliteStore
+
+from ..conformance import HandClock
+from ..passage_conformance import DocumentShelf, MessageShelf, PassageConformance
 
 
 class TestMessages(PassageConformance):

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from spoken import passage
 
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.passages.question import MANY_TERMS, read_question
@@ -23,6 +22,8 @@ from kds.brain.passages.rerank import (
 )
 from kds.brain.passages.values import ChunkKind, Role, Scope
 from kds.brain.words.terms import estimate_tokens
+
+from ..spoken import passage
 
 CODE = '```python\ndef parse_rows(path):\n    """Read the rows."""\n    return load(path)\n```'
 TALK: tuple[tuple[Role, str, str], ...] = (

@@ -1,18 +1,25 @@
 """Dense search in SQLite against the plain computation."""
 
-import numpy as np
+from random import Random
+
 import pytest
-from conformance import say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.memory.memory_store import SqliteStore
 
+from ..conformance import say
+from ..conftest import OpenStore
+
+
+def drawn(dice: Random, size: int) -> list[float]:
+    return [dice.gauss() for _ in range(size)]
+
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["add", "embed", "delete", "ask", "replace"]), max_size=12))
 def test_what_is_in_memory_follows_the_file(
-    store: SqliteStore, open_store: type[SqliteStore], steps: list[str]
+    store: SqliteStore, open_store: OpenStore, steps: list[str]
 ) -> None:
     other = open_store()
     store.use_model("m")
@@ -35,14 +42,14 @@ def test_what_is_in_memory_follows_the_file(
 
 
 def test_a_session_is_searched_alike_from_file_and_from_memory(store: SqliteStore) -> None:
-    generator = np.random.default_rng(3)
+    dice = Random(3)
     store.use_model("m")
     sessions = [store.create_session() for _ in range(3)]
     for session in sessions:
         say(store, session, *[f"{session.num} says {n}" for n in range(9)])
     jobs = store.pending_embeddings(99)
-    store.store_embeddings("m", {job.chunk_id: generator.standard_normal(8) for job in jobs})
-    asked = generator.standard_normal(8)
+    store.store_embeddings("m", {job.chunk_id: drawn(dice, 8) for job in jobs})
+    asked = drawn(dice, 8)
     within = sessions[1].id
     from_file = store.search_dense(asked, model="m", within=within, limit=5)
     store.search_dense(asked, model="m", limit=5)
@@ -52,10 +59,10 @@ def test_a_session_is_searched_alike_from_file_and_from_memory(store: SqliteStor
 
 def test_the_nearest_of_many_is_found(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kds.brain.passages.vectors.SHORTLIST", 20)
-    generator = np.random.default_rng(3)
+    dice = Random(3)
     store.use_model("m")
     say(store, store.create_session(), *[f"message {n}" for n in range(90)])
-    vectors = {job.chunk_id: generator.standard_normal(64) for job in store.pending_embeddings(99)}
+    vectors = {job.chunk_id: drawn(dice, 64) for job in store.pending_embeddings(99)}
     store.store_embeddings("m", vectors)
     for one, vector in vectors.items():
         assert store.search_dense(vector, model="m", limit=1)[0].chunk_id == one

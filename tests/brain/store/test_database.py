@@ -9,10 +9,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conformance import by_text, say
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import SqliteStore
+
+from ..conformance import by_text, say
 
 OpenStore = Callable[[], SqliteStore]
 

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conformance import by_text, say
 
 from kds.brain.memory import sessions as session_table
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.profile import Profile
+
+from ..conformance import by_text, say
 
 OpenStore = Callable[[], SqliteStore]
 

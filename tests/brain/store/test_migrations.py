@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conformance import HandClock, say
 
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import MEMORY, SqliteStore
 from kds.brain.store.migrations import FileKind
 from kds.brain.store.sqlite import Database
+
+from ..conformance import HandClock, say
 
 ADD_COLOUR = "ALTER TABLE session ADD COLUMN colour TEXT NOT NULL DEFAULT 'purple';"
 FAIL_HALFWAY = "ALTER TABLE session ADD COLUMN half TEXT;\nSELECT no_such_luck();"

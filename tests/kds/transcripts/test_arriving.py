@@ -22,7 +22,7 @@ from kds.transcripts.catalogue import AssistantMemory, about_tokens
 from kds.transcripts.recalling import BRIEF_TOKENS, START_TOKENS, SURE, latest, start_line
 
 from ...effort import PATIENCE_S
-from ..conftest import data, refused
+from ..conftest import Run, data, refused
 from .conftest import Write, contents
 
 DECISION = "We use port 8443 for staging because 8080 is taken by the proxy."
@@ -47,7 +47,7 @@ def session(shop: Path, claude: Write) -> None:
 
 
 def test_a_handoff_has_goal_decision_files_commands_failures_and_the_open_question(
-    session: None, kds_call: Callable[..., Any]
+    session: None, kds_call: Run
 ) -> None:
     kds_call("memory", "import", "--from", "claude")
     text = kds_call("handoff", "--to", "codex", "--session", "s1-of").out
@@ -62,7 +62,7 @@ def test_a_handoff_has_goal_decision_files_commands_failures_and_the_open_questi
 
 
 def test_a_handoff_of_a_long_session_keeps_to_its_room(
-    shop: Path, claude: Write, kds_call: Callable[..., Any]
+    shop: Path, claude: Write, kds_call: Run
 ) -> None:
     said = [f"We use option {n} because of reason {n}. " + "More words. " * 20 for n in range(80)]
     claude("long-session", *said, folder=str(shop))
@@ -72,7 +72,7 @@ def test_a_handoff_of_a_long_session_keeps_to_its_room(
     assert "option 78" in text
 
 
-def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Callable[..., Any]) -> None:
+def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Run) -> None:
     said = ("Fix the login test", "Fixed. Open: the retry still needs a limit.", "Add the limit")
     claude("open-one", *said, folder=str(shop))
     kds_call("memory", "import", "--from", "claude")
@@ -89,7 +89,7 @@ def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Callable
     assert 'Open: "the retry still needs a limit."' in line
 
 
-def test_without_sessions_there_is_no_handoff(shop: Path, kds_call: Callable[..., Any]) -> None:
+def test_without_sessions_there_is_no_handoff(shop: Path, kds_call: Run) -> None:
     refused(kds_call("handoff"), "no session of this repository is kept", "kds memory import")
     refused(kds_call("handoff", "--session", "x"), "no session 'x' of this repository")
     assert "[default: ]" not in kds_call("handoff", "--help").out
@@ -109,7 +109,7 @@ def call(folder: Path, tool: str, **arguments: Any) -> Any:
 
 
 def test_a_model_finds_a_decision_by_the_tool_and_reads_on_in_its_session(
-    session: None, shop: Path, kds_call: Callable[..., Any]
+    session: None, shop: Path, kds_call: Run
 ) -> None:
     kds_call("memory", "import", "--from", "claude")
     found = call(shop, "recall", question="why is staging on port 8443?")
@@ -124,7 +124,7 @@ def test_a_model_finds_a_decision_by_the_tool_and_reads_on_in_its_session(
 
 
 def test_a_question_that_nothing_answers_is_not_sure(
-    session: None, shop: Path, kds_call: Callable[..., Any]
+    session: None, shop: Path, kds_call: Run
 ) -> None:
     kds_call("memory", "import", "--from", "claude")
     assert call(shop, "recall", question="how do we print invoices in Excel?")["sure"] < SURE
@@ -134,9 +134,7 @@ def test_before_an_import_the_tool_says_what_the_user_can_do(shop: Path) -> None
     assert "kds memory import" in call(shop, "recall", question="which port?")["notes"][0]
 
 
-def test_the_prompt_hands_the_session_over(
-    session: None, shop: Path, kds_call: Callable[..., Any]
-) -> None:
+def test_the_prompt_hands_the_session_over(session: None, shop: Path, kds_call: Run) -> None:
     kds_call("memory", "import", "--from", "claude")
 
     async def ask() -> Any:
@@ -151,9 +149,7 @@ HOOK = Path(sysconfig.get_path("scripts"))
 
 
 @pytest.fixture
-def running(
-    session: None, shop: Path, home: Path, kds_call: Callable[..., Any]
-) -> Iterator[Callable[..., str]]:
+def running(session: None, shop: Path, home: Path, kds_call: Run) -> Iterator[Callable[..., str]]:
     """A service of the shop's user, and the hook of a client that asks it."""
     (shop / "kds-brain").mkdir()
     environ = os.environ | {"HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
@@ -174,7 +170,7 @@ def running(
 
 
 def test_a_session_starts_with_where_the_last_one_stopped_and_prompts_find_what_was_said(
-    running: Callable[..., str], shop: Path, claude: Write, kds_call: Callable[..., Any]
+    running: Callable[..., str], shop: Path, claude: Write, kds_call: Run
 ) -> None:
     assert running("SessionStart", source="startup") == ""  # nothing was ever imported
     kds_call("memory", "import", "--from", "claude")
@@ -189,7 +185,7 @@ def test_a_session_starts_with_where_the_last_one_stopped_and_prompts_find_what_
 
 
 def test_what_was_said_last_is_kept_when_a_turn_or_a_session_ends(
-    running: Callable[..., str], shop: Path, claude: Write, kds_call: Callable[..., Any]
+    running: Callable[..., str], shop: Path, claude: Write, kds_call: Run
 ) -> None:
     claude("growing", "Rename the vault", folder=str(shop))
     assert running("Stop", session_id="growing") == ""
@@ -204,7 +200,7 @@ def test_what_was_said_last_is_kept_when_a_turn_or_a_session_ends(
 
 
 def test_the_background_forgets_what_is_older_than_the_retention(
-    shop: Path, claude: Write, kds_call: Callable[..., Any]
+    shop: Path, claude: Write, kds_call: Run
 ) -> None:
     path = claude("old", "the zanzibar migration", folder=str(shop))
     path.write_text(path.read_text().replace("2026-11-02", "2001-11-02"))

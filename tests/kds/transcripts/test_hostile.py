@@ -4,7 +4,6 @@ import json
 import os
 import sqlite3
 import subprocess
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from kds.transcripts.catalogue import SESSIONS, AssistantMemory, git_folder, pla
 from kds.transcripts.importing import import_sessions, project_folders, readers
 from kds.transcripts.recalling import latest, read_session, start_line
 
+from ..conftest import Run
 from .conftest import Write, claude_line, contents
 
 SHOP = "/home/me/shop"
@@ -129,7 +129,7 @@ def test_a_pipe_in_a_project_holds_up_no_session(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["signature", "missing tree"])
 def test_the_start_of_a_session_runs_nothing_that_a_project_names(
-    shop: Path, kds_call: Callable[..., Any], claude: Write, tmp_path: Path, way: str
+    shop: Path, kds_call: Run, claude: Write, tmp_path: Path, way: str
 ) -> None:
     ran, program = tmp_path / "ran", tmp_path / "program.sh"
     program.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
@@ -238,7 +238,7 @@ def test_a_file_whose_making_was_killed_after_its_first_step_is_gone_on_with(
 
 
 def test_an_unpacked_folder_that_names_the_origin_of_a_repository_is_told_nothing_of_it(
-    shop: Path, kds_call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Path, kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     origin = ("remote", "add", "origin", "git@github.com:me/shop.git")
     subprocess.run(["git", "-C", str(shop), *origin], check=True)

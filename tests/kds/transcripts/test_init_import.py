@@ -1,9 +1,7 @@
 """`kds init` asks once whether past sessions are to be brought in, and only a person."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +9,7 @@ from kds.transcripts.catalogue import AssistantMemory
 
 from ..cli.terminals import Terminal
 from ..clients.conftest import Snapshot
-from ..conftest import KDS, data
+from ..conftest import KDS, Run, data
 
 QUESTION = "Import past sessions of your assistants about this repository"
 INIT = ("init", "--client", "claude")
@@ -31,7 +29,7 @@ def at_a_terminal(folder: Path, *steps: str, options: tuple[str, ...] = ()) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_user_who_agrees_has_past_sessions_imported_and_is_not_asked_again(
-    shop: Path, kds_call: Callable[..., Any]
+    shop: Path, kds_call: Run
 ) -> None:
     at_a_terminal(shop, QUESTION, "y\n", "16 messages imported")
     assert DECIDED in kds_call("recall", "which port has staging?").out
@@ -53,7 +51,7 @@ def test_a_user_who_says_no_before_or_only_looks_is_not_asked(shop: Path, option
 
 
 def test_without_a_terminal_nothing_is_imported_unless_that_is_asked_for(
-    shop: Path, kds_call: Callable[..., Any]
+    shop: Path, kds_call: Run
 ) -> None:
     assert QUESTION not in kds_call(*INIT).out
     assert not AssistantMemory().exists
@@ -64,7 +62,7 @@ def test_without_a_terminal_nothing_is_imported_unless_that_is_asked_for(
 
 
 def test_undo_gives_back_every_byte_and_says_how_to_forget_what_was_imported(
-    shop: Path, kds_call: Callable[..., Any]
+    shop: Path, kds_call: Run
 ) -> None:
     (shop / ".claude").mkdir()
     settings = '{\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}\n}'

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -21,6 +21,7 @@ from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.importing import import_sessions, readers
 
 from ...effort import PATIENCE_S
+from ..conftest import Run
 from .conftest import Write, claude_line, contents
 
 ROUNDS: Final = int(os.environ.get("KDS_KILL_ROUNDS", "4"))
@@ -107,7 +108,7 @@ def test_an_import_and_a_forgetting_that_are_killed_lose_and_double_nothing(
 
 @pytest.mark.parametrize("batch", BATCHES)
 def test_a_hook_and_a_service_that_are_killed_lose_and_double_nothing(
-    service: Callable[[], int], shop: Path, claude: Write, kds_call: Callable[..., Any], batch: int
+    service: Callable[[], int], shop: Path, claude: Write, kds_call: Run, batch: int
 ) -> None:
     chance = random.Random(batch)
     said = ["growing says 0 things"]

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from ..conftest import data
+from ..conftest import Run, data
 from .test_arriving import call
 from .test_importing import git
 from .test_readers import MENDED
@@ -50,7 +50,7 @@ def start(client: str, folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("told_in", CLIENTS)
 def test_a_fact_told_in_one_client_is_found_from_every_other(
-    told_in: str, home: Path, shop: Path, service: Callable[[], int], kds_call: Callable[..., Any]
+    told_in: str, home: Path, shop: Path, service: Callable[[], int], kds_call: Run
 ) -> None:
     for client in set(CLIENTS) - {told_in}:
         shutil.rmtree(home / HOMES[client])

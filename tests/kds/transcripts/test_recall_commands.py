@@ -1,12 +1,10 @@
 """From the user's words to what is found: `kds recall`, `kds memory import`, `forget`."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ..conftest import BAD_INPUT, data, refused
+from ..conftest import BAD_INPUT, Run, data, refused
 from .conftest import Write
 
 QUESTION = ("recall", "which port has staging?")
@@ -14,7 +12,7 @@ DECIDED = "Decision: staging listens on port 8443, because 8080 is taken by the 
 
 
 def test_what_was_decided_in_one_client_is_found_with_the_command_that_resumes_it(
-    shop: Path, kds_call: Callable[..., Any]
+    shop: Path, kds_call: Run
 ) -> None:
     told = data(kds_call("memory", "import", "--json"))
     assert told["sessions"] == {"claude": 1, "codex": 1, "copilot": 1, "gemini": 1}
@@ -26,7 +24,7 @@ def test_what_was_decided_in_one_client_is_found_with_the_command_that_resumes_i
 
 
 def test_a_passage_that_only_its_meaning_found_says_so(
-    shop: Path, kds_call: Callable[..., Any], claude: Write
+    shop: Path, kds_call: Run, claude: Write
 ) -> None:
     claude("night", "Users cannot sign in", "The login cookie had expired.", folder=str(shop))
     kds_call("memory", "import", "--from", "claude")
@@ -41,7 +39,7 @@ def test_a_passage_that_only_its_meaning_found_says_so(
 
 
 def test_a_limit_that_is_not_a_number_is_refused_with_what_would_do(
-    shop: Path, kds_call: Callable[..., Any]
+    shop: Path, kds_call: Run
 ) -> None:
     for given in ("abc", "0", "1.5", "99"):
         wrong = kds_call("recall", "port", "--limit", given)
@@ -50,7 +48,7 @@ def test_a_limit_that_is_not_a_number_is_refused_with_what_would_do(
 
 
 def test_a_pasted_error_finds_the_session_that_mended_it(
-    shop: Path, kds_call: Callable[..., Any], claude: Write
+    shop: Path, kds_call: Run, claude: Write
 ) -> None:
     for number in range(30):
         claude(f"other{number}", "Run the tests", f"All {number} pass.", folder=str(shop))
@@ -61,7 +59,7 @@ def test_a_pasted_error_finds_the_session_that_mended_it(
 
 
 def test_other_projects_are_searched_when_asked_for(
-    shop: Path, kds_call: Callable[..., Any], claude: Write, tmp_path: Path
+    shop: Path, kds_call: Run, claude: Write, tmp_path: Path
 ) -> None:
     claude("bank", "Which port has the vault?", "The vault has port 9999.", folder=str(tmp_path))
     assert data(kds_call("memory", "import", "--json"))["other_projects"] == 2  # opencode's too
@@ -72,9 +70,7 @@ def test_other_projects_are_searched_when_asked_for(
     refused(kds_call("recall", "port", "--project", "x"), "unknown project 'x'")
 
 
-def test_what_is_kept_is_listed_and_can_be_forgotten(
-    shop: Path, kds_call: Callable[..., Any]
-) -> None:
+def test_what_is_kept_is_listed_and_can_be_forgotten(shop: Path, kds_call: Run) -> None:
     kds_call("memory", "import", "--from", "codex,claude")
     [row] = data(kds_call("memory", "sources", "--json"))["projects"]
     assert (row["folder"], row["sessions"]) == (str(shop), {"claude": 1, "codex": 1})
@@ -89,7 +85,7 @@ def test_what_is_kept_is_listed_and_can_be_forgotten(
 
 
 def test_a_user_may_have_sessions_kept_for_some_days_alone(
-    shop: Path, kds_call: Callable[..., Any], claude: Write
+    shop: Path, kds_call: Run, claude: Write
 ) -> None:
     path = claude("old", "the zanzibar migration", folder=str(shop))
     path.write_text(path.read_text().replace("2026-11-02", "2001-11-02"))
@@ -106,7 +102,7 @@ def test_a_user_may_have_sessions_kept_for_some_days_alone(
 
 
 def test_an_excluded_folder_is_forgotten_and_left_out_until_that_is_undone(
-    shop: Path, kds_call: Callable[..., Any]
+    shop: Path, kds_call: Run
 ) -> None:
     kds_call("memory", "import", "--from", "codex")
     assert "forgot 1 session" in kds_call("memory", "exclude", str(shop)).out
@@ -119,7 +115,7 @@ def test_an_excluded_folder_is_forgotten_and_left_out_until_that_is_undone(
     assert DECIDED in kds_call(*QUESTION).out
 
 
-def test_a_dry_run_and_wrong_options(shop: Path, kds_call: Callable[..., Any]) -> None:
+def test_a_dry_run_and_wrong_options(shop: Path, kds_call: Run) -> None:
     assert "16 messages would be imported" in kds_call("memory", "import", "--dry-run").out
     assert "no sessions of assistants are kept yet" in kds_call(*QUESTION).out
     refused(kds_call("memory", "import", "--from", "x"), "unknown client 'x'")
@@ -127,7 +123,7 @@ def test_a_dry_run_and_wrong_options(shop: Path, kds_call: Callable[..., Any]) -
     assert kds_call("recall", " ").code == BAD_INPUT
 
 
-def test_what_cannot_be_found_is_told(shop: Path, kds_call: Callable[..., Any]) -> None:
+def test_what_cannot_be_found_is_told(shop: Path, kds_call: Run) -> None:
     kds_call("memory", "import", "--from", "codex")
     refused(kds_call("memory", "forget", "--session", "zzz"), "no session 'zzz' is kept", "sources")
     refused(kds_call("handoff", "--to", "nosuch"), "unknown client 'nosuch'", "one of claude")
@@ -135,7 +131,7 @@ def test_what_cannot_be_found_is_told(shop: Path, kds_call: Callable[..., Any]) 
     refused(kds_call("skills", "forget", "nosuch"), "no use of 'nosuch' is known", "history")
 
 
-def test_only_what_was_said_lately(shop: Path, kds_call: Callable[..., Any], claude: Write) -> None:
+def test_only_what_was_said_lately(shop: Path, kds_call: Run, claude: Write) -> None:
     claude("old", "Which port has staging?", "It has 1234.", folder=str(shop))
     path = claude("new", "Which port has staging?", "It has 5678.", folder=str(shop))
     path.write_text(path.read_text().replace("2026-11-02", "2999-01-01"))
@@ -146,7 +142,7 @@ def test_only_what_was_said_lately(shop: Path, kds_call: Callable[..., Any], cla
 
 
 def test_clones_that_were_joined_share_what_was_said_in_either(
-    shop: Path, kds_call: Callable[..., Any], claude: Write, tmp_path: Path,
+    shop: Path, kds_call: Run, claude: Write, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     refused(kds_call("memory", "join", "bank"), "unknown project 'bank'", "kds memory import")

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
-from conformance import HandClock
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.memory.memory_store import PostgresStore
@@ -12,6 +11,7 @@ from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import tenant_number
 
 from ....postgres import driver, of_database
+from ...conformance import HandClock
 
 OpenStore = Callable[..., PostgresStore]
 OpenDocuments = Callable[..., PostgresDocuments]

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
-from conformance import HandClock
 
 from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.errors import OutageError
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.turn import ContextEntry
+
+from ...conformance import HandClock
 
 OpenContexts = Callable[..., PostgresContexts]
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from conformance import Axes, HandClock
-from document_texts import putting
 
 from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.documents.postgres_documents import PostgresDocuments
@@ -27,6 +25,9 @@ from kds.brain.store.postgres import Server
 from kds.brain.store.team import Team
 from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
 from kds.brain.turn import ContextEntry
+
+from ...conformance import Axes, HandClock
+from ...document_texts import putting
 
 Admin = psycopg.Connection[tuple[Any, ...]]
 

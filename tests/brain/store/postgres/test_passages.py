@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 import pytest
-from conformance import HandClock, StoreConformance
-from passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.memory.memory_store import PostgresStore
+
+from ...conformance import HandClock, StoreConformance
+from ...passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
 
 
 class TestPostgresStore(StoreConformance):

@@ -16,7 +16,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
-from conformance import HandClock, say
 
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.memory.memory_store import PostgresStore
@@ -26,6 +25,7 @@ from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.brain.timeouts import Deadline
 
 from ....postgres import of_database  # what makes databases for all
+from ...conformance import HandClock, say
 
 PROGRAM = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
 START_S = 10

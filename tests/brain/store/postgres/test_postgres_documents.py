@@ -4,13 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from document_conformance import DocumentConformance
-from document_recall_conformance import RecallConformance
-from document_texts import putting, stock
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import DocumentRecall
+
+from ...document_conformance import DocumentConformance
+from ...document_recall_conformance import RecallConformance
+from ...document_texts import putting, stock
 
 OpenDocuments = Callable[..., PostgresDocuments]
 

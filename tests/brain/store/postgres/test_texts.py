@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pytest
-from conformance import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,8 @@ from kds.brain.files import LockedFile, LockedText
 from kds.brain.learning.examples import FILE_NAME
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
+
+from ...conformance import HandClock
 
 Act = Callable[[LockedText, bytes], object]
 

@@ -10,8 +10,6 @@ from datetime import timedelta
 from itertools import count
 
 import pytest
-from conformance import CODE, HandClock, say
-from document_texts import LEASE, source_of
 
 from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.documents.postgres_documents import PostgresDocuments
@@ -31,6 +29,8 @@ from kds.brain.turn import ContextEntry
 from kds.readers.text import read_text
 
 from ....effort import PATIENCE_S
+from ...conformance import CODE, HandClock, say
+from ...document_texts import LEASE, source_of
 
 DOCUMENTS_CAME = 2
 """The version with tables of documents."""
