@@ -36,12 +36,12 @@ from kds.activation.decision import (
     Ranking,
     bent,
     fitted,
-    is_vetoed,
     probability,
     rank,
     ranking_rows,
     used_rows,
     used_signs,
+    veto,
 )
 from kds.activation.discovery import entries_from
 from kds.activation.features import FEATURES, MEANING, Library, Prompt, StoredVectors, meaning
@@ -211,7 +211,7 @@ def judged(found: Sequence[Case], model: Linear) -> tuple[np.ndarray, ...]:
         np.array([[one.signs[name] for name in SIGNS] for one in rankings]),
         np.array([case.right[one.order[0]] for case, one in pairs]),
         np.array([case.right[one.order[:3]].any() for case, one in pairs]),
-        np.array([is_vetoed(one.signs) for one in rankings]),
+        np.array([bool(veto(one.signs)) for one in rankings]),
     )
 
 
@@ -326,7 +326,7 @@ def simulated(
         best, wanted = project.found[at].order[0], project.wanted[at]
         if wanted >= 0:
             kept.append(Use(project.prompts[at].text, project.names[wanted], "used", ""))
-        if best != wanted and project.chance[at] >= bar and not is_vetoed(project.found[at].signs):
+        if best != wanted and project.chance[at] >= bar and not veto(project.found[at].signs):
             kept.append(Use(project.prompts[at].text, project.names[best], "ignored", ""))
     evidence, asked = Evidence(kept, project.names, encoder), []
     for at in sorted({*range(len(project.prompts))} - {*before}):

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Final
 
-from kds.activation.decision import Decision, fitted, is_vetoed, probability, rank, rank_by_use
+from kds.activation.decision import Decision, fitted, probability, rank, rank_by_use, veto
 from kds.activation.discovery import Entry, Found, discover, entries_from, reads, stamp_of
 from kds.activation.features import Library, Prompt, StoredVectors
 from kds.activation.uses import Evidence, Uses
@@ -34,13 +34,14 @@ class Suggestion:
 
     ``ranked`` are names with the probability that they are wanted, best first. ``choice`` is the
     name to say, or None: silence is the ordinary outcome; ``entry`` is what it names. ``why`` is
-    the evidence for the best one.
+    the evidence for the best one, ``silent`` the reason where no name is said.
     """
 
     ranked: tuple[tuple[str, float], ...]
     choice: str | None
     why: Mapping[str, float]
     entry: Entry | None = None
+    silent: str = ""
 
 
 class Activator:
@@ -124,7 +125,7 @@ class Activator:
                 self._use(changed)
             library, evidence = self._library, self._learn()
         if library is None or not text.strip():
-            return Suggestion((), None, {})
+            return Suggestion((), None, {}, silent="no entry to compare with")
         prompt = Prompt(text, history)
         if prompt.accepted:  # "yes" to "Shall I write the release notes?" asks for them
             prompt = Prompt(prompt.accepted, history[:-1])
@@ -138,10 +139,16 @@ class Activator:
         chances = {row: min(wanted, left * found.shares[row]) for row in others}
         ranked = ((library.entries[row].name, chance) for row, chance in chances.items())
         entry = library.entries[best]
-        said = wanted >= self._bar and not is_vetoed(found.signs)
-        chosen = entry if said and entry.suggested and _suits(entry, text) else None
+        silent = veto(found.signs)
+        if wanted < self._bar:
+            silent = f"less probable than {self._bar:.2f}"
+        elif not entry.suggested:
+            silent = "only the user may start it"
+        elif not _suits(entry, text):
+            silent = "the prompt names files that it is not for"
         whole = ((entry.name, wanted), *ranked)
-        return Suggestion(whole, chosen.name if chosen else None, found.signs, chosen)
+        choice, chosen = (None, None) if silent else (entry.name, entry)
+        return Suggestion(whole, choice, found.signs, chosen, silent)
 
     def _use(self, found: Found) -> None:
         """Read the entries; copies of one for several clients count once."""

@@ -151,14 +151,19 @@ def rank(library: Library, prompt: Prompt, model: Linear) -> Ranking:
     return replace(found, signs=signs)
 
 
-VETOES: Final = ("refused", "about", "in_code", "small")
+VETOES: Final[Mapping[str, str]] = {
+    "refused": "the prompt refuses it, or puts it off",
+    "about": "the prompt asks about it",
+    "in_code": "the prompt has its name in code or a path",
+    "small": "the prompt is about a typo or a new name",
+}
 """Signs with which nothing is said, however near an entry is: "don't deploy yet", "what does the
 deploy skill do?", "rename deploy() to release()", "a typo in the deploy docs"."""
 
 
-def is_vetoed(signs: Mapping[str, float]) -> bool:
-    """Whether something in the prompt speaks against the best entry, or against any."""
-    return any(signs[name] for name in VETOES)
+def veto(signs: Mapping[str, float]) -> str:
+    """Return what in the prompt speaks against the best entry, or against any; or nothing."""
+    return next((why for name, why in VETOES.items() if signs[name]), "")
 
 
 def probability(signs: Mapping[str, float], model: Linear, names: Sequence[str] = SIGNS) -> float:

@@ -75,23 +75,26 @@ def find_workspace(folder: Path | None) -> Workspace:
     return Workspace.find(environ={"KDS_HOME": str(folder)})
 
 
+def _of_group(ctx: click.Context) -> Path | None:
+    """The folder that was given before the name of a subcommand, which may name another one."""
+    return ctx.parent.params.get("workspace") if ctx.parent else None
+
+
 workspace_option = click.option(
     "--workspace",
     "-w",
     type=PATH,
     metavar="DIR",
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
-    # a subcommand of a group may name another one
     callback=lambda ctx, _, folder: (
-        # a subcommand of a group may name another one
-        folder if isinstance(ctx.command, click.Group) else find_workspace(folder)
+        folder if isinstance(ctx.command, click.Group) else find_workspace(folder or _of_group(ctx))
     ),
 )
 """The workspace of the command: a `Workspace`, which need not exist yet; a path for groups."""
 
 json_option = click.option(
     "--json", is_flag=True, help="Print JSON.", expose_value=False,
-    callback=lambda ctx, _, asked: ctx.meta.update({JSON: asked}),
+    callback=lambda ctx, _, asked: ctx.meta.update({JSON: asked or ctx.meta.get(JSON, False)}),
 )  # fmt: skip
 """Read by `kds.cli.command.asked_json`."""
 

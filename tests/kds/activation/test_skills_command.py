@@ -39,6 +39,10 @@ def test_list_names_each_entry_with_its_client_and_the_cost_of_the_listing(proje
     assert 30 < told["listing_tokens"]["claude"] < 80
     assert told["listing_tokens"]["copilot"] == told["listing_tokens"]["claude"]  # it reads them
     assert ".claude/skills/db-migration/SKILL.md" in kds(project, "list").stdout
+    assert kds(project).stdout == kds(project, "list").stdout
+    assert json.loads(kds(project, "--json").stdout) == told
+    before = ["skills", "-w", str(project), "--json", "list"]
+    assert json.loads(CliRunner().invoke(app, before).stdout) == told
     assert kds(project, "list", "--client", "codex").stdout.startswith("no skill")
     assert "'clod' is not one of" in str(kds(project, "list", "--client", "clod").exception)
 
@@ -57,6 +61,30 @@ def test_explain_says_what_fits_and_why(project: Path, write: Write) -> None:
     assert json.loads(ended.stdout)["choice"] is None
     assert "use_said" not in kds(project, "explain", "tell the world", "--json").stdout
     assert "activation.enabled is off" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ("don't write the release notes for 2.4", "the prompt refuses it, or puts it off"),
+        ("make the button purple", "less probable than 0."),
+        ("fix the typo: write the release notes for 2.4", "the prompt is about a typo"),
+    ],
+)
+def test_explain_says_why_nothing_is_said(project: Path, prompt: str, reason: str) -> None:
+    assert f"nothing: {reason}" in kds(project, "explain", prompt).stdout
+    assert json.loads(kds(project, "explain", prompt, "--json").stdout)["silent"].startswith(reason)
+
+
+def test_explain_reads_the_conversation_and_knows_when_the_hook_is_silent(
+    project: Path, write: Write
+) -> None:
+    offer = "Tagged 2.4. Shall I write the release notes?"
+    said = write("said.json", text=json.dumps([{"role": "assistant", "content": offer}]))
+    for words in (["--reply", offer], ["--history", str(said)]):
+        ended = kds(project, "explain", "yes", *words, "--json")
+        assert json.loads(ended.stdout)["choice"] == "release-notes"
+    assert "a command of the client" in kds(project, "explain", "/release-notes 2.4").stderr
 
 
 def test_check_finds_duplicates_and_what_says_little(project: Path, write: Write) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -30,6 +31,12 @@ from kds.service.service_client import RouterClient
 why_option = flag("--why", "Also print what every step recorded.")
 no_log_option = flag("--no-log", "Leave the conversation context as it is.")
 
+reply_option = option("--reply TEXT", "What the assistant said last: its question, its options.")
+history_option = option(
+    "--history FILE", "What was said before: a JSON list of objects with role and content.",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+)  # fmt: skip
+
 _HISTORY_HINT = 'write a list: [{"role": "user", "content": "..."}]'
 
 
@@ -43,9 +50,8 @@ _HISTORY_HINT = 'write a list: [{"role": "user", "content": "..."}]'
 @why_option
 @flag("--prompt", "Print the agent's prompt alone.", to="prompt_only")
 @no_log_option
-@option("--reply TEXT", "What the assistant said last: its question, its options.")
-@option("--history FILE", "What was said before: a JSON list of objects with role and content.",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False))  # fmt: skip
+@reply_option
+@history_option
 @context_option
 def route(
     words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, reply: str | None,
@@ -57,9 +63,7 @@ def route(
     runs does the work; where none runs, one is started for the next message.
     """
     message = read_message(words)
-    before = [] if history is None else _read_history(history)
-    if reply:
-        before.append(Utterance(well_formed(reply), "assistant"))
+    before = read_history(history, reply)
     client = RouterClient(workspace, tell=complain, watch=slow)
     kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
     turn = client.route(
@@ -76,10 +80,15 @@ def route(
     say(report, lines, step_lines(turn) if why else None)
 
 
-def _read_history(file: Path) -> list[Utterance]:
-    """What was said before, oldest first. Raises MessageError with the place."""
+def read_history(file: Path | None, reply: str | None) -> list[Utterance]:
+    """What was said before, oldest first, the last reply behind it. Raises MessageError."""
+    last = [Utterance(well_formed(reply), "assistant")] if reply else []
+    return [*(_read_history(file) if file else ()), *last]
+
+
+def _read_history(file: Path) -> Sequence[Utterance]:
     try:
-        return list(utterances(json.loads(file.read_text("utf-8-sig", errors="replace"))))
+        return utterances(json.loads(file.read_text("utf-8-sig", errors="replace")))
     except json.JSONDecodeError as error:
         where = f"{file}:{error.lineno}"
         raise MessageError(f"not JSON: {error.msg}", where=where, hint=_HISTORY_HINT) from error

@@ -13,10 +13,18 @@ from kds.brain.installation import kds_version
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import flag, group
+from kds.cli.commands.route import history_option, read_history, reply_option
 from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
-from kds.cli.options import command, message_argument, read_message
+from kds.cli.options import (
+    command,
+    common_options,
+    find_workspace,
+    message_argument,
+    read_message,
+)
 from kds.cli.output import Table, counted, fields, print_json, say
 from kds.cli.terminal import slow
+from kds.hooks.reply import left_alone, says_enough
 from kds.testing.skills import describe, failure, judge, read_cases
 
 ENTRY = "client kind name description suggested invocable path paths"
@@ -26,9 +34,16 @@ SHOWN_SIGNS = 8
 """Pieces of evidence that `explain` prints, the largest first."""
 
 
-@group("kds skills check")
-def skills() -> None:
-    """Skills, agents, commands and prompt files: which one fits a prompt, and why."""
+@group("kds skills check", invoke_without_command=True)
+@common_options
+@click.pass_context
+def skills(ctx: click.Context, *, workspace: Path | None) -> None:
+    """Skills, agents, commands and prompt files: which one fits a prompt, and why.
+
+    Without a command, list them.
+    """
+    if ctx.invoked_subcommand is None:
+        _list(find_workspace(workspace))
 
 
 def _open(workspace: Workspace) -> Activator:
@@ -49,6 +64,10 @@ def _read(workspace: Workspace) -> Activator:
 @click.option("--client", type=click.Choice([*READS]), help="Only what this assistant reads.")
 def list_(*, client: str | None, workspace: Workspace) -> None:
     """List skills, agents, commands and prompt files, and the tokens that their listing costs."""
+    _list(workspace, client)
+
+
+def _list(workspace: Workspace, client: str | None = None) -> None:
     found = discover(workspace.root, Path.home())
     pass_on(found.problems)
     entries = [one for one in found.entries if client is None or reads(client, one)]
@@ -65,19 +84,30 @@ def list_(*, client: str | None, workspace: Workspace) -> None:
     )
 
 
-@command("kds skills explain 'write the notes for 2.4'", of=skills)
+@command(
+    "kds skills explain 'write the notes for 2.4'",
+    "kds skills explain yes --reply 'Shall I write the notes?'",
+    of=skills,
+)
 @message_argument
-def explain(*, words: tuple[str, ...], workspace: Workspace) -> None:
+@reply_option
+@history_option
+def explain(
+    *, words: tuple[str, ...], reply: str | None, history: Path | None, workspace: Workspace
+) -> None:
     """Say which entry fits PROMPT, how probable that is, and on what evidence."""
     text = read_message(words)
-    told = _open(workspace).suggest(text)
+    if why := left_alone(text) or says_enough(text):
+        complain(f"the hook says nothing beside this prompt: {why}")
+    told = _open(workspace).suggest(text, read_history(history, reply))
     signs = sorted(told.why.items(), key=lambda sign: -abs(sign[1]))[:SHOWN_SIGNS]
     say(
-        {"choice": told.choice, "ranked": told.ranked, "why": dict(told.why)},
-        ("says", told.choice or "nothing"),
+        {"choice": told.choice, "silent": told.silent or None, "ranked": told.ranked,
+         "why": dict(told.why)},
+        ("says", told.choice or f"nothing: {told.silent}"),
         [(f"{chance:.2f}", name) for name, chance in told.ranked[:3]],
         ("because", ", ".join(f"{name} {value:.2f}" for name, value in signs)),
-    )
+    )  # fmt: skip
 
 
 @command("kds skills check --format sarif > skills.sarif", of=skills)
