@@ -30,11 +30,20 @@ WIDTH: Final = 100
 
 SCENES: Final[Mapping[str, Sequence[str]]] = {
     "why": ("kds route 'I want to add a FAB button'", "kds route 'Make it purple' --why"),
+    "skills": (
+        "kds skills explain 'write the release notes for 2.4'",
+        'kds skills explain "don\'t write the release notes yet"',
+    ),
     "eval": ("kds eval dialogues conversations.yaml",),
 }
 """Picture -> the commands that it shows, one behind the other in one workspace."""
 
-FILES: Final = {"conversations.yaml": ROOT / "tests" / "dialogues" / "issue_examples.yaml"}
+TESTS: Final = ROOT / "tests"
+SKILLS: Final = TESTS / "kds" / "activation" / "skills"
+FILES: Final = {
+    "conversations.yaml": TESTS / "dialogues" / "issue_examples.yaml",
+    **{f".claude/skills/{path.parent.name}/SKILL.md": path for path in SKILLS.glob("*/SKILL.md")},
+}
 """What lies in that workspace."""
 
 VARIES: Final = re.compile(r"\d{8}|\d+\.\d+|[\d,]+ characters|\d+ s old")
@@ -95,6 +104,7 @@ def _played(commands: Sequence[str]) -> list[tuple[str, str]]:
         folder = Path(place)
         (folder / "kds-brain").mkdir()
         for name, source in FILES.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(source.read_bytes())
         return [(command, _on_a_terminal(command, folder)) for command in commands]
 

@@ -24,6 +24,7 @@ def test_a_picture_of_a_terminal_says_what_its_commands_print(
     name: str, fitted_workspace: Path, kds_call: Callable[..., Any]
 ) -> None:
     for file, source in SOURCE["FILES"].items():
+        (fitted_workspace / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, fitted_workspace / file)
     printed = [(line, kds_call(*shlex.split(line)[1:]).out) for line in SOURCE["SCENES"][name]]
     picture = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
