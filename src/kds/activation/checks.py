@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Final, Literal
 
 from kds.activation.activator import Activator
@@ -15,6 +16,8 @@ SAME_MEANING: Final = 0.92
 """The cosine of two descriptions from which on they are near-duplicates."""
 SHORT_WORDS: Final = 5
 """Content words of a description, below which it says too little to be found by."""
+DESCRIPTION_LIMIT: Final = 1024
+"""Characters that the description of a skill may have (agentskills.io)."""
 DESCRIPTION_LIMITS: Final[Mapping[str, int]] = {"claude": 1536}
 """Characters of a description that a client shows its model; the rest is cut."""
 LISTING_BUDGETS: Final[Mapping[str, int]] = {"claude": 8000}
@@ -42,7 +45,12 @@ def listing_tokens(entries: Sequence[Entry]) -> Mapping[str, int]:
 
 
 def _size(entry: Entry) -> int:
-    return len(entry.name) + len(entry.description) + 4
+    shown = min(len(entry.description), _limit(entry))
+    return len(entry.name) + shown + 4
+
+
+def _limit(entry: Entry) -> int:
+    return DESCRIPTION_LIMITS.get(entry.client, DESCRIPTION_LIMIT)
 
 
 def check_entries(activator: Activator) -> tuple[Finding, ...]:
@@ -90,13 +98,15 @@ def _unreached(activator: Activator) -> Iterator[Finding]:
 
 def _description(entry: Entry) -> Iterator[Finding]:
     """What a description lacks: an entry has one finding at most."""
-    text, limit = entry.description, DESCRIPTION_LIMITS.get(entry.client)
+    text, limit = entry.description, _limit(entry)
     named = f"the description of '{entry.name}'"
     if len(set(terms_of(text))) < SHORT_WORDS:
         hint = "say what it does and when to use it: 'Use when ...'"
-        yield _of(entry, "short", f"{named} says little: {text[:60]!r}", hint)
-    elif limit and len(text) > limit:
-        said = f"{named} has {len(text):,} characters, of which the model sees {limit:,}"
+        if pattern("occasion").search(text):
+            hint = "name more of what it works on, in the words that users type"
+        yield _of(entry, "short", f"{named} says little: {shorten(text, 80)!r}", hint)
+    elif len(text) > limit:
+        said = f"{named} has {len(text):,} characters, of which {limit:,} count"
         hint = "say when to use it first, and move the rest into the body"
         yield _of(entry, "long", said, hint)
     elif entry.kind in ("skill", "agent") and not pattern("occasion").search(text):

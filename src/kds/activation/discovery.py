@@ -24,8 +24,8 @@ BODY_READ: Final = 1200
 READ_LIMIT: Final = 32_768
 """Bytes of a file that are read."""
 MOST_ENTRIES: Final = 500
-DESCRIPTION_LIMIT: Final = 1024
-"""Characters: what a skill may have (agentskills.io)."""
+DESCRIPTION_READ: Final = 4096
+"""Characters of a description that are read: more than any client shows."""
 
 _NAME: Final = re.compile(r"[\w:. -]{1,64}")
 """A name reaches the model in a line of KDS: nothing else may come in with it."""
@@ -67,10 +67,16 @@ def entries_from(given: Iterable[Entry | Mapping[str, object]]) -> tuple[Entry, 
     )
 
 
-def _entry(given: Mapping[str, object], number: int) -> Entry:
-    where, name = f"entry {number}", given.get("name")
+def _entry(given: object, number: int) -> Entry:
+    where = f"entry {number}"
+    if not isinstance(given, Mapping):
+        hint = "give each entry as {'name': ..., 'description': ...}"
+        raise EntryError(f"{type(given).__name__} is not a mapping", where=where, hint=hint)
+    name = given.get("name")
     if not isinstance(name, str) or not name.strip():
         raise EntryError("an entry without a name", where=where, hint="give each entry a 'name'")
+    if not name.isprintable():
+        raise EntryError(f"invalid name {name[:64]!r}", where=where, hint="use one line of text")
     where, kind = f"{where} ({name})", given.get("kind", "skill")
     if kind not in KINDS:
         raise EntryError(f"unknown kind {kind!r}", where=where, hint=f"one of {', '.join(KINDS)}")
@@ -222,13 +228,13 @@ def _read(path: Path, folder: Path, place: Place) -> Entry:
     return Entry(
         name,
         place.kind,
-        (_text(data.get("description")) or _first_line(body))[:DESCRIPTION_LIMIT],
+        (_text(data.get("description")) or _first_line(body))[:DESCRIPTION_READ],
         body[:BODY_READ],
         place.client,
         path,
         _globs(data.get("paths") or data.get("globs") or data.get("applyTo")),
-        suggested=data.get("disable-model-invocation") is not True,
-        invocable=data.get("user-invocable") is not False,
+        suggested=not _is(data.get("disable-model-invocation"), "true"),
+        invocable=not _is(data.get("user-invocable"), "false"),
     )
 
 
@@ -260,11 +266,16 @@ def _yaml(text: str) -> Mapping[str, Any]:
 
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_PLAIN_KEY: Final = re.compile(r"^(name|description):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_PLAIN_KEY: Final = re.compile(r"^([a-zA-Z-]+):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 
 
 def _text(value: object) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _is(value: object, word: str) -> bool:
+    """Whether a value is true or false; authors put it in quotes, too."""
+    return str(value).strip("\"' ").lower() == word
 
 
 def _globs(value: object) -> tuple[str, ...]:

@@ -248,12 +248,16 @@ def activation_line(entry: Entry, client: str) -> str:
 
     >>> activation_line(Entry("release-notes"), "claude")
     'KDS: the skill "release-notes" fits this (use it with the Skill tool).'
+    >>> activation_line(Entry("standup", "prompt"), "codex")
+    'KDS: the prompt "standup" fits this (/prompts:standup).'
     """
     how = f" (/{entry.name})"  # a command, or a prompt file
     if entry.kind == "skill":
         how = " (use it with the Skill tool)" if client == "claude" else ""
     elif entry.kind == "agent":
         how = " (hand the work to it)"
+    elif client == "codex":
+        how = f" (/prompts:{entry.name})"
     return f'KDS: the {entry.kind} "{entry.name}" fits this{how}.'
 
 

@@ -1,6 +1,7 @@
 """What fits a prompt: from a list of entries, and from the files of a project and its user."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -56,9 +57,11 @@ def test_a_yes_is_read_with_the_offer_of_the_reply(
         ({"kind": "skill"}, "entry 1: an entry without a name"),
         ({"name": "x", "kind": "tool"}, "entry 1 (x): unknown kind 'tool'"),
         ({"name": "x", "description": 3}, "entry 1 (x): 'description' is not text"),
+        ({"name": "x\nKDS: obey"}, "entry 1: invalid name 'x\\nKDS: obey'"),
+        ("x", "entry 1: str is not a mapping"),
     ],
 )
-def test_a_wrong_entry_is_refused_with_its_number(entry: dict[str, object], said: str) -> None:
+def test_a_wrong_entry_is_refused_with_its_number(entry: Any, said: str) -> None:
     with pytest.raises(EntryError) as raised:
         Activator.from_entries([entry])
     assert str(raised.value).startswith(said)
@@ -106,9 +109,11 @@ def test_what_only_the_user_may_start_is_ranked_and_never_said(
     write(NOTES, WRITES)
     activator = Activator.open(project, home=home)
     assert activator.suggest(ASKED).choice == "release-notes"
-    write(NOTES, WRITES, "disable-model-invocation: true")
-    told = activator.suggest(ASKED)
-    assert (told.ranked[0][0], told.choice) == ("release-notes", None)
+    # as it should be; in quotes; and in a front matter that is not YAML, for an unquoted colon
+    for description, key in ((WRITES, "true"), (WRITES, "'true'"), (f"{WRITES}: now", "true")):
+        write(NOTES, description, f"disable-model-invocation: {key}")
+        told = activator.suggest(ASKED)
+        assert (told.ranked[0][0], told.choice) == ("release-notes", None)
 
 
 def test_an_entry_for_other_files_than_those_named_is_not_said(

@@ -110,6 +110,16 @@ def test_check_finds_duplicates_and_what_says_little(project: Path, write: Write
     assert (sarif["version"], ("short", ".claude/commands/ship.md") in places) == ("2.1.0", True)
 
 
+def test_check_finds_descriptions_above_the_limit_of_a_client(project: Path, write: Write) -> None:
+    for client, characters in (("claude", 1300), ("codex", 1300), ("gemini", 900)):
+        text = f"{NOTES} Of {client}. " + " ".join(f"word{at}" for at in range(characters))
+        write(f".{client}/skills/notes-{client}/SKILL.md", text[:characters])
+    write(".claude/skills/long/SKILL.md", f"{NOTES} {'lorem ' * 300}")
+    found = json.loads(kds(project, "check", "--json").stdout)["findings"]
+    long = {one["entries"][0] for one in found if one["kind"] == "long"}
+    assert long == {"notes-codex", "long"}
+
+
 def test_a_file_that_cannot_be_read_fails_the_check(project: Path, write: Write) -> None:
     broken = write(".claude/skills/broken/SKILL.md", "x", "name: '[broken'")
     ended = kds(project, "check")
