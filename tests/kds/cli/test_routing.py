@@ -189,17 +189,13 @@ def test_route_asks_the_model_also_where_the_rules_know_if_the_settings_say_so(
 LIMIT = "The pod is full. Should I raise the memory limit to 512Mi?"
 
 
-def test_the_reply_that_a_message_answers_can_be_given(kds_call: Run) -> None:
-    turn = data(kds_call("route", "yes, do it", "--reply", LIMIT, "--json", "--no-log"))
-    assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
-
-
-def test_a_history_comes_from_a_file(kds_call: Run, tmp_path: Path) -> None:
+def test_what_a_message_answers_can_be_given(kds_call: Run, tmp_path: Path) -> None:
     said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LIMIT}]
     file = tmp_path / "said.json"
     file.write_text(json.dumps(said), encoding="utf-8")
-    turn = data(kds_call("route", "go ahead", "--history", str(file), "--json", "--no-log"))
-    assert turn["expanded"] == "go ahead and raise the memory limit to 512Mi"
+    for given in (["--reply", LIMIT], ["--history", str(file)]):
+        turn = data(kds_call("route", "go ahead", *given, "--json", "--no-log"))
+        assert turn["expanded"] == "go ahead and raise the memory limit to 512Mi"
 
 
 HI = '{"role": "user", "content": "Hi"}'

@@ -132,17 +132,15 @@ def test_troubles_stand_among_the_calls_and_doctor_counts_them_alone(
     root: Path, kds_call: Run
 ) -> None:
     run_hook(root, prompt="Add a map", **CLAUDE)
-    findings = {one["check"]: one for one in data_of(kds_call("doctor", "--json"))["findings"]}
+    findings = {
+        one["check"]: one for one in json.loads(kds_call("doctor", "--json").out)["findings"]
+    }
     assert findings["hook log"]["mark"] == "ok"
     ServiceAddress().socket_path.unlink()
     run_hook(root, prompt="Add a map", **CLAUDE)
     told = calls(kds_call)
     assert (told[1]["client"], told[1]["what"]) == (None, "failed: no service is running")
     assert told[1]["session"] is None
-
-
-def data_of(result: Any) -> Any:
-    return json.loads(result.out)
 
 
 def test_a_session_and_a_number_of_calls_can_be_asked_for(root: Path, kds_call: Run) -> None:
@@ -169,7 +167,7 @@ def test_a_log_that_came_with_a_project_is_shown_as_text(workspace: Path, kds_ca
     (workspace / "kds-brain" / LOG_NAME).write_text("\n".join(lines))
     assert "\x1b" not in kds_call("hook", "why").out
     assert [one["at"] for one in calls(kds_call)] == [None] * 3
-    assert data_of(kds_call("doctor", "--json"))["findings"]
+    assert json.loads(kds_call("doctor", "--json").out)["findings"]
 
 
 def test_the_older_half_of_a_full_log_counts_as_well(root: Path, kds_call: Run) -> None:

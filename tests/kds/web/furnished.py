@@ -32,7 +32,7 @@ def furnish(visitor: Visitor) -> dict[str, str]:
     visitor.send_form("/memory/profile", name="Ada", preferences="tests=pytest\n")
     listed = visitor.get("/documents").text.partition('">Deploy Guide</a>')[0]
     document = listed.rpartition("document=")[2]
-    pages = {
+    return {
         "a new chat": "/chat",
         "a chat": f"/chat?session={session}",
         "memory": "/memory",
@@ -46,7 +46,6 @@ def furnish(visitor: Visitor) -> dict[str, str]:
         "an error": "/memory/session?session=nothing",
         "no page": "/nothing",
     }
-    return pages
 
 
 def archive(*sessions: tuple[str, str, list[str]]) -> bytes:

@@ -124,9 +124,10 @@ def test_a_citation_opens_the_document_at_the_passage_and_marks_it(
 ) -> None:
     for old in ("md", "pdf", "docx"):
         (site.workspace.brain / "uploads" / f"fees.{old}").unlink(missing_ok=True)
-    assert f"Read: {name}" in dropped(visitor, name, made())
+    content = made()
+    assert f"Read: {name}" in dropped(visitor, name, content)
     kept = site.workspace.brain / "uploads" / name
-    assert (kept.read_bytes(), kept.stat().st_mode & 0o077) == (made(), 0)
+    assert (kept.read_bytes(), kept.stat().st_mode & 0o077) == (content, 0)
     listed = visitor.get("/documents").text.rpartition(f"/{name}</span>")[0]
     document = listed.rpartition("document=")[2].partition('"')[0]
     try:

@@ -13,7 +13,7 @@ from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.importing import import_sessions, readers
 
 from .conftest import Site, Visitor
-from .test_every_page import AXE, JUDGED
+from .test_every_page import found_by_axe
 
 RECORDED = Path(__file__).parent.parent / "transcripts" / "recorded"
 ASKED = "/memory?q=which+port+has+staging%3F"
@@ -58,10 +58,7 @@ def test_a_search_shows_past_sessions_with_the_words_found_and_the_command_that_
     marks = {one.lower() for one in section.locator("mark").all_inner_texts()}
     assert marks == {"port", "staging"}
     assert "codex resume 01a20e5c" in section.inner_text()
-    page.evaluate(AXE)
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert page.evaluate(JUDGED, None) == []
+    assert found_by_axe(page) == []
     page.set_viewport_size({"width": 360, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 

@@ -9,7 +9,7 @@ import pytest
 from ...agents.openai_server import Failure, FakeProvider, Text
 from .conftest import SMALL, Visitor, Windows
 from .test_chat_page import FAB, say
-from .test_every_page import AXE, JUDGED
+from .test_every_page import found_by_axe
 
 ANSWER = (
     """\
@@ -60,10 +60,7 @@ def test_tables_tasks_directions_and_code_are_as_they_are_meant(
     reply.get_by_text("Copied").wait_for()
     copied = browser.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("def here():\n    return 1")
-    browser.evaluate(AXE)
-    for scheme in ("light", "dark"):
-        browser.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        assert browser.evaluate(JUDGED, None) == []
+    assert found_by_axe(browser) == []
 
 
 @pytest.mark.parametrize(("path", "reached"), [("/settings", "main"), ("/chat", "message")])
