@@ -7,6 +7,7 @@ An implementation's tests subclass `StoreConformance` and provide the fixtures `
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -23,6 +24,18 @@ from kds.brain.passages.recall import Vector
 from kds.brain.passages.values import Message, Role, Scored
 
 CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."
+
+
+MARKS = ("quokkaquokka", "zyzzyvazyzzyva", "axolotlaxolotl")
+"""Words that stand nowhere else, of a form that the stemmer leaves alone."""
+
+
+def traces(folder: Path) -> list[str]:
+    """The files that still hold one of the words; in the index a word may lack its beginning."""
+    return [
+        path.name for path in folder.iterdir()
+        if any(mark[2:].encode() in path.read_bytes().lower() for mark in MARKS)
+    ]  # fmt: skip
 
 
 class HandClock:

@@ -39,9 +39,6 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-# -- load, log, clear ---------------------------------------------------------------------
-
-
 def test_a_context_that_does_not_exist_is_empty_and_loading_makes_nothing(
     journal: ContextJournal, tmp_path: Path
 ) -> None:
@@ -71,9 +68,6 @@ def test_clearing_counts_and_forgets_everything(
     assert journal.load().entries == ()
 
 
-# -- limits -------------------------------------------------------------------------------
-
-
 def test_an_entry_lives_two_hours_and_then_leaves_the_disk(
     journal: ContextJournal, clock: HandClock, path: Path
 ) -> None:
@@ -96,9 +90,6 @@ def test_a_message_dated_ahead_of_the_clock_is_refused(
     clock.move(minutes=-6)
     with pytest.raises(StoreError, match="ahead of the clock"):
         journal.log(ahead)
-
-
-# -- what is stored -----------------------------------------------------------------------
 
 
 def test_nothing_reaches_the_disk_unredacted(
@@ -147,9 +138,6 @@ def test_fields_this_version_does_not_know_survive(
     assert json.loads(path.read_text().splitlines()[0])["new"] == [1]
 
 
-# -- damage -------------------------------------------------------------------------------
-
-
 def test_damaged_lines_are_set_aside_and_the_rest_is_kept(
     journal: ContextJournal, clock: HandClock, path: Path
 ) -> None:
@@ -168,9 +156,6 @@ def test_damaged_lines_are_set_aside_and_the_rest_is_kept(
     assert journal.text.aside.path.read_bytes() == b"\x00\x00\n\xff\xfe\n" + good[:30] + b"\n"
     assert mode_of(journal.text.aside.path) == 0o600
     assert journal.load().warnings == ()
-
-
-# -- files that are not ours ----------------------------------------------------------
 
 
 def test_a_link_is_neither_read_nor_replaced(
@@ -198,9 +183,6 @@ def test_a_folder_or_a_pipe_in_its_place_is_a_clear_error(
     os.mkfifo(path)
     with pytest.raises(StoreError, match="not an ordinary file"):
         journal.load()
-
-
-# -- read-only, full, held ----------------------------------------------------------------
 
 
 def test_a_read_only_file_is_still_read_and_not_changed(

@@ -11,14 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.context.journal import MAX_AGE
-from kds.brain.context.work import (
-    NOTHING,
-    Halted,
-    Offer,
-    Work,
-    WorkFile,
-    tidy_work,
-)
+from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkFile, tidy_work
 from kds.brain.files import LockedFile
 from kds.brain.turn import ContextEntry, Reference, Turn
 

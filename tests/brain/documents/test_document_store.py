@@ -12,23 +12,14 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import SqliteStore
 from kds.readers.text import read_text
 
+from ..conformance import MARKS, traces
 from ..document_conformance import DocumentConformance
 from ..document_recall_conformance import RecallConformance
 from ..document_texts import LEASE, Put, source_of
 
-MARKS = ("quokkaquokka", "zyzzyvazyzzyva")
-
 
 class TestDocumentStore(DocumentConformance, RecallConformance):
     """Both suites, for a file."""
-
-
-def traces(folder: Path) -> list[str]:
-    """Return the files that still hold one of the words."""
-    return [
-        path.name for path in folder.iterdir()
-        if any(mark[2:].encode() in path.read_bytes().lower() for mark in MARKS)
-    ]  # fmt: skip
 
 
 def test_the_file_is_private_and_its_documents_outlive_it(store_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kds.brain.documents.chunking import CHUNK_TOKENS, cut
 from kds.brain.documents.definitions import definitions, leading
-from kds.brain.documents.question import compared_sides, read_asked, side_of
+from kds.brain.documents.question import read_asked, side_of
 from kds.brain.documents.values import Block, number_key, read_heading, referred_in
 from kds.brain.words.terms import phrase_key
 
@@ -188,29 +188,6 @@ def test_a_question_names_concepts_and_may_ask_what_they_are(
 ) -> None:
     asked = read_asked(text, known)
     assert ([one.text for one in asked.concepts], asked.asks_meaning) == (concepts, meaning)
-
-
-@pytest.mark.parametrize(
-    ("text", "sides"),
-    [
-        ("Which comes first, the Determination Date or the Closing Date?",
-         [{"determin"}, {"close"}]),
-        ("What is the difference between leave and garden time?", [{"leav"}, {"garden", "time"}]),
-        ("Is the Trustee Fee higher than the Custodial Fee?", [{"truste"}, {"custodi"}]),
-        ("Compare cards with wallets", [{"card"}, {"wallet"}]),
-        ("May I pay by card or by wallet?", []),
-        ("What is the Closing Date?", []),
-    ],
-)  # fmt: skip
-def test_a_comparison_has_two_sides(text: str, sides: list[set[str]]) -> None:
-    assert [set(side) for side in compared_sides(text)] == sides
-
-
-def test_a_side_of_a_comparison_is_a_question_of_its_own() -> None:
-    asked = read_asked("Which comes first, the Determination Date or the Closing Date?", known)
-    one = side_of(asked, 1)
-    assert [concept.text for concept in one.concepts] == ["Closing Date"]
-    assert {term.word for term in one.terms} == {"closing", "date"}
 
 
 @pytest.mark.parametrize(

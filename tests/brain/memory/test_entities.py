@@ -2,7 +2,7 @@
 
 import pytest
 
-from kds.brain.memory.entities import REACH_TURNS, EntityTable, snippet
+from kds.brain.memory.entities import REACH_TURNS, EntityTable
 from kds.brain.memory.memory_store import SqliteStore
 
 
@@ -47,8 +47,3 @@ def test_a_new_topic_begins_with_nothing(entities: EntityTable) -> None:
     assert terms(entities) == ["dark mode"]
     assert entities.forget("chat")
     assert not entities.forget("chat")
-
-
-def test_a_snippet_is_the_beginning_when_no_sentence_names_the_term() -> None:
-    assert snippet("login form", "It works. Try it. More.") == "It works. Try it."
-    assert snippet("login form", "") == ""

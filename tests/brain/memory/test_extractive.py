@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.brain.memory.summarizer import ExtractiveSummarizer, Limit, lacking, read
+from kds.brain.memory.summarizer import ExtractiveSummarizer, Limit
 from kds.brain.passages.values import Role
 from kds.brain.words.terms import estimate_tokens
 
@@ -38,26 +38,6 @@ def test_a_summary_is_made_of_sentences_where_they_fit() -> None:
 def test_what_does_not_fit_is_chosen_by_value() -> None:
     text = summarise(spoken(CONVERSATION), "", limit=Limit(words=40, tokens=40))
     assert "Use SQLite instead of Postgres" in text
-
-
-AMOUNTS = st.integers(min_value=11, max_value=99_999).map(lambda n: f"${n:,}")
-DATES = st.dates().map(lambda day: f"{day:%Y-%m-%d}")
-NAMES = st.sampled_from(["Maria Lopez", "Grafana", "ACME Corp", "Peter Nguyen", "Kubernetes"])
-PATHS = st.from_regex(re.compile(r"[a-z]{2,8}/[a-z]{2,8}\.py", re.ASCII), fullmatch=True)
-FACT = st.one_of(AMOUNTS, DATES, NAMES, PATHS)
-VERBS = st.sampled_from(["we said of", "they need for", "I read about"])
-SENTENCE = st.builds("{} is what {} {}.".format, st.sampled_from(["This", "It"]), VERBS, FACT)
-MESSAGE = st.tuples(
-    st.sampled_from(["user", "assistant"]), st.lists(SENTENCE, max_size=4).map(" ".join)
-)
-
-
-@given(st.lists(MESSAGE, max_size=6))
-@settings(max_examples=60)
-def test_facts_that_fit_are_all_kept(pairs: list[tuple[Role, str]]) -> None:
-    parts = read(spoken(pairs))
-    if lacking(parts, summarise(spoken(pairs), "")):
-        assert len(" ".join(fact.text for one in parts for fact in one.facts)) > 400
 
 
 @given(

@@ -9,24 +9,13 @@ from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Scope
 
 from ...effort import bounded
+from ..document_recall_conformance import LetterEmbedder
 
 CHATS = Path(__file__).parents[2] / "chats"
 RECALL_S = 0.2
 """Of one recall: what its 95th percentile may take by the clock on an idle machine."""
 MB_PER_MESSAGE = 0.01
 """1 MB for 100 messages, and 1 GB for 100,000."""
-
-
-class Letters:
-    """In place of a model: how often each letter occurs."""
-
-    name = "letters"
-
-    def embed_query(self, text: str) -> list[float]:
-        return [text.lower().count(letter) + 0.1 for letter in "etaoinshrdlu"]
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
 
 
 def test_recalls_and_messages_stay_within_their_limits(tmp_path: Path) -> None:
@@ -37,7 +26,7 @@ def test_recalls_and_messages_stay_within_their_limits(tmp_path: Path) -> None:
             for turn in turns:
                 store.append(session, "user", turn["user"])
                 store.append(session, "assistant", turn.get("assistant") or "Done.")
-        model = Letters()
+        model = LetterEmbedder()
         embed_waiting(store, model)
         held = store.stats()
         assert held.messages > 4000

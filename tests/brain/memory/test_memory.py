@@ -153,24 +153,6 @@ def test_a_model_that_fails_loses_no_turn(chat: Chat) -> None:
     assert all(one["fell_back"] for one in measured(memory, "summary"))
 
 
-def test_a_whole_conversation_is_condensed_near_its_limit(chat: Chat) -> None:
-    chat.limit(4000)
-    memory = chat.open()
-    condensed = 0
-    for turn in range(1, 60):
-        memory.add("s", "user", f"Add field{turn} to module_{turn}. " + "Some words more. " * 15)
-        memory.add("s", "assistant", f"Added field{turn}. " + "All is well. " * 15)
-        window = memory.window("s", "next?")
-        assert window.tokens.total <= 4000 * 0.95
-        assert window.first_seq + len([m for m in window.messages if m.seq]) == 2 * turn + 1
-        condensed += window.first_seq > 1 and condensed == 0
-    assert condensed == 1
-    rolling = memory.store.summaries("s", kind="rolling")
-    assert 1 < len(rolling) < 8
-    assert rolling[-1].last_seq == window.first_seq - 1
-    assert "module_40" in window.summary
-
-
 def test_condensing_begins_at_95_percent_of_the_limit(chat: Chat) -> None:
     chat.limit(3000)
     memory = chat.open()

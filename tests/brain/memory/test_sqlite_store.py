@@ -1,12 +1,9 @@
 """The SQLite store does what every store must, and what follows from being one file."""
 
-from collections.abc import Callable
-
 from kds.brain.memory.memory_store import SqliteStore
 
 from ..conformance import CODE, HandClock, StoreConformance, by_text, say
-
-OpenStore = Callable[[], SqliteStore]
+from ..conftest import OpenStore
 
 
 class TestSqliteStore(StoreConformance):

@@ -45,14 +45,3 @@ def test_what_another_process_stored_is_gone_on_from(store: SqliteStore, windows
     assert "FAB button" in covered
     assert "module_5" in covered
     assert "module_4" not in covered
-
-
-@pytest.mark.parametrize(("every", "ranges"), [(2, [(1, 4), (5, 8)]), (5, [])])
-def test_every_few_replies_make_a_summary_of_their_own(
-    store: SqliteStore, windows: Windows, every: int, ranges: list[tuple[int, int]]
-) -> None:
-    for turn in range(1, 5):
-        talk(store, 1, first=turn)
-        windows.periodic("chat", 2 * turn, replies=every)
-    stored = store.summaries("chat", kind="periodic")
-    assert [(one.first_seq, one.last_seq) for one in stored] == ranges

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.memory.shortening import REPLY_CHARS
-from kds.brain.memory.window import LABEL, Budget, Window, lay_out, turns_of
+from kds.brain.memory.shortening import REPLY_CHARS, shorten
+from kds.brain.memory.window import Budget, Window, lay_out
 from kds.brain.passages.values import Role
 from kds.brain.words.terms import estimate_tokens
 
@@ -44,20 +44,19 @@ def test_the_last_four_turns_go_verbatim_and_the_question_last() -> None:
     assert sent[-1].seq is None
 
 
-def test_the_summary_stands_before_them_under_its_label() -> None:
-    found = window(talk(5), "next?", summary="User: asked.")
-    assert found.messages[0].role == "system"
-    assert found.messages[0].content == f"{LABEL}\nUser: asked."
-    assert found.tokens.summary == estimate_tokens(found.messages[0].content)
-    assert found.first_seq == 3
-
-
 def test_replies_are_shortened_and_questions_are_not() -> None:
     long = "word " * 200
     sent = window([("user", long), ("assistant", long)]).messages
     assert sent[0].content == long
     assert len(sent[1].content) <= REPLY_CHARS
     assert [message.cut for message in sent] == [False, True]
+
+
+def test_code_of_a_long_reply_is_a_mark_that_is_never_cut() -> None:
+    long_code = "```python\n" + "x = 1\n" * 200 + "```\n"
+    short = "Here:\n[code: python, 200 lines]\nIt is done."
+    assert shorten(f"Here:\n{long_code}It is done.") == short
+    assert "[code" not in shorten("a" * 480 + f" {long_code}" + "x" * 100)
 
 
 def test_of_a_turn_that_does_not_fit_the_newest_messages_stay() -> None:
@@ -74,12 +73,6 @@ def test_a_long_question_takes_its_room_from_the_others() -> None:
     assert found.tokens.query == 900
     assert found.tokens.total <= 1100
     assert found.notes == ("no room for the summary",)
-
-
-def test_a_turn_begins_with_what_the_user_says() -> None:
-    roles: tuple[Role, ...] = ("system", "user", "tool", "assistant", "user")
-    pairs = [(role, "text") for role in roles]
-    assert [len(turn) for turn in turns_of(spoken(pairs))] == [1, 3, 1]
 
 
 MESSAGES = st.lists(

@@ -4,7 +4,6 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import SqliteStore
 
 from ..conformance import by_text, say
-
-OpenStore = Callable[[], SqliteStore]
+from ..conftest import OpenStore
 
 
 def modes(folder: Path) -> dict[str, int]:

@@ -1,6 +1,5 @@
 """What was deleted is gone from the bytes of every file, not only from the answers."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,23 +8,8 @@ from kds.brain.memory import sessions as session_table
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.profile import Profile
 
-from ..conformance import by_text, say
-
-OpenStore = Callable[[], SqliteStore]
-
-MARKS = ("quokkaquokka", "zyzzyvazyzzyva", "axolotlaxolotl")
-"""Words that stand nowhere else, of a form that the stemmer leaves alone."""
-
-
-def traces(folder: Path) -> dict[str, list[str]]:
-    """Return which files still hold which words; in the index a word may lack its beginning."""
-    found: dict[str, list[str]] = {}
-    for path in folder.iterdir():
-        data = path.read_bytes().lower()
-        for mark in MARKS:
-            if mark[2:].encode() in data:
-                found.setdefault(path.name, []).append(mark)
-    return found
+from ..conformance import MARKS, by_text, say, traces
+from ..conftest import OpenStore
 
 
 def fill(store: SqliteStore) -> str:
@@ -48,11 +32,11 @@ def test_a_deleted_session_leaves_no_bytes(open_store: OpenStore, memory_path: P
     store = open_store()
     doomed = fill(store)
     store.entities.note(doomed, terms={MARKS[0]: MARKS[1]})
-    assert len(traces(memory_path.parent)) > 0
+    assert traces(memory_path.parent)
     other = open_store()
     assert by_text(other, MARKS[0], limit=50)
     store.delete_session(doomed)
-    assert traces(memory_path.parent) == {}
+    assert traces(memory_path.parent) == []
     assert by_text(other, MARKS[0], limit=50) == ()
     assert store.check().sound
 
@@ -81,7 +65,7 @@ def test_a_withdrawn_profile_leaves_no_bytes_anywhere(
     aside.write_bytes(memory_path.read_bytes() + MARKS[0].encode())
     store.profile.save(profile)
     store.profile.revoke()
-    assert traces(memory_path.parent) == {}
+    assert traces(memory_path.parent) == []
     assert all(pattern not in path.read_bytes() for path in memory_path.parent.iterdir())
     assert not aside.exists()
 
@@ -102,4 +86,4 @@ def test_a_process_that_dies_between_leaves_the_rest_to_the_next(
     assert store.find_session(doomed) is None
     assert traces(memory_path.parent)
     open_store()
-    assert traces(memory_path.parent) == {}
+    assert traces(memory_path.parent) == []

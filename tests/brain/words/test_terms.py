@@ -12,7 +12,6 @@ from kds.brain.words.terms import (
     forms_of,
     ident_words,
     joined,
-    joined_forms,
     names_in,
     parts_of,
     stem,
@@ -90,10 +89,6 @@ def test_prose_gives_only_what_can_be_nothing_else() -> None:
     text = "Call load_rows or loadRows via `fetch`, not open(). Use the API. See app.config here"
     names = ["load_rows", "loadRows", "fetch", "open", "app.config"]
     assert list(names_in(text, code=False)) == names
-
-
-def test_joined_forms_leave_out_what_has_no_words() -> None:
-    assert joined_forms(["getUser", "get_user", "--", "x"]) == ("getuser", "x")
 
 
 def test_common_words_are_a_token_each() -> None:

@@ -63,15 +63,11 @@ def test_old_conversations_are_removed_and_young_ones_stay(tmp_path: Path) -> No
     beside = [waiting.with_name(f"{waiting.name}{suffix}") for suffix in (".lock", ".bad")]
     for path in (old, lock, young, waiting, *beside):
         path.touch()
-    _age(old, lock, waiting, *beside)
+    long_ago = time.time() - 2 * 3600 - 1
+    for path in (old, lock, waiting, *beside):
+        os.utime(path, (long_ago, long_ago))
     assert tidy_conversations(old.parent, now=time.time) == 1
     assert list(old.parent.iterdir()) == [young]
-
-
-def _age(*paths: Path) -> None:
-    long_ago = time.time() - 2 * 3600 - 1
-    for path in paths:
-        os.utime(path, (long_ago, long_ago))
 
 
 def test_reloading_sees_a_new_prompt(conversations: Conversations, place: Workspace) -> None:

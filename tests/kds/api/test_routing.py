@@ -1,12 +1,11 @@
 """The router from Python: open, route, explain, compose; what it leaves, and what it does not."""
 
 from dataclasses import fields
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from kds import DispatchError, PromptFileError, Router, StoreError
+from kds import DispatchError, Router, StoreError
 from kds.api.rehearsal import MinuteClock
 from kds.brain.turn import Turn
 
@@ -47,13 +46,6 @@ def test_the_second_message_is_understood_through_the_first(
     assert second.session_id == first.session_id
     for part in ("Make it purple", "Make the FAB button purple", FAB):
         assert part in second.prompt
-
-
-def test_after_two_hours_nothing_is_remembered(router: Router, clock: MinuteClock) -> None:
-    router.route(FAB)
-    clock.now += timedelta(hours=2, seconds=1)
-    turn = router.route("Make it purple")
-    assert (turn.context, turn.expanded, turn.context_ref) == ((), "Make it purple", None)
 
 
 def test_a_topic_switch_clears_the_context_and_starts_a_session_with_the_next_message(
@@ -160,14 +152,6 @@ def test_a_context_that_cannot_be_written_is_an_error_not_a_loss(
     blocked.mkdir()
     with pytest.raises(StoreError):
         router.route(FAB)
-
-
-def test_a_wrong_prompt_file_is_refused_when_the_router_opens(fitted_workspace: Path) -> None:
-    folder = fitted_workspace / "prompts" / "internal"
-    folder.mkdir(parents=True)
-    (folder / "mine.md").write_text("---\nno end of the front matter")
-    with pytest.raises(PromptFileError):
-        Router.open(fitted_workspace, log=False)
 
 
 def test_a_router_is_a_runnable(router: Router) -> None:

@@ -16,15 +16,13 @@ from kds.router.prompts.library import PromptLibrary
 
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 AGENT = """---
-name: {name}
-description: {description}
-intent: {intent}
-inputs: [message, session_id, context]
+name: artist
+description: Draws.
+intent: DRAW
+inputs: [message]
 examples: [draw a logo, draw an icon]
 ---
-# Artist
-
-{{{{ message }}}} {{{{ session_id.upper() }}}} {{{{ context[0].intent.lower() }}}}
+{{ message[4][0]['x'] }}
 """
 
 Call = Callable[..., Any]
@@ -35,13 +33,6 @@ def _front(path: Path) -> dict[str, Any]:
     found = yaml.safe_load(front)
     assert isinstance(found, dict)
     return found
-
-
-def _agent(workspace: Path, name: str, description: str = "Draws.", intent: str = "DRAW") -> Path:
-    path = workspace / "prompts" / "internal" / f"{name}.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(AGENT.format(name=name, description=json.dumps(description), intent=intent))
-    return path
 
 
 CLAUDES_OWN = "disable-model-invocation"
@@ -162,8 +153,9 @@ def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call
 
 
 def test_a_prompt_that_cannot_be_static_is_named(workspace: Path, kds_call: Call) -> None:
-    path = _agent(workspace, "artist")
-    path.write_text(path.read_text().replace("{{ message }}", "{{ message[4][0]['x'] }}"))
+    path = workspace / "prompts" / "internal" / "artist.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(AGENT)
     refused = kds_call("export", "skills", "--to", "out")
     assert refused.code == 2
     assert "artist.md" in refused.err

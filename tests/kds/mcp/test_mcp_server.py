@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from kds.brain.errors import MessageError
 from kds.brain.workspace import Workspace
 from kds.mcp.mcp_server import KdsServer
-from kds.mcp.workplace import Workplace
 
 from ...effort import PATIENCE_S
 from .conftest import INITIALIZE, KDS, Talk
@@ -154,14 +152,6 @@ async def test_a_prompt_that_is_added_is_listed_and_routed_to(
         if mode == "legacy":  # once is enough: the intents are fitted anew
             found = await client.get_prompt("deployer", {"message": "ship it"})
             assert found.messages[0].content.text == "# Deployer\n\nShip this: ship it"
-
-
-def test_an_invalid_message_is_refused_before_a_service_is_asked(workspace: Path) -> None:
-    place = Workplace(Workspace.find(workspace))
-    for message, conversation in (("", None), (" \n", "a"), ("hm", "x" * 129), ("hm", " ")):
-        with pytest.raises(MessageError) as caught:
-            place.route(message, conversation=conversation, log=True)
-        assert caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,6 @@ def read(talk: Talk, uri: str) -> str:
     return text
 
 
-def refused(talk: Talk, method: str, *arguments: Any) -> str:
-    with pytest.raises(MCPError) as error:
-        talk.do(method, *arguments)
-    return error.value.message
-
-
 def test_the_entrance_comes_first_then_the_agents_by_priority(stdio: Talk) -> None:
     prompts = stdio.do("list_prompts").prompts
     names = [prompt.name for prompt in prompts]
@@ -52,16 +46,6 @@ def test_the_entrance_renders_the_agent_that_the_message_is_for(stdio: Talk) -> 
     assert "# Work planner" in found.messages[0].content.text
 
 
-def test_an_unknown_prompt_is_refused_with_the_nearest(stdio: Talk) -> None:
-    message = refused(stdio, "get_prompt", "work-planer", {"message": "hm"})
-    assert message == "no prompt 'work-planer'\n  fix: did you mean 'work-planner'?"
-
-
-def test_a_prompt_without_its_message_is_refused(stdio: Talk) -> None:
-    assert "needs 'message'" in refused(stdio, "get_prompt", "work-planner", {})
-    assert "needs 'message'" in refused(stdio, "get_prompt", "work-planner", {"message": " "})
-
-
 def test_the_context_is_a_resource(stdio: Talk) -> None:
     stdio.data("route_message", message="Add a footer", conversation="resource/one two")
     view = json.loads(read(stdio, "kds://context/resource%2Fone%20two"))
@@ -80,13 +64,21 @@ def test_the_prompts_are_resources(stdio: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("uri", "fix"),
+    ("method", "arguments", "told"),
     [
-        ("kds://prompts/work-planer", "did you mean 'work-planner'?"),
-        ("kds://contexts", "kds://contexts"),
-        (f"kds://context/{'x' * 129}", "use the session id of the client"),
-        ("file:///etc/passwd", "file:///etc/passwd"),
+        ("get_prompt", ("work-planer", {"message": "hm"}),
+         "no prompt 'work-planer'\n  fix: did you mean 'work-planner'?"),
+        ("get_prompt", ("work-planner", {}), "needs 'message'"),
+        ("get_prompt", ("work-planner", {"message": " "}), "needs 'message'"),
+        ("read_resource", ("kds://prompts/work-planer",), "did you mean 'work-planner'?"),
+        ("read_resource", ("kds://contexts",), "kds://contexts"),
+        ("read_resource", (f"kds://context/{'x' * 129}",), "use the session id of the client"),
+        ("read_resource", ("file:///etc/passwd",), "file:///etc/passwd"),
     ],
-)
-def test_an_unknown_resource_is_refused_with_the_fix(stdio: Talk, uri: str, fix: str) -> None:
-    assert fix in refused(stdio, "read_resource", uri)
+)  # fmt: skip
+def test_what_is_not_there_is_refused_with_the_fix(
+    stdio: Talk, method: str, arguments: tuple[Any, ...], told: str
+) -> None:
+    with pytest.raises(MCPError) as error:
+        stdio.do(method, *arguments)
+    assert told in error.value.message

@@ -64,17 +64,6 @@ def test_no_model_is_asked_where_the_settings_say_so(
     assert earlier == (mode == "extractive")
 
 
-@pytest.mark.parametrize(
-    "lie", ["The retry waits 4711 seconds.", "Carlos Vega adds a retry to the uploader.", "Sorry!"]
-)
-def test_a_summary_that_says_what_nobody_said_is_not_kept(chat: Chat, lie: str) -> None:
-    chat.model.default = answering(Text(lie))
-    talk(chat, 6, name="retries")
-    [kept] = summaries(chat, "periodic")
-    assert lie not in kept
-    assert "User: Add a retry to the uploader." in kept
-
-
 def test_a_session_is_summarized_on_demand(chat: Chat, kds_call: Run) -> None:
     chat.model.default = answering(Text(SUMMARY))
     talk(chat, 2, name="retries")

@@ -6,12 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ...agents.openai_server import (
-    Slow,
-    Stall,
-    Text,
-    Trickle,
-)
+from ...agents.openai_server import Slow, Stall, Text, Trickle
 from ...effort import PATIENCE_S
 from .conftest import Chat, whole
 

@@ -115,23 +115,13 @@ def test_the_profile_is_found_by_recall_with_its_own_mark(chat: Chat, kds_call: 
 
 
 def test_the_profile_is_embedded_on_save_and_found_by_meaning(
-    chat: Chat, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+    chat: Chat, kds_call: Run, embeddings: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAG_EMBEDDINGS", f"{__name__}:Letters")
+    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
     kds_call("memory", "consent", "grant")
     kds_call("memory", "profile", "set", "domain=payments")
     found = data(kds_call("memory", "search", "stnemyap domain", "--json"))
     assert found["profile"] == ["Domain: payments"]
-
-
-class Letters:
-    """An embedding model that counts letters."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return [float(text.lower().count(chr(one))) for one in range(ord("a"), ord("z") + 1)]
 
 
 def test_what_the_system_said_is_neither_found_nor_quoted(

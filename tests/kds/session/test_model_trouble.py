@@ -11,15 +11,7 @@ from kds.brain.turn import Turn
 from kds.session import agent_runs
 from kds.session.agent_runs import AgentRun, Speech
 
-from ...agents.openai_server import (
-    Dead,
-    Failure,
-    FakeProvider,
-    Reply,
-    Slow,
-    Text,
-    garbage,
-)
+from ...agents.openai_server import Dead, Failure, FakeProvider, Reply, Slow, Text, garbage
 from ...effort import PATIENCE_S
 from .conftest import Chat
 

@@ -22,6 +22,13 @@ def test_the_two_line_loop(chat: Chat) -> None:
     session.ask(FAB)
     answer = session.ask(PURPLE)
     session.close()
+    system, *sent = [(one["role"], one["content"]) for one in chat.model.asked[1].messages]
+    assert system[0] == "system"
+    assert system[1].startswith("# Code executor")
+    assert answer.turn.prompt in system[1]
+    assert sent == [
+        ("user", FAB), ("assistant", "1. Add the button."), ("user", "Make the FAB button purple"),
+    ]  # fmt: skip
     assert answer.text == "It is purple now."
     assert answer.answered
     assert (answer.turn.intent, answer.turn.expanded) == ("EXECUTE", "Make the FAB button purple")
@@ -30,22 +37,6 @@ def test_the_two_line_loop(chat: Chat) -> None:
         ("user", PURPLE), ("assistant", "It is purple now."),
     ]  # fmt: skip
     assert chat.said() == [FAB, PURPLE]
-
-
-def test_an_agent_sees_its_prompt_what_was_said_before_and_the_message(chat: Chat) -> None:
-    chat.model.play(Text("1. Add the button."), Text("done"))
-    session = chat.open()
-    session.ask(FAB)
-    answer = session.ask(PURPLE)
-    sent = [(one["role"], one["content"]) for one in chat.model.asked[1].messages]
-    assert sent[0][0] == "system"
-    assert sent[0][1].startswith("# Code executor")
-    assert answer.turn.prompt in sent[0][1]
-    assert sent[1:] == [
-        ("user", FAB),
-        ("assistant", "1. Add the button."),
-        ("user", "Make the FAB button purple"),
-    ]
 
 
 def test_a_stream_yields_the_pieces_and_then_the_answer(chat: Chat) -> None:

@@ -156,15 +156,6 @@ def test_old_sessions_can_be_left_out(memory: AssistantMemory, home: Path, claud
     assert "An old question" not in contents(memory)
 
 
-def test_what_is_older_than_the_retention_is_not_read_at_all(
-    memory: AssistantMemory, home: Path, claude: Write
-) -> None:
-    os.utime(claude("old", "the zanzibar migration"), (0, 0))
-    assert run(memory, home, keep_days=3650, dry_run=True).messages["claude"] == 4
-    run(memory, home, keep_days=3650)
-    assert "the zanzibar migration" not in contents(memory)
-
-
 def test_who_dies_while_forgetting_has_it_finished_by_the_next_import(
     memory: AssistantMemory, home: Path, claude: Write
 ) -> None:

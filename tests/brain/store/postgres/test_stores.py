@@ -1,4 +1,4 @@
-"""Documents on a server: all that every store does, and what only a server can do wrong."""
+"""Memories, passages and documents on a server: all that every store of them does, and more."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,10 +8,13 @@ import pytest
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import DocumentRecall
+from kds.brain.memory.memory_store import PostgresStore
 
+from ...conformance import HandClock, StoreConformance
 from ...document_conformance import DocumentConformance
 from ...document_recall_conformance import RecallConformance
 from ...document_texts import putting, stock
+from ...passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
 
 OpenDocuments = Callable[..., PostgresDocuments]
 
@@ -21,6 +24,26 @@ QUESTIONS = (
     "what is the maximum weight", "the of and", "X-Parcel-Key", "deposit or rent", "30 days",
     "Where are the premises?", "What happens to undeliverable parcels?", "retry after a 429",
 )  # fmt: skip
+
+
+class TestPostgresStore(StoreConformance):
+    """The whole suite, for the server."""
+
+
+class TestMessages(PassageConformance):
+    """The whole suite, for messages on a server."""
+
+    @pytest.fixture
+    def shelf(self, store: PostgresStore) -> Shelf:
+        return MessageShelf(store)
+
+
+class TestDocuments(PassageConformance):
+    """The whole suite, for documents on a server."""
+
+    @pytest.fixture
+    def shelf(self, open_documents: OpenDocuments, clock: HandClock) -> Shelf:
+        return DocumentShelf(open_documents(), clock)
 
 
 class TestPostgresDocuments(DocumentConformance, RecallConformance):
