@@ -6,6 +6,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ from .conformance import HandClock as HandClock  # noqa: E402  # rewritten from 
 NOBODY = 65534
 
 OpenStore = Callable[[], SqliteStore]
+Start = Callable[..., subprocess.Popen[str]]
 MakeText = Callable[[str], LockedText]
 
 
@@ -63,6 +65,17 @@ def users_folder() -> Iterator[Path]:
         for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
             path.chmod(0o700)
         shutil.rmtree(folder)
+
+
+@pytest.fixture
+def start(launchers: Path) -> Start:
+    """Start a process that runs a script, with arguments."""
+
+    def started(*arguments: object) -> subprocess.Popen[str]:
+        command, pipe = [str(launchers / "python-block"), *map(str, arguments)], subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    return started
 
 
 @pytest.fixture

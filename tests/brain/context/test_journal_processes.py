@@ -4,9 +4,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 from kds.brain.context.journal import LIMIT, ContextJournal
 
 from ...effort import PATIENCE_S
+from ..conftest import Start
 
 PROCESSES = 8
 MESSAGES = 50
@@ -38,20 +36,6 @@ for number in range(count):
     print(json.dumps([kept, list(logged.warnings)]), flush=True)
 """
 
-Writer = subprocess.Popen[str]
-Start = Callable[..., Writer]
-
-
-def piped(*command: object) -> Writer:
-    pipe = subprocess.PIPE
-    return subprocess.Popen([*map(str, command)], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-
-
-@pytest.fixture
-def start(launchers: Path) -> Start:
-    """Start a process that runs a script, with arguments."""
-    return partial(piped, launchers / "python-block")
-
 
 def run_at_once(start: Start, path: Path) -> list[tuple[str, list[str]]]:
     """Let all writers go at the same moment: (own message, what was kept after it) of each."""
@@ -60,9 +44,7 @@ def run_at_once(start: Start, path: Path) -> list[tuple[str, list[str]]]:
         assert writer.stdout
         assert writer.stdout.readline().strip().isdigit()
     for writer in writers:
-        assert writer.stdin
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
+        print("go", file=writer.stdin, flush=True)
     steps = []
     for name, writer in enumerate(writers):
         out, err = writer.communicate(timeout=100)

@@ -10,6 +10,7 @@ import pytest
 from kds.brain.memory.memory_store import SqliteStore
 
 from ...effort import PATIENCE_S
+from ..conftest import Start
 
 PROCESSES = 8
 MESSAGES = 25
@@ -53,26 +54,15 @@ for number in count():
 """
 
 
-def test_eight_processes_write_without_a_lock_error(memory_path: Path, launchers: Path) -> None:
+def test_eight_processes_write_without_a_lock_error(memory_path: Path, start: Start) -> None:
     with SqliteStore(memory_path) as store:
         store.create_session(session_id="shared")
-    writers = [
-        subprocess.Popen(
-            [launchers / "python-block", WRITER, memory_path, f"w{name}", str(MESSAGES)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for name in range(PROCESSES)
-    ]
+    writers = [start(WRITER, memory_path, f"w{name}", MESSAGES) for name in range(PROCESSES)]
     for writer in writers:
         assert writer.stdout
         assert writer.stdout.readline() == "ready\n"
     for writer in writers:
-        assert writer.stdin
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
+        print("go", file=writer.stdin, flush=True)
     for writer in writers:
         _, errors = writer.communicate(timeout=120)
         assert (writer.returncode, errors) == (0, "")
@@ -85,22 +75,12 @@ def test_eight_processes_write_without_a_lock_error(memory_path: Path, launchers
         assert store.check().sound
 
 
-def test_processes_that_open_a_new_memory_at_once_make_one(
-    memory_path: Path, launchers: Path
-) -> None:
+def test_processes_that_open_a_new_memory_at_once_make_one(memory_path: Path, start: Start) -> None:
     script = (
         "import sys; from pathlib import Path; from kds.brain.memory.memory_store import *;"
         "store = SqliteStore(Path(sys.argv[1])); store.create_session(); print(store.warnings)"
     )
-    openers = [
-        subprocess.Popen(
-            [launchers / "python-block", script, memory_path],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
+    openers = [start(script, memory_path) for _ in range(4)]
     for opener in openers:
         assert opener.communicate(timeout=PATIENCE_S) == ("()\n", "")
     with SqliteStore(memory_path) as store:

@@ -6,9 +6,11 @@ not be run: what stands for them here follows the descriptions of their formats.
 """
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
+import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +24,7 @@ from kds.transcripts.catalogue import AssistantMemory, ProjectStore
 from kds.transcripts.formats import Reader
 from kds.transcripts.importing import readers
 
+HOOK = Path(sysconfig.get_path("scripts")) / "kds-hook"
 RECORDED = Path(__file__).parent / "recorded"
 
 Write = Callable[..., Path]
@@ -102,6 +105,15 @@ def service(
 
     yield running
     lifecycle.stop(force=True)
+
+
+def hooked(given: dict[str, str]) -> dict[str, Any]:
+    """What the hook prints when a client hands it this."""
+    done = subprocess.run(
+        [HOOK], input=json.dumps(given), capture_output=True, text=True, check=True,
+        env=os.environ | {"KDS_HOOK_TIMEOUT_MS": "20000"},
+    )  # fmt: skip
+    return dict(json.loads(done.stdout or "{}"))
 
 
 def claude_line(session: str, number: int, text: str, folder: str) -> dict[str, Any]:

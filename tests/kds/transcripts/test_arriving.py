@@ -1,11 +1,8 @@
 """What comes out of a session: a handoff, a model's tools, a line at the start."""
 
 import json
-import os
-import subprocess
-import sysconfig
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +20,7 @@ from kds.transcripts.recalling import BRIEF_TOKENS, START_TOKENS, SURE, latest, 
 
 from ...effort import PATIENCE_S
 from ..conftest import Run, data, refused
-from .conftest import Write, contents
+from .conftest import Write, contents, hooked
 
 DECISION = "We use port 8443 for staging because 8080 is taken by the proxy."
 ASKED = "Tests pass. Shall I deploy it by hand?"
@@ -145,28 +142,16 @@ def test_the_prompt_hands_the_session_over(session: None, shop: Path, kds_call: 
     assert message.content.text.startswith("# Handoff to codex")
 
 
-HOOK = Path(sysconfig.get_path("scripts"))
-
-
 @pytest.fixture
-def running(session: None, shop: Path, home: Path, kds_call: Run) -> Iterator[Callable[..., str]]:
+def running(session: None, shop: Path, service: Callable[[], int]) -> Callable[..., str]:
     """A service of the shop's user, and the hook of a client that asks it."""
-    (shop / "kds-brain").mkdir()
-    environ = os.environ | {"HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
-    environ.pop("KDS_SERVICE", None)
-    kds = [str(HOOK / "kds"), "service"]
-    subprocess.run([*kds, "start"], cwd=shop, env=environ, check=True, capture_output=True)
+    service()
 
     def hook(event: str, **more: str) -> str:
         given = {"session_id": "new", "cwd": str(shop), "hook_event_name": event, **more}
-        done = subprocess.run(
-            [str(HOOK / "kds-hook")], cwd=shop, input=json.dumps(given), text=True,
-            env=environ | {"KDS_HOOK_TIMEOUT_MS": "20000"}, capture_output=True, check=True,
-        )  # fmt: skip
-        return str(json.loads(done.stdout)["additionalContext"]) if done.stdout else ""
+        return str(hooked(given).get("additionalContext", ""))
 
-    yield hook
-    subprocess.run([*kds, "stop", "--force"], cwd=shop, env=environ, capture_output=True)
+    return hook
 
 
 def test_a_session_starts_with_where_the_last_one_stopped_and_prompts_find_what_was_said(

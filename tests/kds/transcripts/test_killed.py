@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import subprocess
-import sysconfig
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -22,14 +21,13 @@ from kds.transcripts.importing import import_sessions, readers
 
 from ...effort import PATIENCE_S
 from ..conftest import Run
-from .conftest import Write, claude_line, contents
+from .conftest import HOOK, Write, claude_line, contents
 
 ROUNDS: Final = int(os.environ.get("KDS_KILL_ROUNDS", "4"))
 BATCH: Final = min(ROUNDS, 20)
 """Rounds of one test, one after the other in one memory."""
 BATCHES: Final = range(-(-ROUNDS // BATCH))
 
-HOOK: Final = Path(sysconfig.get_path("scripts")) / "kds-hook"
 WITHIN_S: Final = 0.15
 """Within so much the kill comes: an import of some messages takes 20 to 100 ms."""
 

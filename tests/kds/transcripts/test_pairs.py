@@ -1,11 +1,7 @@
 """What was said in one assistant is found from every other: by command, by MCP and at the start."""
 
-import json
-import os
 import shutil
 import sqlite3
-import subprocess
-import sysconfig
 from collections.abc import Callable
 from contextlib import closing
 from itertools import permutations
@@ -15,6 +11,7 @@ from typing import Any, Final
 import pytest
 
 from ..conftest import Run, data
+from .conftest import hooked
 from .test_arriving import call
 from .test_importing import git
 from .test_readers import MENDED
@@ -23,7 +20,6 @@ CLIENTS: Final = ("claude", "codex", "copilot", "gemini", "opencode")
 HOMES: Final = {one: f".{one}" for one in CLIENTS} | {"opencode": ".local/share/opencode"}
 QUESTION: Final = "which port has staging?"
 FACT: Final = "staging listens on port 8443, because 8080 is taken by the proxy"
-HOOK: Final = Path(sysconfig.get_path("scripts")) / "kds-hook"
 
 STARTS: Final[dict[str, dict[str, str]]] = {
     "claude": {"session_id": "new", "transcript_path": "/x/new.jsonl"},
@@ -40,12 +36,7 @@ def start(client: str, folder: Path) -> dict[str, Any]:
     given = STARTS[client] | {"cwd": str(folder), "source": "startup"}
     if client != "copilot":
         given["hook_event_name"] = "SessionStart"
-    done = subprocess.run(
-        [HOOK], input=json.dumps(given), capture_output=True, text=True, check=True,
-        env=os.environ | {"KDS_HOOK_TIMEOUT_MS": "20000"},
-    )  # fmt: skip
-    assert done.stdout, client
-    return dict(json.loads(done.stdout))
+    return hooked(given)
 
 
 @pytest.mark.parametrize("told_in", CLIENTS)
