@@ -137,16 +137,6 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read_away(tmp_path: Path) -
     assert read_text(path) == "name: x\nb: 1\n"
 
 
-plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.text(max_size=20),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(st.characters(codec="ascii"), max_size=8), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-
-
 @given(st.text(max_size=200))
 def test_any_text_parses_or_is_a_problem(text: str) -> None:
     document = parse_yaml(text, path="f")

@@ -65,9 +65,9 @@ def test_of_400_concurrent_messages_each_is_kept_until_ten_newer_ones_have_come(
     path = tmp_path / "kds-brain" / "context.jsonl"
     steps = run_at_once(start, path)
     # What each write saw tells the order of all writes: every one names the one before it.
-    after = {kept[-2] if len(kept) > 1 else None: own for own, kept in steps}
+    after: dict[str | None, str] = {(None, *kept)[-2]: own for own, kept in steps}
     order: list[str] = []
-    at = after.pop(None)
+    at: str | None = after.pop(None)
     while at is not None:
         order.append(at)
         at = after.pop(at, None)

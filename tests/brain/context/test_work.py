@@ -116,7 +116,6 @@ def test_of_many_at_once_one_gets_the_confirmation(work: WorkFile) -> None:
 
 
 _TEXTS = st.text(max_size=40)
-_NAMES = st.lists(_TEXTS, max_size=3).map(tuple)
 
 
 @given(st.binary(max_size=200) | st.recursive(

@@ -1,9 +1,8 @@
 """The events in a file and on a server: in order, damaged lines aside, bounded."""
 
 import json
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -20,11 +19,6 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 def told(text: str = "sort out the login page", minutes: int = 0) -> LearningEvent:
     return LearningEvent(NOON + timedelta(minutes=minutes), "told", text, "PLAN")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "learning.jsonl"
 
 
 @pytest.fixture
@@ -63,11 +57,8 @@ def test_several_writers_lose_nothing(log: EventLog) -> None:
         for number in range(start, start + 10):
             log.append([told(minutes=number)])
 
-    threads = [threading.Thread(target=write, args=(start,)) for start in (0, 100, 200)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(write, (0, 100, 200)))
     assert len(log.load().events) == 30
 
 

@@ -50,9 +50,8 @@ def test_a_withdrawn_profile_leaves_no_bytes_anywhere(
     store.profile.grant("answers")
     for mark in MARKS:
         store.profile.save(Profile(name=mark))
-    profile = Profile(
-        MARKS[0], MARKS[1], (MARKS[2],), {MARKS[0]: MARKS[1]}, "about " * 900 + MARKS[2]
-    )
+    told, about = {MARKS[0]: MARKS[1]}, "about " * 900 + MARKS[2]
+    profile = Profile(MARKS[0], MARKS[1], (MARKS[2],), preferences=told, about=about)
     store.profile.save(profile)
     with store.database.write() as connection:  # as an earlier KDS did
         connection.execute(

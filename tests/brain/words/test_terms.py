@@ -17,17 +17,6 @@ from kds.brain.words.terms import (
     stem,
 )
 
-WORDS = (
-    "caresses ponies ties cats feed agreed plastered bled motoring sing conflated troubled sized "
-    "hopping tanned falling hissing fizzed failing filing happy sky relational conditional "
-    "rational valenci hesitanci digitizer conformabli radicalli differentli vileli analogousli "
-    "vietnamization predication operator feudalism decisiveness hopefulness callousness formaliti "
-    "sensitiviti sensibiliti triplicate formative formalize electriciti electrical hopeful "
-    "goodness revival allowance inference airliner gyroscopic adjustable defensible irritant "
-    "replacement adjustment dependent adoption homologou communism activate angulariti homologous "
-    "effective bowdlerize probate rate cease controll roll y yes say analogy hoping marries"
-).split()
-
 
 def _index_stems(words: list[str]) -> list[str]:
     """What SQLite's own index makes of them."""

@@ -2,7 +2,6 @@
 
 import logging
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +13,9 @@ from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 from kds.brain.workspace import Workspace
 
+from ..conftest import Run
+
 EVER = datetime(2020, 1, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def place(workspace: Path) -> Workspace:
-    return Workspace.find(workspace)
 
 
 @pytest.fixture
@@ -28,9 +24,9 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KDS_MEMORY", "on")
 
 
-def turn(intent: str = "PLAN") -> Turn:
+def turn() -> Turn:
     records = (StepRecord("classify", (), 3.5),)
-    return Turn("Add a secret door", utc_now(), intent=intent, action="route", records=records)
+    return Turn("Add a secret door", utc_now(), intent="PLAN", action="route", records=records)
 
 
 def measured(place: Workspace) -> list[dict[str, Any]]:
@@ -61,9 +57,8 @@ def test_a_memory_that_cannot_be_used_does_not_stop_a_turn(
 
 
 def test_a_routed_message_is_measured_where_the_memory_is_on(
-    fitted_workspace: Path, kds_call: Any, monkeypatch: pytest.MonkeyPatch
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Workspace.find(fitted_workspace)
     assert kds_call("route", "I want to add a FAB button").code == 0
     assert not (place.brain / "memory.db").exists()
     monkeypatch.setenv("KDS_MEMORY", "on")
@@ -78,24 +73,23 @@ def test_a_routed_message_is_measured_where_the_memory_is_on(
 
 
 def test_a_message_is_remembered_in_the_session_of_its_conversation_or_feature(
-    fitted_workspace: Path, memory: None
+    place: Workspace, memory: None
 ) -> None:
-    here = Workspace.find(fitted_workspace)
-    conversations = Conversations.open(here)
+    conversations = Conversations.open(place)
     session = conversations.route("I want to add a FAB button").session_id
     conversations.route("Make it purple")
     conversations.route("I want to add a login form", conversation="window-2")
     assert session is not None
-    with SqliteStore(here.brain / "memory.db") as store:
+    with SqliteStore(place.brain / "memory.db") as store:
         said = [message.content for message in store.messages(session)]
         assert said == ["I want to add a FAB button", "Make it purple"]
         assert [message.role for message in store.messages("window-2")] == ["user"]
 
 
 def test_what_was_referred_to_outlives_the_context_until_it_is_cleared(
-    fitted_workspace: Path, memory: None
+    place: Workspace, memory: None
 ) -> None:
-    conversations = Conversations.open(Workspace.find(fitted_workspace))
+    conversations = Conversations.open(place)
     conversations.route("I want to add a FAB button")
     conversations.route("Make it purple")
     conversations.journal().clear()  # as if it had expired

@@ -11,7 +11,6 @@ import pytest
 from .conftest import Project, Snapshot, read
 
 BOTH = ("--hook", "--mcp")
-ALL = ("claude", "codex", "gemini", "opencode", "cursor")
 
 
 HOST = """

@@ -26,7 +26,9 @@ MENDED = "The tests fail since the module `frobnicate` is missing; I added it to
 def read(reader: Reader, start: int = 0) -> tuple[list[tuple[str, str]], About]:
     [source] = reader.sources()
     about = About(source.client, source.session)
-    said = [(one.role, one.text) for one in told(reader.read(source, start, about)) if one.text]
+    said: list[tuple[str, str]] = [
+        (one.role, one.text) for one in told(reader.read(source, start, about)) if one.text
+    ]
     return said, about
 
 

@@ -1,7 +1,7 @@
 """The conversation context on a server: shared by all services, in order, and through outages."""
 
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -83,13 +83,8 @@ def test_turns_of_one_conversation_wait_for_one_another(
                 if tuple(one.user_message for one in after[:-1]) != before:
                     lost.append(before)
 
-    threads = [
-        threading.Thread(target=talk, args=(service, name)) for name, service in enumerate(services)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(talk, services, range(3)))
     assert lost == []
     found = texts(services[0])
     assert len(found) == 9
