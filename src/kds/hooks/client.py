@@ -36,6 +36,8 @@ INPUT_LIMIT = 1_000_000
 """Bytes of hook input: what the service takes. A prompt beyond it is a pasted file."""
 
 ANSWER_LIMIT = 2**18
+REASON_LIMIT = 300
+"""Characters of an error that are noted."""
 
 USAGE = """\
 kds-hook hands the prompts of an assistant to the KDS service. Claude Code, Copilot CLI and others
@@ -120,8 +122,18 @@ def _asked(content: bytes, root: str, timeout_s: float) -> bytes:
     if status == 503:
         raise NoService("the service is busy, or ends")
     if status not in (200, 204):
-        raise Trouble(f"the service answered {status}")
+        raise Trouble(f"the service answered {status}{_reason(body)}")
     return body
+
+
+def _reason(body: bytes) -> str:
+    """Which file keeps the service from answering, and why: no other error may quote the prompt."""
+    try:
+        error = json.loads(body)["error"]
+        where, why = error["where"] or "", " ".join(error["message"].split())
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ""
+    return f": {where}: {why}"[:REASON_LIMIT] if where.startswith("/") else ""
 
 
 def _read_input() -> bytes:

@@ -183,6 +183,14 @@ def drag(connection: socket.socket) -> None:
         (b"HTTP/1.1 200 OK\r\n\r\n{}", "the service broke off its answer"),
         (http("503 Busy", b'{"error": {"message": "busy"}}'), "the service is busy, or ends"),
         (http("413 Too Large"), "the service answered 413"),
+        (
+            http("500 Error", b'{"error": {"message": "no\\nname", "where": "/p/a.md:2"}}'),
+            "the service answered 500: /p/a.md:2: no name",
+        ),
+        (
+            http("400 Bad", b'{"error": {"message": "no words", "where": "prompt"}}'),
+            "the service answered 400",
+        ),
         (drag, "no answer within 2000 ms"),
         (hang_up, "the service's answer is not HTTP"),
         (OK[:-10], "the service broke off its answer"),

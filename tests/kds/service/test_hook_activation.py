@@ -125,6 +125,13 @@ def test_what_runs_after_a_prompt_is_learned_and_so_is_a_name_in_vain(
     wait_until(lambda: learned() == [used, f"release-notes ignored: {PROMPT}"])
 
 
+def test_the_start_of_a_session_has_the_library_read_for_its_first_prompt(root: Path) -> None:
+    with running_for_user(root), socket_client(root) as client:
+        start = {"session_id": "s", "hook_event_name": "SessionStart", "cwd": str(root)}
+        assert client.post("/hook", json=start).status_code in {200, 204}
+        wait_until((root / "kds-brain/cache/activation.npz").is_file)
+
+
 def test_a_setting_switches_it_off(root: Path) -> None:
     (root / "kds-brain/settings.yaml").write_text("activation: {enabled: false}\n")
     with running_for_user(root), socket_client(root) as client:

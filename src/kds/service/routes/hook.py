@@ -277,6 +277,8 @@ async def _of_start(
     served: ServedWorkspace, call: HookCall, chosen: Settings, keeper: Worker
 ) -> Answer:
     """Import what is new, for which a start waits a while, and say where the branch stopped."""
+    if chosen.activation.enabled and not served.person:  # read before the first prompt comes
+        _state(served).activator(served, call.client, chosen.activation)
     task = _in_background(keeper.run(lambda: keep_current(chosen, now=True)))
     await asyncio.wait({task}, timeout=START_S)
     with suppress(KdsError):  # no line is better than a session that does not start
