@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from kds.activation.features import Prompt, TermIndex
+from kds.activation.features import Prompt, TermIndex, pattern
 from kds.brain.encoder import Encoder
 from kds.brain.files import locked, read_private, replace_private
 from kds.brain.secrets.redaction import storable
@@ -139,7 +139,9 @@ class Evidence:
         import numpy as np
 
         rows = {name: row for row, name in enumerate(names)}
-        known = [use for use in uses if use.entry in rows]
+        # a bare "yes" accepts what was offered then: it says nothing of the next one
+        bare = pattern("plain_yes").match
+        known = [use for use in uses if use.entry in rows and not bare(use.prompt)]
         self._count = len(names)
         self._entries = np.array([rows[use.entry] for use in known], dtype=int)
         self._ran = np.array([use.outcome == "used" for use in known], dtype=bool)

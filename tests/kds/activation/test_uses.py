@@ -44,6 +44,9 @@ def test_what_ran_after_a_prompt_is_found_for_prompts_like_it(workspace: Workspa
     assert told.ranked[0][0] == "deploy"
     assert told.ranked[0][1] > before["deploy"]
     assert told.why["use_nearest"] > 0.5
+    for prompt in ("yes", "ok", "yes please", "go ahead", "sure, do it"):  # to some offer
+        Uses(workspace).add(prompt, "release-notes", "used")
+    assert activator.suggest("yes, go").why["use_said"] < 0.1
     unlearned = Activator.open(workspace, learn=False)
     assert dict(unlearned.suggest("please put main onto bert").ranked) == before
 

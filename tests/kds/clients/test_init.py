@@ -124,6 +124,7 @@ def test_the_one_skill_follows_a_later_init_unless_it_was_changed(project: Proje
     assert skill.read_text() == text
     skill.write_text(text + "mine")
     notes = project.init("claude")["notes"]
+    assert any(note.startswith("skills, agents and commands here: 1;") for note in notes)
     assert f"{skill} stays as it is: changed by hand" in notes
     skill.write_text("mine")
     notes = project.init("claude", "--skills")["notes"]

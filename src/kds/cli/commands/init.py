@@ -12,6 +12,7 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
+from kds.activation.discovery import discover
 from kds.brain.environment import BRAIN, HOME_VARIABLE
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag
@@ -54,8 +55,9 @@ def init(
 ) -> None:  # fmt: skip
     """Write the hook, the MCP server or a skill into the project of the workspace.
 
-    By default the hook alone: it adds nothing to a request but a hint where there is one. --mcp is
-    the server instead: the model, or you, call KDS as a tool. For both: --hook --mcp.
+    By default the hook alone: it adds nothing to a request but a hint where there is one, or the
+    name of your skill, agent or command that fits (kds skills). --mcp is the server instead: the
+    model, or you, call KDS as a tool. For both: --hook --mcp.
 
     Files that you have keep their entries, order, comments and layout. A second run changes
     nothing. Where you are below the top folder of a repository, name the folder with --workspace.
@@ -89,6 +91,11 @@ def init(
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     told = bring_in(project.workspace, dry_run=dry_run)[0] if past and asked_json() else None
+    if by_hook and (count := len(discover(project.folder, Path.home()).entries)):
+        notes.append(
+            f"skills, agents and commands here: {count:,}; the hook names the one that fits a"
+            " prompt (kds skills)"
+        )
     _report(
         project.folder, plan.files, [*notes, *plan.notes], chosen, dry_run=dry_run, imported=told
     )
