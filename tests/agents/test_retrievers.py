@@ -60,7 +60,7 @@ def test_a_document_says_where_it_comes_from_and_why(memory: SqliteStore) -> Non
     assert (found["session_id"], found["role"], found["speaker"]) == ("ports", "user", "Ada")
     assert (found["kind"], found["elsewhere"]) == ("prose", False)
     assert memory.message(found["message_id"]).at == datetime.fromisoformat(found["at"])
-    assert 0 < found["score"] <= 1.2
+    assert 0 < found["score"] <= 1.5
     assert found["why"]
 
 
