@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -178,7 +179,26 @@ def discover(project: Path, home: Path) -> Found:
             problems.append(f"{path}: {error}")
             continue
         entries.setdefault((entry.client, entry.kind, entry.name), entry)
-    return Found(tuple(entries.values()), tuple(problems), stamp)
+    return Found(tuple(entries.values()), (*problems, *_misplaced(project, home)), stamp)
+
+
+def _misplaced(project: Path, home: Path) -> Iterator[str]:
+    """Files in a folder of skills that no client reads, for their name or their place."""
+    folders = (
+        top / below
+        for place in PLACES
+        if place.pattern == _SKILLS
+        for top, below in ((project, place.project), (home, place.home))
+        if below
+    )
+    for folder in dict.fromkeys(folders):
+        for path in sorted(folder.glob("*/[Ss][Kk][Ii][Ll][Ll].[Mm][Dd]")):
+            if path.name != "SKILL.md":
+                yield f"{path}: no client reads this name: call it SKILL.md"
+        for path in sorted(folder.glob("*.md")):
+            with suppress(OSError, ValueError):
+                if "description" in _split(path)[0]:
+                    yield f"{path}: no client reads it here: call it {path.stem}/SKILL.md"
 
 
 def instructions(entry: Entry) -> str:
@@ -249,8 +269,10 @@ def _split(path: Path) -> tuple[Mapping[str, Any], str]:
         prompt = data.get("prompt")
         return data, prompt if isinstance(prompt, str) else ""
     lines = [line.strip() for line in text.splitlines()]
-    if lines[:1] != ["---"] or "---" not in lines[1:]:
+    if lines[:1] != ["---"]:
         return {}, text
+    if "---" not in lines[1:]:
+        raise ValueError("the front matter has no end: write '---' below its keys")
     end = lines.index("---", 1)
     lines = text.splitlines()
     return _yaml("\n".join(lines[1:end])), "\n".join(lines[end + 1 :])

@@ -151,6 +151,23 @@ def test_files_that_cannot_be_read_are_named_and_the_others_count(
     assert named == ["SKILL.md", "bad.toml"]
 
 
+def test_skills_that_no_client_reads_are_named_with_the_place_they_belong_to(
+    project: Path, home: Path, write: Write
+) -> None:
+    write(NOTES, WRITES)
+    write(".claude/skills/README.md", text="How we write skills\n")
+    write(".claude/skills/flat.md", WRITES)
+    write(".agents/skills/lower/skill.md", WRITES)
+    write(".claude/skills/open/SKILL.md", text="---\nname: open\ndescription: No end\nDo it.\n")
+    activator = Activator.open(project, home=home)
+    assert [entry.name for entry in activator.entries] == ["release-notes"]
+    said = "\n".join(activator.problems)
+    assert "open/SKILL.md: the front matter has no end" in said
+    assert "skills/flat.md: no client reads it here: call it flat/SKILL.md" in said
+    assert "lower/skill.md: no client reads this name: call it SKILL.md" in said
+    assert len(activator.problems) == 3
+
+
 def test_vectors_are_kept_private_and_damage_is_mended(
     project: Path, home: Path, write: Write
 ) -> None:
