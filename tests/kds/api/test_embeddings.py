@@ -41,13 +41,6 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     made.close()
 
 
-def test_a_class_is_loaded_by_its_name() -> None:
-    embedder = load_embedder("own_models:Small")
-    assert embedder.name == "own_models:Small"
-    assert embedder.embed_query("four") == [4.0, 1.0]
-    assert embedder.embed_documents(["a"]) == [[1.0, 1.0]]
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

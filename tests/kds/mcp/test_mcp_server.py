@@ -24,14 +24,9 @@ DEPLOYER = """---
 name: deployer
 description: Ships what is ready.
 intent: DEPLOY
-priority: 45
 inputs: [expanded]
-patterns:
-  - {weight: 0.9, literal: deploy}
 examples: [deploy it, ship the release, roll it out to staging]
 ---
-# Deployer
-
 Ship this: {{ expanded }}
 """
 
@@ -55,12 +50,6 @@ def serve(workspace: Path, environment: dict[str, str], *lines: str) -> list[Any
         rest, errors = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, "Traceback" in errors) == (0, False)
         return [*answers, *map(json.loads, rest.splitlines())]
-
-
-def add_deployer(folder: Path, text: str = DEPLOYER) -> None:
-    path = folder / "prompts" / "internal" / "deployer.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def test_the_server_introduces_itself_with_texts_that_are_not_indented(stdio: Talk) -> None:
@@ -146,12 +135,14 @@ async def test_a_prompt_that_is_added_is_listed_and_routed_to(
     server = KdsServer(Workspace.find(fitted_workspace))
     async with Client(server, mode=mode) as client:  # type: ignore[arg-type]
         before = {prompt.name for prompt in (await client.list_prompts()).prompts}
-        add_deployer(fitted_workspace)
+        path = fitted_workspace / "prompts" / "internal" / "deployer.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(DEPLOYER)
         after = {prompt.name for prompt in (await client.list_prompts(cache_mode="bypass")).prompts}
         assert after - before == {"deployer"}
         if mode == "legacy":  # once is enough: the intents are fitted anew
             found = await client.get_prompt("deployer", {"message": "ship it"})
-            assert found.messages[0].content.text == "# Deployer\n\nShip this: ship it"
+            assert found.messages[0].content.text == "Ship this: ship it"
 
 
 @pytest.mark.parametrize(

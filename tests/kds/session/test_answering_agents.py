@@ -70,10 +70,7 @@ def test_a_no_to_a_proposal_starts_no_agent(chat: Chat, no: str) -> None:
 def test_a_yes_is_understood_with_the_memory_off(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chat.model.play(Text(RAISE), Text("done"))
     monkeypatch.setenv("KDS_MEMORY", "off")
-    session = chat.open()
-    session.ask(POD)
-    answer = session.ask("yes do it")
+    answer = after(chat, RAISE, "yes do it")
     assert [one.agent for one in answer.replies] == ["code-executor"]
     assert "raise the memory limit to 512Mi" in answer.turn.expanded
