@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
 
 from kds.brain.errors import MessageError
 from kds.brain.message import MESSAGE_LIMIT, clean_message, one_line, utterances, well_formed
@@ -85,7 +86,7 @@ ASKED = "Shall I raise the limit?"
         {"role": "ai", "content": [{"type": "text", "text": ASKED}]},
         ("assistant", ASKED),
         ["ai", ASKED],
-        SimpleNamespace(type="ai", content=ASKED),
+        AIMessage(ASKED),
         SimpleNamespace(type="AIMessageChunk", content=[ASKED]),
         SimpleNamespace(role="assistant", content=ASKED),
     ],

@@ -62,6 +62,10 @@ def test_references_are_resolved_and_nothing_is_remembered(stdio: Talk) -> None:
             "1 to 128 characters",
             "use the session id of the client",
         ),
+        *(
+            ("route_message", {"message": "hm", "conversation": name}, "1 to 128 characters", "use")
+            for name in (" ", "x" * 129)
+        ),
         ("route_mesage", {"message": "hm"}, "route_mesage", ""),
         ("route_message", {}, "Field required", ""),
         ("route_message", {"message": 5}, "valid string", ""),
