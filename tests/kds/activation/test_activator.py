@@ -34,6 +34,26 @@ def test_nothing_is_said_where_nothing_is_wanted(activator: Activator, prompt: s
 
 
 @pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("deploy to staging", True),
+        ("don't forget to deploy to staging", True),
+        ("stop the deploy", False),
+        ("we shouldn't deploy to production", False),
+        ("before we deploy to staging, fix the login", False),
+        ("remind me to deploy to staging after lunch", False),
+    ],
+)
+def test_a_refusal_is_told_from_a_reminder(prompt: str, said: bool) -> None:
+    told = "Deploy the application to staging or production. Use when the user wants to ship."
+    others = [entry for entry in LIBRARY["entries"] if entry["name"] != "deploy"]
+    activator = Activator.from_entries([*others, {"name": "deploy", "description": told}])
+    suggestion = activator.suggest(prompt)
+    assert suggestion.ranked[0][0] == "deploy"
+    assert (suggestion.choice is not None) == said
+
+
+@pytest.mark.parametrize(
     ("reply", "prompt", "choice"),
     [
         ("The version is tagged. Shall I write the release notes now?", "yes please", True),
