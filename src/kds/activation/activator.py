@@ -135,7 +135,7 @@ class Activator:
             found, wanted = rank_by_use(library, prompt, found, evidence.of(prompt), self._decision)
         best, *others = found.order
         # the others share what the best one leaves
-        left = (1 - wanted) / max(1 - found.shares[best], 1e-9)
+        left = (1 - wanted) / max(sum(found.shares[row] for row in others), 1e-30)
         chances = {row: min(wanted, left * found.shares[row]) for row in others}
         ranked = ((library.entries[row].name, chance) for row, chance in chances.items())
         entry = library.entries[best]

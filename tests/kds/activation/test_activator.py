@@ -50,6 +50,7 @@ def test_a_refusal_is_told_from_a_reminder(prompt: str, said: bool) -> None:
     activator = Activator.from_entries([*others, {"name": "deploy", "description": told}])
     suggestion = activator.suggest(prompt)
     assert suggestion.ranked[0][0] == "deploy"
+    assert sum(chance for _, chance in suggestion.ranked) <= 1.001
     assert (suggestion.choice is not None) == said
 
 
