@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import Field, RootModel
 
 from kds.activation import Activator, Suggestion
-from kds.activation.discovery import entries_from
+from kds.activation.discovery import EntryError, entries_from
 from kds.api.measures import calibration_error, rounded, share
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.turn import Utterance
@@ -118,7 +118,12 @@ def read_libraries(path: Path) -> tuple[tuple[Case, Activator], ...]:
     cases = []
     for library in read_rows(path, _Library, form=LIBRARY_FORM):
         entries = ({**one.model_dump(), "body": one.body_head} for one in library.entries)
-        activator = Activator(entries_from(entries))
+        try:
+            activator = Activator(entries_from(entries))
+        except EntryError as error:
+            raise ExampleFileError(
+                [Problem(f"{library.where}: {error.where}", error.message, error.hint or "")]
+            ) from error
         for row, one in enumerate(library.prompts):
             said = _utterances((t["user"] or "", t.get("assistant")) for t in one.history or ())
             case = Case(one.text, one.expect, said, f"{library.id}:{row}", one.type)
