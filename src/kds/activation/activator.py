@@ -16,6 +16,7 @@ from kds.brain.encoder import shared_encoder
 from kds.brain.errors import KdsError
 from kds.brain.turn import Utterance
 from kds.brain.workspace import Workspace
+from kds.router.pattern import Pattern, one_turn
 
 PRECISION: Final = 0.9
 """The share of suggestions that are to be right: `activation.precision`."""
@@ -178,13 +179,15 @@ def _suits(entry: Entry, text: str) -> bool:
     named = _FILE.findall(text)
     if not entry.paths or not named:
         return True
-    return any(_matches(file, glob) for file in named for glob in entry.paths)
+    with one_turn():  # a hostile project's globs may backtrack for ever
+        return any(_matches(file, glob) for file in named for glob in entry.paths)
 
 
 def _matches(file: str, glob: str) -> bool:
     if "/" not in file or "/" not in glob:
         file, glob = PurePosixPath(file).name, PurePosixPath(glob).name
-    return re.fullmatch(_pattern(glob.removeprefix("./")), file.removeprefix("./")) is not None
+    pattern = Pattern.compile(rf"\A{_pattern(glob.removeprefix('./'))}\Z", where=glob)
+    return isinstance(pattern, Pattern) and pattern.search(file.removeprefix("./")) is not None
 
 
 def _pattern(glob: str) -> str:

@@ -151,6 +151,16 @@ def test_an_entry_for_other_files_than_those_named_is_not_said(
     assert said == dict.fromkeys(named, True) | dict.fromkeys(others, False)
 
 
+@pytest.mark.parametrize("glob", ["**/" * 30 + "?.md", "src/" + "*a" * 30 + "?.md"])
+def test_a_glob_that_backtracks_for_ever_stops_no_prompt(
+    project: Path, home: Path, write: Write, glob: str
+) -> None:
+    write(NOTES, WRITES, f"paths: ['{glob}']")
+    file = f"src/{'a/' * 40}{'a' * 60}.css"
+    told = Activator.open(project, home=home).suggest(f"{ASKED}, in {file}")
+    assert (told.ranked[0][0], told.choice) == ("release-notes", None)
+
+
 def test_copies_for_several_clients_count_once(project: Path, home: Path, write: Write) -> None:
     told = []
     for client in ("claude", "codex", "github"):
