@@ -5,7 +5,7 @@ A message, its chunks, their index rows and jobs are one transaction.
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, get_args, get_type_hints
@@ -44,6 +44,9 @@ SHORT_TITLE: Final = 48
 MARK: Final = "…"
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+AT_ONCE: Final = 2000
+"""Messages that one transaction deletes, in about half a second: others write between two."""
 
 EVERY: Final = 2**62
 """More messages than any session has."""
@@ -90,6 +93,10 @@ _MESSAGE_COLUMNS: Final = (
 _MESSAGES: Final = "message JOIN session ON session.num = message.session_num"
 _LATER: Final = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END"
 """Assigns the moment, twice given, unless the session was changed after it."""
+
+
+Tell = Callable[[int, int], None]
+"""Is told how much is done, and of how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +169,19 @@ class SessionTable(MessageSearch):
         with self.database.read() as connection:
             return tuple(_sessions(connection, order, max(limit, 0), offset))
 
-    def cleanup(self, older_than: timedelta, *, dry_run: bool = True) -> Cleanup:
-        """Remove the sessions in which nothing happened for longer than ``older_than``."""
+    def cleanup(
+        self, older_than: timedelta, *, dry_run: bool = True, tell: Tell = lambda *_: None
+    ) -> Cleanup:
+        """Remove the sessions in which nothing happened for longer than ``older_than``.
+
+        ``tell`` is told how many messages are gone, of how many. Ended in between, it has removed
+        what it told of; the next call goes on.
+        """
         oldest = to_micros(self.database.clock() - older_than)
         with self.database.read() as connection:
             found = tuple(_sessions(connection, "WHERE updated_at < ? ORDER BY updated_at", oldest))
         if not dry_run:
-            self._delete(found)
+            self._delete(found, tell)
         return Cleanup(found, dry_run)
 
     def delete_session(self, session_id: str) -> None:
@@ -186,19 +199,69 @@ class SessionTable(MessageSearch):
         return self._change(session_id, "document_context = ?", _kept_document(document))
 
     @healing
-    def _delete(self, sessions: Sequence[Session]) -> None:
-        if not sessions:
-            return
-        with self.database.write() as connection:
-            for session in sessions:
-                # Chunks first: their index rows are found through the messages they are slices of.
-                ids = range_of(session.num)
-                connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
-                connection.execute("DELETE FROM entity_memory WHERE key = ?", (session.id,))
-                connection.execute("DELETE FROM session WHERE num = ?", (session.num,))
-            count_vector_deletion(self.database, connection)
-            note_scrub(self.database, connection)
-        wipe(self.database)
+    def _delete(self, sessions: Sequence[Session], tell: Tell = lambda *_: None) -> None:
+        done, total = 0, sum(one.message_count for one in sessions)
+        for some in _batches(sessions):
+            for session in some:
+                for gone in self._shorten(session.num) if session.message_count > AT_ONCE else ():
+                    tell(done + gone, total)
+            with self.database.write() as connection:
+                for session in some:
+                    # Chunks first: their index rows are found through the messages they are
+                    # slices of.
+                    ids = range_of(session.num)
+                    connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
+                    connection.execute("DELETE FROM entity_memory WHERE key = ?", (session.id,))
+                    connection.execute("DELETE FROM message WHERE session_num = ?", (session.num,))
+                    connection.execute("DELETE FROM session WHERE num = ?", (session.num,))
+                self._note_deletion(connection)
+            done += sum(one.message_count for one in some)
+            tell(done, total)
+        if sessions:
+            wipe(self.database)
+
+    def _shorten(self, number: int) -> Iterator[int]:
+        """Delete the end of a session, and leave one in order that a transaction can delete.
+
+        Yields how many messages are gone.
+        """
+        gone = 0
+        while True:
+            with self.database.write() as connection:
+                if not self._delete_end(connection, number):
+                    return
+            gone += AT_ONCE
+            yield gone
+
+    def _delete_end(self, connection: Connection, number: int) -> bool:
+        """Delete the last messages of a session; False: it is short."""
+        count = "SELECT message_count FROM session WHERE num = ?"
+        row = connection.execute(count, (number,)).fetchone()
+        if row is None or row[0] <= AT_ONCE:
+            return False
+        last = (number, row[0] - AT_ONCE)
+        where = "FROM message WHERE session_num = ? AND seq > ?"
+        (tokens,) = connection.execute(f"SELECT sum(tokens) {where}", last).fetchone()
+        chunks, first = connection.execute(
+            f"SELECT count(*), min(id) FROM chunk WHERE message_num IN (SELECT num {where})", last
+        ).fetchone()
+        if chunks:  # a session's chunks are in the order of its messages
+            ids = first, range_of(number)[1]
+            self.forget_words(connection, number, ids)
+            connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", ids)
+        connection.execute("DELETE FROM summary WHERE session_num = ? AND last_seq > ?", last)
+        connection.execute(f"DELETE {where}", last)
+        connection.execute(
+            "UPDATE session SET message_count = message_count - ?, "
+            "token_count = token_count - ?, chunk_count = chunk_count - ? WHERE num = ?",
+            (AT_ONCE, tokens, chunks, number),
+        )
+        self._note_deletion(connection)
+        return True
+
+    def _note_deletion(self, connection: Connection) -> None:
+        count_vector_deletion(self.database, connection)
+        note_scrub(self.database, connection)
 
     def _change(self, session_id: str, assignment: str, value: str | None) -> Session:
         now = to_micros(self.database.clock())
@@ -415,6 +478,20 @@ def session_of(row: Row) -> Session:
     """Read SESSION_COLUMNS; "(damaged)" stands for what should be text and is not."""
     named = zip(_KINDS.items(), row, strict=True)
     return Session(**{name: _from_column(kind, value) for (name, kind), value in named})
+
+
+def _batches(sessions: Sequence[Session]) -> Iterator[list[Session]]:
+    """Cut sessions into runs of AT_ONCE messages, or of one session that has more."""
+    some: list[Session] = []
+    count = 0
+    for one in sessions:
+        if some and count + one.message_count > AT_ONCE:
+            yield some
+            some, count = [], 0
+        some.append(one)
+        count += one.message_count
+    if some:
+        yield some
 
 
 def _sessions(connection: Connection, which: str, *values: object) -> Iterator[Session]:

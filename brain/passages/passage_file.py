@@ -209,6 +209,9 @@ class PassageFile(PassageStore):
     def index_range(self, connection: Any, number: int, ids: tuple[int, int]) -> None:
         """Nothing to do: triggers put passages into the index of a file."""
 
+    def forget_words(self, connection: Any, number: int, ids: tuple[int, int]) -> None:
+        """Nothing to do: a file does not count words."""
+
     def _room(self, connection: Any) -> tuple[int, int]:
         return sum(map(size_of, all_files(self.path))), version_of(connection)
 

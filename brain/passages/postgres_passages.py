@@ -265,6 +265,14 @@ class PostgresPassages(PassageStore):
             (sum(size for _, size, _ in ready), number),
         )
 
+    def forget_words(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
+        """Take passages that are about to go off the words that their holder counts."""
+        connection.execute(
+            f"UPDATE {self.holders} SET word_count = word_count - "
+            "(SELECT coalesce(sum(size), 0) FROM chunk WHERE id BETWEEN ? AND ?) WHERE num = ?",
+            (*ids, number),
+        )
+
     def _indexed(self, columns: Sequence[str]) -> tuple[str, int]:
         """Return what the index holds of the texts of LABELS, as a tsvector, and the word count."""
         places: dict[str, list[str]] = {}

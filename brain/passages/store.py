@@ -168,6 +168,10 @@ class PassageStore(ABC):
         """Put the passages from one id to another, of one holder, into the index."""
 
     @abstractmethod
+    def forget_words(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
+        """Take passages that are about to go off what their holder counts, if it counts words."""
+
+    @abstractmethod
     def _room(self, connection: Connection) -> tuple[int, int]:
         """Return how many bytes there are, and how many steps the tables have had."""
 

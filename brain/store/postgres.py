@@ -124,6 +124,12 @@ class Server:
             finally:
                 self._give_back(connection)  # what was not committed is undone
 
+    @contextmanager
+    def alone(self) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+        """Lend a connection of its own, whose statements are transactions and take their time."""
+        with self.translated(), self._driver.connect(self._url, **self._options) as connection:
+            yield connection
+
     def _commit(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
         """Commit. When the time for a standby's word is up, the server says so in a warning, and
         calls it done: lost along with it, it was acknowledged for nothing. Raises OutageError."""

@@ -14,7 +14,8 @@ with a tenant in every row, so that the same SQL runs on both. What keeps tenant
 Services of the version before go on serving during an upgrade: steps add, they do not take away.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -56,10 +57,31 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_sql("kept_texts"), _sql("own_rows", schema="kds")),
     (_sql("conversation_vectors"), _sql("own_rows", schema="kds")),
     (_sql("details"),),
+    (),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""
 
+INDEXES: Final = {
+    7: {
+        f"{schema}.{table}_by_tenant": f"{schema}.{table}(tenant)"
+        for schema, tables in (
+            ("kds", ("chunk", "embedding", "summary", "summary_vector")),
+            ("kds_documents", ("chunk", "embedding")),
+        )
+        for table in tables
+    }
+}
+"""What a version has beyond its scripts: indexes over rows that there are already, which services
+go on writing while they are built. One by one, outside of any transaction."""
+
+BUILDING: Final = f"SELECT pg_try_advisory_xact_lock({LOCK_SPACE}, -2)".encode()
+"""Who has it builds indexes. Others ask again: to wait within a statement would be to hold a
+snapshot, whose end the building of an index waits for."""
+
 UPGRADE_LOCK: Final = f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, -1)"
+
+BUSY_S: Final = 0.2
+"""Between two attempts to build what another process is building."""
 
 LEAST_SERVER: Final = 160_000
 """PostgreSQL 16, as its ``server_version_num`` has it."""
@@ -76,8 +98,36 @@ def upgrade(server: Server) -> tuple[int, int]:
     """
     before = after = _take_step(server)
     while after < len(STEPS):
+        build_indexes(server, INDEXES.get(after + 1, {}))
         after = _take_step(server) + 1
     return before, len(STEPS)
+
+
+def build_indexes(server: Server, wanted: Mapping[str, str]) -> None:
+    """Build the indexes (name -> table and columns) that there are not, while others write."""
+    if not wanted:
+        return
+    while True:
+        with server.transaction("BEGIN", limit_s=inf) as guard:
+            row = guard.execute(BUILDING).fetchone()
+            if row and row[0]:
+                with server.alone() as connection:
+                    for name, columns in wanted.items():
+                        _build_index(connection, name, columns)
+                return
+        time.sleep(BUSY_S)
+
+
+def _build_index(
+    connection: "psycopg.Connection[tuple[Any, ...]]", name: str, columns: str
+) -> None:
+    query = b"SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
+    row = connection.execute(query, (name,)).fetchone()
+    if row is not None and not row[0]:  # whoever built it was ended
+        connection.execute(f"DROP INDEX CONCURRENTLY {name}".encode())
+    if row is None or not row[0]:
+        index = name.partition(".")[2]
+        connection.execute(f"CREATE INDEX CONCURRENTLY {index} ON {columns}".encode())
 
 
 def _take_step(server: Server) -> int:

@@ -5,21 +5,34 @@ one from a dump. No text of a conversation is ever in the audit log.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
+from math import inf
 from typing import Final, Literal, get_args
 
 from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
-from kds.brain.store.tenancy import checked_name
+from kds.brain.store.tenancy import MEMBER, checked_name
 
 Role = Literal["member", "admin"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 PREFIX: Final = "kds_"
 """Of a token, so that scanners for secrets know it."""
+
+LARGE: Final = (
+    "kds.embed_job", "kds.embedding", "kds.chunk", "kds.summary", "kds.message", "kds.session",
+    "kds.context_entry", "kds.metric", "kds.kept_text",
+    "kds_documents.embed_job", "kds_documents.embedding", "kds_documents.term",
+    "kds_documents.chunk", "kds_documents.section", "kds_documents.document",
+)  # fmt: skip
+"""Tables that may have many rows of a tenant, those that refer to others first; the rest goes with
+the tenant itself."""
+
+AT_ONCE: Final = 2000
+"""Rows that one transaction removes: others wait for no more than that."""
 
 _AUDIT: Final = (
     b"INSERT INTO kds.audit(organisation, actor, action, person) VALUES (%s, %s, %s, %s)"
@@ -111,17 +124,64 @@ class Team:
                 connection.execute(_AUDIT, (organisation, self._actor, "token revoked", person))
         return gone
 
-    def remove(self, organisation: str, person: str) -> int:
+    def remove(
+        self,
+        organisation: str,
+        person: str,
+        *,
+        tell: Callable[[int, int], None] = lambda *_: None,
+    ) -> int:
         """Remove a person: tokens, and every row of every project; returns how many projects.
 
-        The audit log keeps that it was done, and the name.
+        The person is gone at once, and a new one of that name begins with nothing. Their rows go
+        in batches, of which others notice little; ``tell`` is told how many are gone, of about
+        how many. Ended in between, the next call goes on. The audit log keeps that it was done,
+        and the name.
         """
+        names = (organisation, person)
         with self._server.transaction(self._server.begin) as connection:
-            names, whose = (organisation, person), b" WHERE organisation = %s AND person = %s"
-            connection.execute(b"DELETE FROM kds.token" + whose, names)
-            gone = connection.execute(b"DELETE FROM kds.tenant" + whose, names).rowcount
-            connection.execute(_AUDIT, (organisation, self._actor, "person removed", person))
-        return gone
+            whose = b" WHERE organisation = %s AND person = %s"
+            known = connection.execute(b"DELETE FROM kds.token" + whose, names).rowcount
+            # No organisation has an empty name: nobody finds these any more.
+            known += connection.execute(
+                b"UPDATE kds.tenant SET organisation = '', person = organisation || '/' || person, "
+                b"project = num::text" + whose,
+                names,
+            ).rowcount
+            left = connection.execute(
+                b"SELECT num FROM kds.tenant WHERE organisation = '' AND person = %s ORDER BY num",
+                ("/".join(names),),
+            ).fetchall()
+            if known or not left:
+                connection.execute(_AUDIT, (organisation, self._actor, "person removed", person))
+        for (number,) in left:
+            self._remove_rows(number, tell)
+        return len(left)
+
+    def _remove_rows(self, number: int, tell: Callable[[int, int], None]) -> None:
+        """Remove the rows of a tenant, and the tenant."""
+        begin = (
+            f"BEGIN; SET LOCAL ROLE {MEMBER}; SET LOCAL kds.tenant = '{number}'; "
+            "SET LOCAL synchronous_commit = off"
+        )
+        with self._server.transaction(begin) as connection:
+            row = connection.execute(
+                b"SELECT coalesce(sum(message_count + chunk_count), 0)::bigint FROM kds.session"
+            ).fetchone()
+        done, total = 0, int(row[0]) if row else 0
+        for table in LARGE:
+            some = (
+                f"DELETE FROM {table} WHERE ctid = ANY(ARRAY("
+                f"SELECT ctid FROM {table} WHERE tenant = {number} LIMIT {AT_ONCE}))"
+            ).encode()
+            gone = AT_ONCE
+            while gone == AT_ONCE:
+                with self._server.transaction(begin, limit_s=inf) as connection:
+                    gone = connection.execute(some).rowcount
+                done += gone
+                tell(done, max(done, total))
+        with self._server.transaction("BEGIN", limit_s=inf) as connection:
+            connection.execute(b"DELETE FROM kds.tenant WHERE num = %s", (number,))
 
     def audit(self, organisation: str | None = None, *, limit: int = 100) -> Sequence[AuditEntry]:
         """Return the last entries of the audit log, the newest first."""

@@ -220,6 +220,36 @@ class SessionConformance:
         assert (done.dry_run, done.sessions) == (False, told.sessions)
         assert [session.id for session in store.sessions()] == [exactly.id]
 
+    def test_a_cleanup_that_is_interrupted_leaves_sessions_in_order_and_goes_on(
+        self, store: MemoryStore, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("kds.brain.memory.sessions.AT_ONCE", 2)
+        store.use_model("m")
+        for count in (1, 7, 1, 2):
+            session = store.create_session()
+            say(store, session, *(f"walrus {number}" for number in range(count)))
+            store.add_summary(session.id, 1, count, "walrus", kind="rolling")
+        clock.move(days=30)
+        kept = store.create_session()
+        told: list[tuple[int, int]] = []
+
+        def die(done: int, total: int) -> None:
+            told.append((done, total))
+            if done == 5:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            store.cleanup(timedelta(days=1), dry_run=False, tell=die)
+        assert told == [(1, 11), (3, 11), (5, 11)]
+        assert [one.message_count for one in store.sessions()] == [0, 2, 1, 3]
+        assert store.check().sound
+        say(store, longest := store.sessions()[-1], "goes on")
+        assert [one.seq for one in store.messages(longest.id)] == [1, 2, 3, 4]
+        done = store.cleanup(timedelta(days=-1), dry_run=False)
+        assert (done.message_count, store.stats().chunks) == (7, 0)
+        assert store.find_session(kept.id) is None
+        assert store.check().sound
+
     def test_many_threads_may_write_at_once(self, store: MemoryStore) -> None:
         session = store.create_session()
 

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -273,10 +274,11 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
 def cleanup(*, age: timedelta, yes: bool, workspace: Workspace) -> None:
     """Delete sessions that have not been used for a while.
 
-    Without --yes it only shows what would be deleted.
+    Without --yes it only shows what would be deleted. Interrupted, it goes on when run again.
     """
-    with looking(MemoryPlace.of(workspace)) as store, slow("looking for old sessions"):
-        sessions = store.cleanup(age, dry_run=not yes).sessions if store else ()
+    with looking(MemoryPlace.of(workspace)) as store, reported("looking for old sessions") as told:
+        tell = partial(told, "deleting messages")
+        sessions = store.cleanup(age, dry_run=not yes, tell=tell).sessions if store else ()
     _say_deleted(sessions, done=yes)
 
 

@@ -3,6 +3,7 @@
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 import click
@@ -19,7 +20,7 @@ from kds.cli.command import flag, group, option
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
 from kds.cli.options import COUNT, command
 from kds.cli.output import Table, counted, fields, say
-from kds.cli.terminal import shown, slow
+from kds.cli.terminal import reported, shown, slow
 
 AUDIT_LINES: Final = 100
 
@@ -117,13 +118,16 @@ def list_(*, audit: bool, workspace: Workspace) -> None:
 def remove(*, person: str, token: str | None, yes: bool, workspace: Workspace) -> None:
     """Remove PERSON: tokens, and everything they said, in every project.
 
-    With --token only tokens end. Services accept them for 10 s more.
+    With --token only tokens end. Services accept them for 10 s more. Interrupted, the removal goes
+    on with the same command.
     """
     if token is None and not yes:
         raise Refusal(f"this removes everything that '{person}' said", "add --yes")
     with _team(workspace) as (found, name):
         if token is None:
-            count = found.remove(name, person)
+            with reported(f"removing what {person} said") as notice:
+                tell = partial(notice, "removing rows")
+                count = found.remove(name, person, tell=tell)
             say({"projects": count}, f"removed {person}: {counted(count, 'project')}")
             return
         count = found.revoke(name, person, None if token == "all" else token)

@@ -3,9 +3,13 @@
 import psycopg
 import pytest
 
+from kds.brain.store import team as module
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Person, Team, person_of
 from kds.brain.store.tenancy import tenant_number
+
+from ...conformance import say
+from .conftest import OpenStore
 
 
 @pytest.fixture
@@ -56,3 +60,47 @@ def test_removing_a_person_removes_all_they_had(server: Server, team: Team, url:
         ("root", "token made", "bob"),
         ("root", "token made", "ann"),
     ]
+
+
+def test_a_removal_that_is_interrupted_goes_on_and_touches_nobody_else(
+    server: Server, team: Team, url: str, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    ann, bob = open_store("ann"), open_store("bob")
+    for store in (ann, bob):
+        say(store, store.create_session(session_id="s"), *(f"walrus {n}" for n in range(5)))
+    token = team.make_token("acme", "ann")
+    told: list[tuple[int, int]] = []
+
+    def die(done: int, total: int) -> None:
+        told.append((done, total))
+        if done >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        team.remove("acme", "ann", tell=die)
+    assert told[-1] == (4, 10)  # five messages and their passages
+    assert person_of(server, token) is None
+    assert open_store("ann").sessions() == ()  # who is added again is another person
+    with psycopg.connect(url) as admin:
+        assert admin.execute("SELECT count(*) FROM kds.message").fetchone() == (10,)
+    assert team.remove("acme", "ann") == 2
+    with psycopg.connect(url) as admin:
+        assert admin.execute("SELECT person FROM kds.tenant").fetchall() == [("bob",)]
+        assert admin.execute("SELECT count(*) FROM kds.chunk").fetchone() == (5,)
+    assert [one.content for one in bob.messages("s")] == [f"walrus {n}" for n in range(5)]
+    assert [one.action for one in team.audit("acme")].count("person removed") == 2
+
+
+def test_nothing_that_refers_to_another_table_is_found_by_reading_all_of_it(url: str) -> None:
+    with psycopg.connect(url) as admin:
+        bare = admin.execute(WITHOUT_INDEX).fetchall()
+    assert bare == []
+
+
+WITHOUT_INDEX = b"""
+SELECT conrelid::regclass::text, conname FROM pg_constraint
+WHERE contype = 'f' AND connamespace::regnamespace::text LIKE 'kds%' AND NOT EXISTS (
+  SELECT 1 FROM pg_index WHERE indrelid = conrelid AND indisvalid
+  AND (indkey::int2[])[0:array_length(conkey, 1) - 1] @> conkey)
+"""

@@ -6,9 +6,11 @@ that need nothing of the later steps: its SQL is theirs.
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import count
 
+import psycopg
 import pytest
 
 from kds.brain.context.postgres_journal import PostgresContexts
@@ -220,6 +222,25 @@ def test_an_upgrade_takes_as_long_as_it_takes(empty: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(upgrading, "STEPS", (*STEPS, ("SELECT pg_sleep(1)",)))
     assert upgrade(server) == (0, len(STEPS) + 1)
     server.close()
+
+
+def test_two_upgrades_at_once_build_the_indexes_and_one_that_was_ended_is_built_again(
+    empty: str,
+) -> None:
+    servers = [Server(empty) for _ in range(2)]
+    with ThreadPoolExecutor() as pool:
+        assert max(after for _, after in pool.map(upgrade, servers)) == len(STEPS)
+    names = [name for indexes in upgrading.INDEXES.values() for name in indexes]
+    valid = "SELECT bool_and(indisvalid) FROM pg_index WHERE indexrelid = ANY(%s::regclass[])"
+    with psycopg.connect(empty, autocommit=True) as admin:
+        admin.execute("UPDATE kds.version SET steps = steps - 1")
+        admin.execute(f"UPDATE pg_index SET indisvalid = false "
+                      f"WHERE indexrelid = '{names[0]}'::regclass")  # fmt: skip
+        assert admin.execute(valid, (names,)).fetchone() == (False,)
+        upgrade(servers[0])
+        assert admin.execute(valid, (names,)).fetchone() == (True,)
+    for one in servers:
+        one.close()
 
 
 def wait_until(done: Callable[[], bool]) -> None:
