@@ -1,5 +1,6 @@
 """What KDS itself asks the user's chat model, by prompt files: to rewrite messages, to summarize
-conversations; and how a prompt quotes what is stored, so that nothing in it poses as the prompt."""
+conversations, to hand a session over; and how a prompt quotes what is stored, so that nothing in it
+poses as the prompt."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it comes with a 
 
 REWRITER: Final = "query-rewriter"
 SUMMARIZER: Final = "conversation-summarizer"
+HANDOFF: Final = "handoff-writer"
 MEMORY: Final = "memory-found"
 """The prompt files; the last says what an agent is told of the memory."""
 
@@ -47,6 +49,9 @@ PROMPT_CHARS: Final = 120_000
 
 SUMMARY_WORDS: Final = 120
 """Words that the model is asked for: what it leaves out has room behind them."""
+
+BRIEF_WORDS: Final = 450
+"""Words that a brief is asked for: with the lists of files and commands it has 1,500 tokens."""
 
 PASSAGE_CHARS: Final = 2000
 """Characters of one passage that a model reads: a chunk has 500 tokens at most."""
@@ -183,16 +188,49 @@ class ModelSummarizer:
 
     def render(self, messages: Sequence[Message], previous: str) -> str:
         """Return the prompt. What was said enters it as data only."""
-        limit = min(MESSAGE_CHARS, max(PROMPT_CHARS // max(len(messages), 1), LEAST_CHARS))
-        said = [
-            {
-                "speaker": one.speaker or LABELS[one.role],
-                "text": shorten(mark_code(one.content), limit=limit),
-            }
-            for one in messages
-        ]
-        values = {"previous": previous, "messages": said, "words": SUMMARY_WORDS}
+        values = {"previous": previous, "messages": _said(messages), "words": SUMMARY_WORDS}
         return self.library.render(self.library.get(SUMMARIZER), values)
+
+
+def _said(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """Messages as a prompt quotes them, of PROMPT_CHARS in all."""
+    limit = min(MESSAGE_CHARS, max(PROMPT_CHARS // max(len(messages), 1), LEAST_CHARS))
+    return [
+        {
+            "speaker": one.speaker or LABELS[one.role],
+            "text": shorten(mark_code(one.content), limit=limit),
+        }
+        for one in messages
+    ]
+
+
+BriefWriter = Callable[[Sequence[Message], str], str]
+"""Writes the brief of a session from its messages and the brief by rule."""
+
+
+def brief_writer(settings: ModelSettings, library: PromptLibrary) -> BriefWriter | None:
+    """Return the writer with the model of the settings; None where none is set.
+
+    It raises ModelError, and waits as long as the model takes.
+    """
+    name = settings.name or settings.base_url
+    if not name:
+        return None
+
+    def write(messages: Sequence[Message], by_rule: str) -> str:
+        most = PROMPT_CHARS // LEAST_CHARS
+        values = {"brief": by_rule, "messages": _said(messages[-most:]), "words": BRIEF_WORDS}
+        prompt = library.render(library.get(HANDOFF), values)
+        model = load_chat_model(settings)
+        if model is None:
+            return ""
+        try:
+            answer = model.invoke(prompt, {"run_name": HANDOFF, "tags": ["kds", HANDOFF]})
+        except Exception as error:  # whatever a provider's client raises
+            raise model_error(error, name, secrets=model_secrets(model)) from error
+        return _THOUGHTS.sub("", str(answer.text)).strip()
+
+    return write
 
 
 def summarizer_of(load: Callable[[], BaseChatModel | None], library: PromptLibrary) -> Summarizer:

@@ -268,6 +268,17 @@ def _negated(pieces: tuple[Piece, ...]) -> Iterator[str]:
             yield next((p.key for p in pieces[at + 1 :] if p.key not in light), "")
 
 
+def polarity(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the keys of the words that say something, and of those that are negated.
+
+    >>> [sorted(keys) for keys in polarity("We don't deploy on Friday")]
+    [['deploy', 'friday'], ['deploy']]
+    """
+    pieces = read_pieces(text)
+    weighty = (one.key for one in pieces if one.key not in _MINOR | _NEGATIONS)
+    return frozenset(weighty), frozenset(_negated(pieces)) - {""}
+
+
 def _matter(text: str, pieces: tuple[Piece, ...], told: Told, analyse: Analyse) -> Fault | None:
     """Half of its words were said; a question stays one; of an order all but light verbs stays."""
     weighty = [piece for piece in pieces if piece.key not in _MINOR]

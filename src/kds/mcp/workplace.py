@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
+from kds.agents.prompting import brief_writer
 from kds.api.embeddings import load_embedder, model_name
 from kds.api.turn_log import TurnLog, find_session
 from kds.brain.clock import moment, utc_now
@@ -28,7 +29,8 @@ from kds.router.prompts.library import PromptLibrary
 from kds.service.freshness import Mark, fingerprint
 from kds.service.service_client import RouterClient
 from kds.transcripts.catalogue import AssistantMemory
-from kds.transcripts.recalling import ask, brief, latest, read_session
+from kds.transcripts.handoff import brief
+from kds.transcripts.recalling import ask, latest, read_session
 
 SEARCHING: Final = "searched by an assistant"
 """The entry in the audit log of the consent."""
@@ -54,6 +56,7 @@ class Workplace:
         self._seen: Mark | None = None
         self._contexts = Contexts(workspace)
         self._embedders: dict[str, Embedder | str] = {}
+        self._brief: tuple[object, str] = (None, "")
 
     def library(self) -> PromptLibrary:
         """Return the prompts as their files are now. Raises ConfigError when they do not load."""
@@ -169,7 +172,14 @@ class Workplace:
             found = latest(memory, project) if project else None
         if found is None:
             raise KdsError("no session of an assistant is kept here", hint=NOT_IMPORTED)
-        return brief(*found, to=to)
+        key, model = (found[0].session, to), load_settings(self.workspace).model
+        if self._brief[0] == key:  # a client asks again for what it shows
+            return self._brief[1]
+        write = brief_writer(model, self.library())
+        made = brief(*found, to=to, write=write, timeout_s=model.timeout_s)
+        if made.by == "model":
+            self._brief = key, made.text
+        return made.text + "".join(f"\n({note})\n" for note in made.notes)
 
     def _embedder(self, name: str | None) -> Embedder | str | None:
         """The embedding model of the settings, loaded once; a note where it cannot be loaded."""

@@ -1,6 +1,6 @@
 """Finding what was said in past sessions, and saying how sure it is that it answers.
 
-Also what a session comes to, by rule: a brief for the next assistant, and a line for a new session.
+Also what a session comes to, by rule, and a line of it for a new session.
 A stored session has prompts, prose, and lines of what was done: ``$ command``, ``> first line``,
 ``! error``, ``edited file``. Decisions are sentences that give a choice or its reason.
 """
@@ -52,7 +52,6 @@ SURE: Final = 0.85
 answer stay below, and 72 % of the others reach it, whose session is among the first three for
 92 %."""
 
-BRIEF_TOKENS: Final = 1_500
 START_TOKENS: Final = 150
 
 SENTENCE_CHARS: Final = 300
@@ -281,37 +280,6 @@ def digest(messages: Sequence[Message]) -> Digest:
         failed=tuple(f"{command}: {error}" for command, error in failed.items()),
         open=_latest(_open(messages, sentences)),
     )
-
-
-def brief(kept: Kept, messages: Sequence[Message], *, to: str = "") -> str:
-    """Return the handoff of a session as Markdown of at most BRIEF_TOKENS tokens.
-
-    Where there is too much, the older half of each list goes, again and again.
-    """
-    found = digest(messages)
-    lists = {
-        "What the user asked for next": found.later[-6:],
-        "Decisions": found.decisions[-8:],
-        "Files changed": found.files[-20:],
-        "Commands that worked": found.worked[-8:],
-        "What failed": found.failed[-5:],
-        "Open": found.open[-4:],
-    }
-    where = f" on branch {kept.branch}" if kept.branch else ""
-    head = [
-        f"# Handoff{f' to {to}' if to else ''}: {kept.session.title}",
-        f"From {kept.client}, session {kept.name}, {kept.session.updated_at:%Y-%m-%d %H:%M} UTC, "
-        f"in {kept.folder}{where}. Taken from what was said, by rule: check before you rely on it.",
-        f"## Goal\n{found.goal}",
-    ]
-    while True:
-        parts = ["\n".join((f"## {title}", *(f"- {line}" for line in lines)))
-                 for title, lines in lists.items() if lines]  # fmt: skip
-        text = "\n\n".join((*head, *parts)) + "\n"
-        if about_tokens(text) <= BRIEF_TOKENS:
-            return text
-        longest = max(lists, key=lambda title: sum(map(len, lists[title])))
-        lists[longest] = lists[longest][(len(lists[longest]) + 1) // 2 :]
 
 
 def start_line(kept: Kept, messages: Sequence[Message], touched: Iterable[str] = ()) -> str:

@@ -16,7 +16,8 @@ from kds.mcp.mcp_server import KdsServer
 from kds.mcp.workplace import RESULT_TOKENS
 from kds.transcripts.arriving import keep_current, keep_session, points_back
 from kds.transcripts.catalogue import AssistantMemory, about_tokens
-from kds.transcripts.recalling import BRIEF_TOKENS, START_TOKENS, SURE, latest, start_line
+from kds.transcripts.handoff import BRIEF_TOKENS
+from kds.transcripts.recalling import START_TOKENS, SURE, latest, start_line
 
 from ...effort import PATIENCE_S
 from ..conftest import Run, data, refused

@@ -42,8 +42,9 @@ from kds.cli.output import (
 from kds.cli.terminal import reported, shown, slow, tracked
 from kds.transcripts import importing
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
+from kds.transcripts.handoff import brief
 from kds.transcripts.importing import CLIENTS
-from kds.transcripts.recalling import Found, ask, brief, latest
+from kds.transcripts.recalling import Found, ask, latest
 
 NOTHING: Final = "no sessions of assistants are kept yet: kds memory import"
 QUOTED: Final = 6
@@ -124,9 +125,12 @@ def recall(
 def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Workspace) -> None:
     """Print a brief with which another assistant goes on where the last session stopped.
 
-    Goal, decisions with reasons, files, commands that worked, what failed, what is open: by rule,
-    at most 1,500 tokens.
+    Goal, decisions with reasons, files, commands that worked, what failed, what is open, in at most
+    1,500 tokens: by rule, or where a model is set (kds help models) written by it and checked.
     """
+    from kds.agents.prompting import brief_writer  # the others need no model
+    from kds.router.prompts.library import PromptLibrary
+
     with _opened(workspace) as (memory, folder):
         projects = _projects(memory, folder)
         found = latest(memory, projects[0], session=session or "") if projects else None
@@ -134,8 +138,17 @@ def handoff(*, to: tuple[str, ...] | None, session: str | None, workspace: Works
         which = f"session '{session}'" if session else "session"
         fix = "kds memory import, then kds handoff, in the session's folder"
         raise Refusal(f"no {which} of this repository is kept", fix)
-    text = brief(*found, to=to[0] if to else "")
-    say({"session": found[0].session.id, "brief": text}, text.rstrip())
+    model, library = load_settings(workspace).model, PromptLibrary.load(workspace.prompts_dir)
+    with slow("writing the brief"):
+        made = brief(
+            *found, to=to[0] if to else "", write=brief_writer(model, library),
+            timeout_s=model.timeout_s,
+        )  # fmt: skip
+    pass_on(made.notes)
+    say(
+        {"session": found[0].session.id, "brief": made.text, **fields(made, "by notes")},
+        made.text.rstrip(),
+    )
 
 
 def _hit_dict(one: Found, here: str) -> dict[str, Any]:
