@@ -164,7 +164,7 @@ TERMS: Final = 5
 """Things of one question that are remembered."""
 
 
-MEANING: Final = ("resolve", "decide", "expand")
+MEANING: Final = ("resolve", "decide", "expand", "need")
 """The steps that find what the question means by the rules; a model and the intent come later."""
 
 EVERYTHING: Final = frozenset(field.name for field in fields(Turn))

@@ -193,6 +193,27 @@ class Findings:
     used_tokens: int = 0
 
 
+LEANS: Final = 0.35
+"""How likely a question must need what was said before to be searched with the question before it.
+
+Of the follow-ups over documents (tests/documents), none of them rewritten, .43 in place of .28 find
+their passage first, and no question that stands alone finds less; at .2 some do.
+"""
+
+
+def searched(turn: Turn) -> str:
+    """What is searched for: the question, behind the one before where it leans on what is unnamed.
+
+    >>> from kds.brain.turn import Utterance
+    >>> turn = Turn("and abroad?", datetime.min, expanded="and abroad?", needs_context=0.8)
+    >>> searched(replace(turn, history=(Utterance("What is the fee?"),)))
+    'What is the fee? and abroad?'
+    """
+    asked = [one.text for one in turn.history if one.role == "user"]
+    leans = turn.needs_context >= LEANS and turn.expanded == turn.message
+    return " ".join([*asked[-1:], turn.expanded]) if leans else turn.expanded
+
+
 def find(
     library: Library,
     memory: ConversationMemory,
@@ -208,6 +229,7 @@ def find(
     A store that cannot be read is a note: the other one still answers. Raises MessageError
     when the scope needs a document or a session that is not named.
     """
+    text = searched(turn)
     source, remembered = _nearby(query, turn, known)
     _check_scope(query, source)
     documents, recalled, notes = None, None, list[str]()
@@ -215,12 +237,12 @@ def find(
         with _noted("documents", notes):
             only = source[0] if query.scope == "document" else None
             documents = library.search(
-                turn.expanded, near=source, only=only, limit=query.limit, embedder=embedder
+                text, near=source, only=only, limit=query.limit, embedder=embedder
             )
             notes += documents.notes if documents else ()
     if query.scope in ("all", "memory", "conversation"):
         with _noted("conversations", notes):
-            recalled = _recalled(memory, embedder, query, turn.expanded, known, now=now)
+            recalled = _recalled(memory, embedder, query, text, known, now=now)
             notes += recalled.notes if recalled else ()
     hits = [hit for hit in recalled.hits if _counts(hit, query, known)] if recalled else []
     budget = memory.config.settings.recall.token_budget

@@ -49,6 +49,15 @@ def test_a_conversation_finds_the_right_passages(service: QueryService) -> None:
     assert [one.session.turn for one in (first, then, who) if one.session] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("vague", ["what else?", "anything else?"])
+def test_a_question_that_leans_on_the_one_before_and_names_nothing_is_searched_with_it(
+    service: QueryService, vague: str
+) -> None:
+    _, reply = talk(service, "What is a late payment charged?", vague)
+    assert reply.rewritten_query == vague
+    assert "2 percent of the amount" in reply.chunks[0].text
+
+
 def test_what_left_the_window_long_ago_is_still_known(service: QueryService) -> None:
     talk(service, "Tell me about the late fee.")
     context = tuple(Message("user", text) for text in ("Hello there.", "Thanks."))
