@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlparse
@@ -28,12 +29,10 @@ from kds.transcripts.formats import (
     parsed,
     text_in,
 )
+from kds.transcripts.json_lines import typed
 
 BUSY_S: Final = 5.0
 """How long a client that writes is waited for."""
-
-FRESH_S: Final = 600.0
-"""An export that changed less than this ago may still grow in its last message."""
 
 
 def _opened(path: Path) -> closing[sqlite3.Connection]:
@@ -118,7 +117,8 @@ def _part(
 class Cursor(Reader):
     """Cursor: ``composerData:`` and ``bubbleId:`` keys of ``globalStorage/state.vscdb``.
 
-    Which folder a session belongs to stands in the databases of the workspaces.
+    Which folder a session belongs to stands in its data, or in ``composerHeaders`` beside them;
+    earlier versions kept it in the databases of the workspaces.
     """
 
     client = "cursor"
@@ -127,12 +127,14 @@ class Cursor(Reader):
         self.home = home
         self.path = home / "globalStorage" / "state.vscdb"
         self._folders: dict[str, str] | None = None
+        self._heads: dict[str, tuple[str, bool, dict[str, Any]]] = {}
 
     def sources(self) -> Iterator[Source]:
         """Sessions by their key; one that grows has longer data."""
         if own_file(self.path) is None:
             return
         with _opened(self.path) as connection:
+            self._heads = _heads(connection)
             rows = connection.execute(
                 "SELECT key, length(value), CASE WHEN json_valid(CAST(value AS TEXT)) THEN "
                 "json_extract(CAST(value AS TEXT), '$.lastUpdatedAt') END FROM cursorDiskKV "
@@ -141,14 +143,19 @@ class Cursor(Reader):
         for key, size, updated in rows:
             if isinstance(key, str) and key.isprintable():
                 session, changed = key.partition(":")[2], nanoseconds(updated)
-                yield Source(self.client, self.path, session, size, changed)
+                if not (session in self._heads and self._heads[session][1]):
+                    yield Source(self.client, self.path, session, size, changed)
 
     def read(self, source: Source, start: int, about: About) -> Iterator[Event]:
         """The bubbles behind the first ``start``; earlier versions kept them in one list."""
         with _opened(self.path) as connection:
             data = _value(connection, f"composerData:{source.session}")
-            about.title = str(data.get("name") or "")
-            about.folder = self._folder_of(source.session)
+            workspace, _, head = self._heads.get(source.session, ("", False, {}))
+            about.title = str(data.get("name") or head.get("name") or "")
+            about.folder = _folder_in(data) or _folder_in(head) or self._folder_of(
+                source.session, workspace
+            )  # fmt: skip
+            about.branch = _branch_in(data) or _branch_in(head)
             bubbles = data.get("fullConversationHeadersOnly") or data.get("conversation") or ()
             if not isinstance(bubbles, list):
                 about.unknown["not a session of cursor that KDS knows"] += 1
@@ -161,17 +168,42 @@ class Cursor(Reader):
                 if bubble := stored or head:
                     yield from _bubble(bubble, data, name, end)
 
-    def _folder_of(self, session: str) -> str:
+    def _folder_of(self, session: str, workspace: str) -> str:
         if self._folders is None:
             self._folders = {}
             for place in sorted((self.home / "workspaceStorage").glob("*/workspace.json")):
                 with suppress(OSError, sqlite3.Error, *UNREADABLE):
                     uri = urlparse(_dict(place.read_bytes()).get("folder", ""))
+                    self._folders[place.parent.name] = unquote(uri.path)
                     with _opened(place.with_name("state.vscdb")) as connection:
                         kept = _value(connection, "composer.composerData", table="ItemTable")
                     for one in kept.get("allComposers") or ():
                         self._folders[str(one.get("composerId"))] = unquote(uri.path)
-        return self._folders.get(session, "")
+        return self._folders.get(session) or self._folders.get(workspace, "")
+
+
+def _heads(connection: sqlite3.Connection) -> dict[str, tuple[str, bool, dict[str, Any]]]:
+    """Of each session its workspace, whether it is a subagent's, and its head."""
+    try:
+        rows = connection.execute(
+            "SELECT composerId, workspaceId, isSubagent, CAST(value AS TEXT) FROM composerHeaders"
+        ).fetchall()
+    except sqlite3.OperationalError:  # earlier versions have no such table
+        return {}
+    return {str(one): (str(place or ""), bool(sub), _dict(head)) for one, place, sub, head in rows}
+
+
+def _folder_in(data: Mapping[str, Any]) -> str:
+    """The folder that a session, or its head, names."""
+    uri = _dict(_dict(data.get("workspaceIdentifier")).get("uri"))
+    repositories = data.get("trackedGitRepos")
+    first = _dict(repositories[0]) if isinstance(repositories, list) and repositories else {}
+    return str(uri.get("fsPath") or uri.get("path") or first.get("repoPath") or "")
+
+
+def _branch_in(data: Mapping[str, Any]) -> str:
+    kept = (data.get(name) for name in ("lastMessageSentOnBranch", "createdOnBranch"))
+    return str(_dict(data.get("activeBranch")).get("branchName") or next(filter(None, kept), ""))
 
 
 def _value(
@@ -188,9 +220,11 @@ def _bubble(
     of_session = data.get("createdAt") if end == 1 else data.get("lastUpdatedAt")
     at = moment(bubble.get("createdAt")) or moment(of_session or data.get("createdAt"))
     kind: Kind = "user" if bubble.get("type") == 1 else "assistant"
-    yield Event(kind, str(bubble.get("text") or ""), end, at, name)
+    text = str(bubble.get("text") or "")
+    yield Event(kind, typed(text) if kind == "user" else text, end, at, name)
     if used := _dict(bubble.get("toolFormerData")):
         tool, given = str(used.get("name", "")), used.get("rawArgs") or used.get("params")
+        given = _dict(used.get("params")) | _dict(used.get("rawArgs")) or given
         yield Event("call", "", end, at, f"{name}.tool", tool, given)
         result = parsed(used.get("result"))
         failed = used.get("status") == "error" or _dict(result).get("exitCode")
@@ -198,20 +232,37 @@ def _bubble(
 
 
 _SPOKEN: Final = re.compile(
-    r"^_\*\*(?P<who>User|Assistant|Agent)(?P<side> - sidechain)?(?: \((?P<when>[^)]*)\))?\*\*_ *$",
-    re.MULTILINE,
+    r"(?:(?<=\n\n)|\A)_\*\*(?P<who>User|Assistant|Agent)?(?P<side> - sidechain)?"
+    r"(?: \((?P<when>[^)\n]*)\))?\*\*_ *(?=\n *(?:\n|\Z)|\Z)"
 )
+"""Between blank lines: one that is quoted stands in a block of code. The first exports of Cursor
+name nobody where the assistant goes on."""
 _SESSION: Final = re.compile(r"<!-- ([\w ]+?) Session ([\w-]{8,100})(?: \((.*?)\))? -->")
-_TOOL: Final = re.compile(
-    r"<tool-use data-tool-type=\"(?P<type>\w+)\" data-tool-name=\"(?P<name>[^\"]*)\">"
-    r"(?P<body>.*?)</tool-use>",
-    re.DOTALL,
-)
-_THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
-_SUMMARY: Final = re.compile(
-    r"<summary>.*?\*\*[^*]*\*\*(?: • | )?`?(.*?)`?\s*</summary>", re.DOTALL
+_TITLE: Final = re.compile(
+    r"^##? (?!SpecStory$)(.{1,200}?)(?: \([\d/-]{8,10}[^)\n]{1,20}\))?$", re.MULTILINE
 )
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?Z?")
+_HEAD_CHARS: Final = 2_000
+
+_TOOL: Final = re.compile(
+    r"^<tool-use data-tool-type=\"(?P<type>\w+)\" data-tool-name=\"(?P<name>[^\"\n]*)\">",
+    re.MULTILINE,
+)
+_PLAIN_TOOL: Final = re.compile(r"^Tool use: \*\*(?P<name>\w+)\*\*", re.MULTILINE)
+"""Exports of 2025: it goes on to the next line of hyphens."""
+_TOOL_CHARS: Final = 20_000
+"""Of a call, its summary and its output."""
+_SHELL: Final = re.compile(r"bash$|shell|exec|command|terminal", re.IGNORECASE)
+_FENCE: Final = re.compile(r"^```(\w*) *\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_COMMAND: Final = re.compile(
+    r"^ ?`([^`\n]+)` *$|\*\* `([^`\n]+)`|Run command: (.+?)</summary>|^- command: `([^`]+)`",
+    re.MULTILINE,
+)
+_EDITED: Final = re.compile(
+    r"Edit file: ([^<\n]+)|The file (\S+) has been|(?:created|written|updated) successfully at: "
+    r"(\S+)|^ ?`([^`\n]+)`|\*\* `([^`\n]+)`",
+    re.MULTILINE,
+)
 
 
 class SpecStory(Reader):
@@ -232,7 +283,7 @@ class SpecStory(Reader):
                 if own_file(path) is None:
                     continue
                 with path.open(encoding="utf-8", errors="replace") as file:
-                    head = _SESSION.search(file.read(2_000))
+                    head = _SESSION.search(file.read(_HEAD_CHARS))
                 if found := file_source(self.client, path, head[2] if head else path.stem):
                     yield found
 
@@ -242,36 +293,71 @@ class SpecStory(Reader):
             return
         text = source.path.read_text(encoding="utf-8", errors="replace")
         about.folder = str(source.path.parent.parent.parent)
-        head, spoken = _SESSION.search(text), list(_SPOKEN.finditer(text))
+        head, title = (one.search(text[:_HEAD_CHARS]) for one in (_SESSION, _TITLE))
+        about.title = "" if title is None or _TIME.match(title[1]) else title[1]
+        spoken = list(_SPOKEN.finditer(text))
         if not spoken:
             about.unknown["not an export of specstory that KDS knows"] += 1
             return
-        began = _when(head[3] if head else "") or _when(source.path.name.replace("_", " "))
+        began = _when(head[3] or "" if head else "") or _when(source.path.name)
         ends = [*(one.start() for one in spoken[1:]), len(text)]
-        age_s = datetime.now(UTC).timestamp() - source.changed / 1e9
+        changed = datetime.fromtimestamp(source.changed / 1e9, UTC)
         for number, (one, end) in enumerate(zip(spoken, ends, strict=True), 1):
-            if number == len(spoken) and one["who"] != "User" and age_s < FRESH_S:
+            if number == len(spoken) and one["who"] != "User" and source.is_fresh:
                 about.unfinished = True
                 return
             if number > start and not one["side"]:
-                body, at = text[one.end() : end].strip(), _when(one["when"] or "") or began
-                yield from _spoken(body.removesuffix("---"), one["who"], number, at)
+                at = _when(one["when"] or "") or began or changed
+                yield from _spoken(text[one.end() : end].strip(), one["who"], number, at)
 
 
-def _spoken(body: str, who: str, end: int, at: datetime | None) -> Iterator[Event]:
+def _spoken(body: str, who: str | None, end: int, at: datetime) -> Iterator[Event]:
     if who == "User":
-        yield Event("user", body, end, at)
+        text = typed(body.removesuffix("---"))
+        yield Event("user", text, end, at)
         return
-    for used in _TOOL.finditer(body):
-        if key := {"shell": "command", "write": "path"}.get(used["type"]):
-            shown = _SUMMARY.search(used["body"])
-            yield Event("call", "", end, at, "", used["name"], {key: shown[1] if shown else ""})
-    yield Event("assistant", _THOUGHT.sub("", _TOOL.sub("", body)), end, at)
+    body, tools = _cut_out(body, _TOOL, "</tool-use>")
+    body, _ = _cut_out(body, re.compile("<think>"), "</think>")
+    body, more = _cut_out(f"{body}\n---\n", _PLAIN_TOOL, "\n---\n")
+    for number, (used, inner) in enumerate((*tools, *more)):
+        yield from _used(used["name"], inner, end, at, f"{end}.{number}")
+    prose = (part.strip() for part in re.split(r"^---$", body, flags=re.MULTILINE))
+    yield Event("assistant", "\n\n".join(filter(None, prose)), end, at)
+
+
+def _cut_out(
+    text: str, opening: re.Pattern[str], closing: str
+) -> tuple[str, list[tuple[re.Match[str], str]]]:
+    """Return a text without what stands between two marks, and what that is."""
+    kept, found, at = list[str](), list[tuple[re.Match[str], str]](), 0
+    while one := opening.search(text, at):
+        kept.append(text[at : one.start()])
+        close = text.find(closing, one.end())
+        at = len(text) if close < 0 else close + len(closing)
+        found.append((one, text[one.end() : at][:_TOOL_CHARS]))
+    return "".join((*kept, text[at:])), found
+
+
+def _used(tool: str, body: str, end: int, at: datetime, name: str) -> Iterator[Event]:
+    """A call with its command or file, and of a command its output."""
+    fences = _FENCE.findall(body)
+    given: dict[str, str] = {}
+    if _SHELL.search(tool):
+        if fences and fences[0][0] in ("bash", "sh", "shell", "zsh"):
+            given["command"] = fences.pop(0)[1]
+        elif found := _COMMAND.search(body):
+            given["command"] = unescape(found[found.lastindex or 0])
+    elif found := _EDITED.search(body):
+        given["path"] = unescape(found[found.lastindex or 0]).strip()
+    yield Event("call", "", end, at, name, tool, given)
+    output, failed = "\n".join(text for _, text in fences[:1]), "\nError:\n" in body
+    yield Event("result", output, end, at, name, failed=failed)
 
 
 def _when(text: str) -> datetime | None:
     """Find a time; in names of files its parts stand behind hyphens."""
-    found = _TIME.search(re.sub(r"(\d\d)-(\d\d)-(\d\d)Z", r"\1:\2:\3Z", text))
+    plain = re.sub(r"_(\d\d)-(\d\d)(?:-(\d\d))?Z", r" \1:\2:\3Z", text).replace(":Z", "Z")
+    found = _TIME.search(plain)
     return moment(found[0].replace(" ", "T")) if found else None
 
 

@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
+from time import time
 from typing import Any, ClassVar, Final, Literal
 
 from kds.brain.message import well_formed
@@ -33,6 +35,11 @@ outputs of one long line (JSON, minified code) made an import ten times as long.
 WHOLE_LIMIT: Final = 64 * 2**20
 """Bytes of a file that can only be read as a whole: a larger one is named, and left out."""
 
+FRESH_S: Final = 600.0
+"""A session that changed less than this ago may still be written."""
+MOST_HELD: Final = 1_000
+"""Events behind a command that has no output yet."""
+
 LATEST_NS: Final = 2**63 - 1
 """The year 2262: what SQLite can keep as nanoseconds."""
 
@@ -44,8 +51,12 @@ UNREADABLE: Final = (
 LOOKING: Final = frozenset("cat cd file find grep head ls pwd rg stat tail tree wc which".split())
 """Commands that only look: neither they nor what they print is kept."""
 
+_PARTS: Final = re.compile(r"&&|\|\||;|\n")
 _EDITS: Final = re.compile(r"edit|write|replace|patch|create", re.IGNORECASE)
-_PATHS: Final = ("file_path", "filePath", "path", "target_file", "notebook_path")
+_PATHS: Final = (
+    *("file_path", "filePath", "path", "target_file", "notebook_path"),
+    *("relativeWorkspacePath", "targetFile"),
+)
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _FAILED: Final = re.compile(r"\bexit(?:ed)?(?: with)?(?: code)?:? [1-9]\d*\b", re.IGNORECASE)
 _ERROR: Final = re.compile(
@@ -76,6 +87,11 @@ class Source:
     def id(self) -> str:
         """The session's id in our store."""
         return f"{self.client}:{self.session}"
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it changed so lately that it may still be written."""
+        return time() - self.changed / 1e9 < FRESH_S
 
 
 @dataclass(slots=True)
@@ -149,6 +165,25 @@ def told(events: Iterable[Event]) -> Iterator[Event]:
         yield replace(event, text=text)
 
 
+def settled(said: Iterable[Event], about: About) -> Iterator[Event]:
+    """Hold back a command that still runs, from its line on: its output and error come later."""
+    waiting: list[Event] = []
+    running: set[str] = set()
+    for _, line in groupby(said, lambda one: one.end):
+        for one in line:
+            waiting.append(one)
+            if one.kind == "call" and one.text.startswith("$ "):
+                running.add(one.id)
+            elif one.kind == "result":
+                running.discard(one.id)
+            elif one.kind == "user" or len(waiting) > MOST_HELD:
+                running.clear()  # it was interrupted, or nobody waits for it
+        if not running:
+            yield from waiting
+            waiting.clear()
+    about.unfinished = about.unfinished or bool(waiting)
+
+
 def call_text(tool: str, arguments: Any) -> str:
     """Say what a call does: its command, or the files it changes; "" for anything else.
 
@@ -169,7 +204,8 @@ def call_text(tool: str, arguments: Any) -> str:
     if patched:
         return "edited " + ", ".join(patched)
     if isinstance(command, str) and command.strip():
-        return "" if command.split()[0] in LOOKING else f"$ {_cut(command, COMMAND_CHARS)}"
+        parts = [part.split()[0] for part in _PARTS.split(command) if part.strip()]
+        return "" if LOOKING.issuperset(parts) else f"$ {_cut(command, COMMAND_CHARS)}"
     path = next((str(given[name]) for name in _PATHS if given.get(name)), "")
     return f"edited {path}" if path and _EDITS.search(tool) else ""
 

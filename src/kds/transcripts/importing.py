@@ -27,6 +27,7 @@ from kds.transcripts.formats import (
     Reader,
     Source,
     plain_folder,
+    settled,
     told,
 )
 from kds.transcripts.json_lines import Claude, Codex, Copilot, Gemini
@@ -253,7 +254,9 @@ class _Import:
         if about.subagent or not self._is_wanted(about.folder):
             self.report.elsewhere += 1
             return about.subagent
-        new = self._keep(source, about, packed(told(chain((first,), events)), source))
+        said = told(chain((first,), events))
+        said = settled(said, about) if source.is_fresh else said
+        new = self._keep(source, about, packed(said, source))
         if new:
             self.report.sessions[source.client] += 1
             self.report.messages[source.client] += new

@@ -36,12 +36,12 @@ LINE_LIMIT: Final = 32 * 2**20
 NOT_SAID: Final = ("<environment_context>", "<session_context>", "<hook_context>")
 """What Codex and Gemini CLI tell the model in the name of the user."""
 
-_CLAUDE_ADDED: Final = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>", re.DOTALL)
-_CLAUDE_OWN: Final = (
+_ADDED: Final = re.compile(r"<(system-reminder|ide_\w+|timestamp)>.*?</\1>", re.DOTALL)
+_OWN: Final = (
     *("<command-name>", "<command-message>", "<local-command-", "<bash-", "Caveat: The messages"),
-    *("[Request interrupted", *NOT_TYPED),
+    *("[Request interrupted", "<system_notification>", *NOT_TYPED),
 )
-"""How lines of Claude Code begin that stand under the user's name, and were not typed."""
+"""How what Claude Code and Cursor write under the user's name begins, which was not typed."""
 
 _GEMINI_ID: Final = re.compile(rb'"sessionId":\s*"([\w-]{1,100})"')
 
@@ -59,6 +59,12 @@ TAIL_CHARS: Final = 400
 """Of such a reply: what it set out to do, and its summary and question."""
 
 CUT: Final = "\n[...]\n"
+
+
+def typed(text: str) -> str:
+    """Return what a user typed of a prompt; "" for one that a client wrote."""
+    text = _ADDED.sub("", text).strip()
+    return "" if text.startswith(_OWN) else text
 
 
 class JsonLines(Reader):
@@ -112,7 +118,8 @@ class JsonLines(Reader):
             while line := file.readline(LINE_LIMIT):
                 if not line.endswith(b"\n"):
                     about.unfinished = len(line) < LINE_LIMIT
-                    about.unknown["a line longer than 32 MB"] += not (about.unfinished or skipping)
+                    if not (about.unfinished or skipping):
+                        about.unknown["a line longer than 32 MB"] += 1
                     skipping = True
                 elif skipping:
                     skipping = False
@@ -166,8 +173,7 @@ class Claude(JsonLines):
             yield from used
             return
         yield from used
-        text = _CLAUDE_ADDED.sub("", text).strip()
-        if text and not text.startswith(_CLAUDE_OWN):
+        if text := typed(text):
             yield Event("user", text, end, at, name)
 
 

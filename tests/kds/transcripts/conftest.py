@@ -2,7 +2,7 @@
 
 `recorded/` was written by Claude Code 2.1.331, Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI
 0.61.0 and opencode 1.18.33 (its database as SQL); long strings were cut. Cursor and SpecStory could
-not be run: what stands for them here follows the descriptions of their formats.
+not be run: what stands for them here is written in the form of files that they wrote.
 """
 
 import json

@@ -2,10 +2,12 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tracemalloc
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from kds.transcripts.formats import WHOLE_LIMIT, Reader, result_text
 from kds.transcripts.importing import Report, import_sessions, readers
 
 from .conftest import Write, claude_line, contents
+from .test_readers import cursor_database
 
 
 def run(memory: AssistantMemory, home: Path, **options: object) -> Report:
@@ -213,3 +216,101 @@ def test_clients_keep_their_sessions_where_their_variables_say(
     assert not list(clients["claude"].sources())
     moved = readers(home, {"CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere")})
     assert len(list(moved["claude"].sources())) == 1
+
+
+FILES = {
+    "claude": ".claude/projects/*/*.jsonl",
+    "codex": ".codex/sessions/*/*/*/*.jsonl",
+    "copilot": ".copilot/session-state/*/events.jsonl",
+    "gemini": ".gemini/tmp/*/chats/*.jsonl",
+    "opencode": ".local/share/opencode/opencode.db",
+    "cursor": ".config/Cursor/User/globalStorage/state.vscdb",
+}
+
+
+@pytest.fixture
+def every(home: Path) -> Path:
+    """The same home with a session of Cursor, too."""
+    bubbles = [
+        {"bubbleId": f"b{number}", "type": 1 + number % 2, "text": f"Message {number} of Cursor"}
+        for number in range(6)
+    ]
+    cursor_database(home, bubbles)
+    return home
+
+
+def imported(memory: AssistantMemory, home: Path, client: str) -> tuple[list[str], list[str]]:
+    report = import_sessions(memory, {client: readers(home, {})[client]}, only=None)
+    return contents(memory), report.problems
+
+
+@pytest.mark.parametrize("client", ["claude", "codex", "copilot", "gemini"])
+def test_a_session_that_is_cut_anywhere_is_whole_once_its_file_is(
+    memory: AssistantMemory, every: Path, client: str, tmp_path: Path
+) -> None:
+    [path] = every.glob(FILES[client])
+    whole = path.read_bytes()
+    expected, _ = imported(AssistantMemory(tmp_path / "other"), every, client)
+    assert expected
+    for cut in range(len(whole) // 9, len(whole), len(whole) // 9):
+        path.write_bytes(whole[:cut])
+        seen, problems = imported(memory, every, client)
+        assert "\n".join(seen) in "\n".join(expected).replace("\n\n", "\n")
+        assert problems == []
+    path.write_bytes(whole)
+    seen, problems = imported(memory, every, client)  # a reply that came in parts is several
+    assert "\n".join(seen) == "\n".join(expected).replace("\n\n", "\n")
+    assert problems == []
+
+
+@pytest.mark.parametrize("client", ["opencode", "cursor"])
+def test_a_database_that_grows_is_read_on(
+    memory: AssistantMemory, every: Path, client: str, tmp_path: Path
+) -> None:
+    [path] = every.glob(FILES[client])
+    expected, _ = imported(AssistantMemory(tmp_path / "other"), every, client)
+    later: tuple[str, ...] = (
+        "CREATE TABLE later AS SELECT * FROM message WHERE time_created > (SELECT min(time_created)"
+        " FROM message)",
+        "DELETE FROM message WHERE id IN (SELECT id FROM later)",
+    )
+    back = "INSERT INTO message SELECT * FROM later"
+    if client == "cursor":
+        key, table = "composerData:c1", "cursorDiskKV"
+        heads = '[{"bubbleId": "b0", "type": 1}]'
+        short = f"json_set(value, '$.fullConversationHeadersOnly', json('{heads}'))"
+        later = (
+            f"CREATE TABLE later AS SELECT value FROM {table} WHERE key = '{key}'",
+            f"UPDATE {table} SET value = {short} WHERE key = '{key}'",
+        )
+        back = f"UPDATE {table} SET value = (SELECT value FROM later) WHERE key = '{key}'"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        for step in later:
+            connection.execute(step)
+        connection.commit()
+        seen, _ = imported(memory, every, client)
+        assert 0 < len(seen) < len(expected)
+        connection.execute(back)
+        connection.commit()
+    assert imported(memory, every, client) == (expected, [])
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_damage_is_named_and_the_rest_is_read(
+    memory: AssistantMemory, every: Path, client: str
+) -> None:
+    [path] = every.glob(FILES[client])
+    if path.suffix == ".jsonl":
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(part for line in lines for part in (line, b"\xff" + line)))
+        expected = "a line that is not JSON"
+    else:
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2] + os.urandom(len(whole) // 2))
+        expected = client
+    seen, problems = imported(memory, every, client)
+    assert expected in "".join(problems)
+    assert len(seen) >= 4 or path.suffix != ".jsonl"
+    report = import_sessions(memory, readers(every, {}), only=None)
+    assert set(report.sessions) >= {"claude", "codex", "copilot", "gemini"} - {client}
