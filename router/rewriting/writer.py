@@ -76,6 +76,11 @@ class Asked:
     ahead: bool = False
 
 
+LEANS: Final = 0.2
+"""How likely a message must need what was said before: of the dev chats, held out, one question to
+the model in eight goes (201 -> 175), and .48 in place of .43 of the others need it."""
+
+
 class CheckedRewriter:
     """Asks a `Rewriter` within its time, and keeps the answers that hold. For any threads."""
 
@@ -103,7 +108,7 @@ class CheckedRewriter:
         """Whether the model is to be asked about ``turn``, which the rules have expanded."""
         if self.mode == "rules-only" or not could_lean(turn):
             return False
-        if turn.rewrite or turn.unresolved:
+        if turn.rewrite or (turn.unresolved and turn.needs_context >= LEANS):
             return True
         return self.mode == "model-first" and _expanded(turn)
 

@@ -11,6 +11,7 @@ from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.router.expand import make_expand
 from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
+from kds.router.rewriting.need import make_need
 from kds.router.rewriting.writer import HISTORY, REST_S, CheckedRewriter, Mode, rewrite_turn
 
 from ...effort import PATIENCE_S
@@ -53,7 +54,7 @@ def expanded_turn(resolver: Resolver, *messages: str, **more: object) -> Turn:
     *context, message = messages
     entries = tuple(ContextEntry(AT, said, "EXECUTE") for said in context)
     turn = replace(Turn(message, AT, context=entries), **more)  # type: ignore[arg-type]
-    return make_expand(resolver).run(make_resolve(resolver).run(turn))
+    return make_need().run(make_expand(resolver).run(make_resolve(resolver).run(turn)))
 
 
 def checked(
@@ -167,6 +168,16 @@ def test_model_first_falls_back_on_the_rules(resolver: Resolver) -> None:
     after = run(resolver, rewriter, turn)
     assert (after.expanded, after.context_ref) == ("Make the FAB button purple", "FAB button")
     assert after.references == turn.references
+
+
+def test_nobody_is_asked_about_a_message_that_hardly_needs_what_was_said(
+    resolver: Resolver,
+) -> None:
+    rewriter, scripted = checked(resolver, GOOD)
+    turn = replace(expanded_turn(resolver, VIEWS, SCROLLABLE), needs_context=0.1)
+    assert run(resolver, rewriter, turn).rewriting is None
+    assert scripted.asked == []
+    assert run(resolver, rewriter, replace(turn, rewrite=True)).expanded == GOOD
 
 
 def test_a_model_that_repeats_the_message_changes_nothing(resolver: Resolver) -> None:
