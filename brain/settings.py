@@ -192,6 +192,8 @@ class AssistantSettings(_Section):
 
     keep_days: int = Field(default=0, ge=0, le=36_500)
     """Days since its last message that a session is kept; 0: for ever."""
+    in_database: bool = False
+    """On: kept on the server of ``database.url``, for every machine of that person."""
 
 
 class ReferenceSettings(_Section):

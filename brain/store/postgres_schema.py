@@ -1,7 +1,7 @@
 """The tables on a server: made and changed step by step, and examined. Their SQL is in `schema/`.
 
-Conversations have the schema ``kds``, documents, whose tables share names with theirs, one of their
-own. They are the tables of a file (`brain/memory/memory_store.py`, `brain/documents/tables.sql`)
+Conversations have the schema ``kds``; documents, whose tables share names with theirs, and what is
+known of assistants' sessions have one of their own each. They are the tables of a file (`brain/memory/memory_store.py`, `brain/documents/tables.sql`)
 with a tenant in every row, so that the same SQL runs on both. What keeps tenants apart:
 
 - every service transaction runs as the role `tenancy.MEMBER`, which owns nothing and obeys the row
@@ -58,6 +58,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_sql("conversation_vectors"), _sql("own_rows", schema="kds")),
     (_sql("details"),),
     (),
+    (_sql("assistants"), *(_sql("own_rows", schema=one) for one in ("kds", "kds_assistants"))),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""
 

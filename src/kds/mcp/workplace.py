@@ -135,8 +135,9 @@ class Workplace:
         """Search the sessions of assistants: passages of RESULT_TOKENS in all."""
         if not question.strip():
             raise MessageError("the question is empty", hint="ask something")
-        embedder = self._embedder(model_name(load_settings(self.workspace).recall.embeddings))
-        with closing(AssistantMemory()) as memory:
+        settings = load_settings(self.workspace)
+        embedder = self._embedder(model_name(settings.recall.embeddings))
+        with closing(AssistantMemory.of(settings)) as memory:
             if not memory.exists:
                 return PastPassages(notes=[NOT_IMPORTED])
             here = memory.project_of(str(self.workspace.root))
@@ -158,7 +159,7 @@ class Workplace:
 
     def recalled_session(self, session: str, message: str, offset: int) -> PastSession:
         """Read a part of a session of an assistant. Raises StoreError."""
-        with closing(AssistantMemory()) as memory:
+        with closing(AssistantMemory.of(load_settings(self.workspace))) as memory:
             kept, text, following = read_session(
                 memory, session, message=message, offset=offset, tokens=RESULT_TOKENS
             )
@@ -167,7 +168,7 @@ class Workplace:
 
     def handoff(self, to: str) -> str:
         """Return the brief of the last session of an assistant in this repository."""
-        with closing(AssistantMemory()) as memory:
+        with closing(AssistantMemory.of(load_settings(self.workspace))) as memory:
             project = memory.project_of(str(self.workspace.root))
             found = latest(memory, project) if project else None
         if found is None:

@@ -6,8 +6,7 @@ imported sessions, and nothing is told of another project. `hook_calls` lists wh
 
 import os
 import re
-import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -30,6 +29,7 @@ from kds.transcripts.formats import moment, parsed
 from kds.transcripts.importing import embed, import_sessions, project_folders, readers
 from kds.transcripts.json_lines import JsonLines
 from kds.transcripts.recalling import SURE, ask, excerpt, latest, start_line
+from kds.transcripts.repository import git_lines
 
 PAUSE_S: Final = 20.0
 """Seconds between two imports that nobody asked for."""
@@ -38,15 +38,10 @@ WAIT_S: Final = 60.0
 RECENT: Final = timedelta(days=30)
 """What changed before that, only an import by the user reads."""
 EMBED_S: Final = 5.0
-GIT_S: Final = 1.0
 COMMITS: Final = 5
 
 NEAR: Final = timedelta(seconds=10)
 """Between a call of the hook and the client's line on it: a client waits 5 s for a hook."""
-
-_GIT_ENV: Final = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-"""A project's settings name programs (`gpg.program`, `core.sshCommand`): nothing is fetched, and no
-signature is checked, so that none of them runs."""
 
 QUOTED_CHARS: Final = 200
 QUESTION_CHARS: Final = 1_000
@@ -93,7 +88,7 @@ def keep_session(settings: Settings, session: str) -> None:
 
 
 def _import(settings: Settings, session: str = "") -> None:
-    with closing(AssistantMemory()) as memory, suppress(KdsError, OSError):
+    with suppress(KdsError, OSError), closing(AssistantMemory.of(settings)) as memory:
         if not memory.exists or not _running.acquire(timeout=WAIT_S if session else 0):
             return
         try:
@@ -114,31 +109,32 @@ def _import(settings: Settings, session: str = "") -> None:
             _running.release()
 
 
-def session_start(folder: str, session: str | None) -> str | None:
+def session_start(settings: Settings, folder: str, session: str | None) -> str | None:
     """Return the line for a session that starts in ``folder``; None when nothing is known."""
-    with closing(AssistantMemory()) as memory:
+    with closing(AssistantMemory.of(settings)) as memory:
         project = memory.project_of(folder)
-        branch = next(iter(_git(folder, "branch", "--show-current")), "") if project else ""
-        found = project and latest(memory, project, branch=branch, but=session or "")
+        here = git_lines("-C", folder, "branch", "--show-current") if project else ()
+        found = project and latest(memory, project, branch="".join(here[:1]), but=session or "")
     if not found:
         return None
-    touched = _git(folder, "log", f"-{COMMITS}", "--no-show-signature", "--name-only", "--format=")
+    last = ("log", f"-{COMMITS}", "--no-show-signature", "--name-only", "--format=")
+    touched = git_lines("-C", folder, *last)
     return start_line(*found, touched=touched) or None
 
 
-def prompt_line(prompt: str, folder: str, embeddings: str | None) -> str | None:
+def prompt_line(settings: Settings, prompt: str, folder: str) -> str | None:
     """Return what was said before about a prompt that points back, when that is sure."""
     if not points_back(prompt):
         return None
     question = (
         GOES_ON.sub("", prompt).strip(" ,.:;\n") or prompt
     )  # the words that point back are not what it asks
-    with closing(AssistantMemory()) as memory:
+    with closing(AssistantMemory.of(settings)) as memory:
         if not (project := memory.project_of(folder)):
             return None
         answer = ask(
             memory, [project], question[-QUESTION_CHARS:], limit=1,
-            embedder=_embedder(embeddings), now=utc_now(), surface="hook",
+            embedder=_embedder(settings.recall.embeddings), now=utc_now(), surface="hook",
         )  # fmt: skip
     if answer.sure < SURE or not answer.found:
         return None
@@ -155,18 +151,6 @@ def _embedder(embeddings: str | None) -> Embedder | None:
     with suppress(KdsError):
         return load_embedder(name) if name else None
     return None
-
-
-def _git(folder: str, *words: str) -> Sequence[str]:
-    command = ["git", "-c", "core.fsmonitor=false", "-C", folder, *words]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=GIT_S, check=False, text=True,
-            errors="replace", env=os.environ | _GIT_ENV,
-        )  # fmt: skip
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return ()
-    return [line for line in done.stdout.splitlines() if line]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,10 @@
 The catalogue says which repository has which file, which sources were read, and what the user wants
 of it. What was read of a session stands in the file of its repository, in the transaction that
 stores the messages: whenever a process dies, nothing is lost and nothing is there twice.
+
+A user who has a server may have it all there instead (`assistants.in_database`), a tenant for each
+repository and one for the tables of CATALOGUE that are the same on all machines. The others (places
+and what was read) stay in a file of each machine.
 """
 
 import hashlib
@@ -12,24 +16,30 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kds.brain.environment import common_git_folder, own_folder
+from kds.brain.environment import own_folder
+from kds.brain.errors import StoreError
 from kds.brain.files import locked, make_private_folder, remove_private
-from kds.brain.memory.memory_store import MEMORY, SqliteStore
+from kds.brain.memory.memory_store import MEMORY, MemoryStore, PostgresStore, SqliteStore
 from kds.brain.memory.sessions import SESSION_COLUMNS, Session, session_of
 from kds.brain.memory.sessions import insert as insert_session
 from kds.brain.passages.store import marks, slices
 from kds.brain.passages.values import Role
+from kds.brain.settings import Settings
+from kds.brain.store.engine import Engine
 from kds.brain.store.maintenance import wipe
 from kds.brain.store.migrations import FileKind
 from kds.brain.store.sqlite import Database
 from kds.brain.store.sqlite_files import all_files
+from kds.brain.store.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
+from kds.brain.workspace import SharedDatabase
 from kds.transcripts.formats import About
+from kds.transcripts.repository import first_commit, holds, place_name, remote_of
 
 CHARS_OF_TOKEN: Final = 3.6
 """Of what is said to assistants and by them, measured on the development sessions."""
@@ -72,11 +82,21 @@ INSERT INTO state(key, value) VALUES ('scrub_due', 0);
 PRAGMA application_id = 1262768961;
 """
 
+_CLONES: Final = """
+CREATE TABLE clone(
+  remote TEXT NOT NULL,
+  first_commit TEXT NOT NULL,
+  project_num INTEGER NOT NULL,
+  PRIMARY KEY(remote, first_commit)
+);
+"""
+"""By what a clone of a project is known (`kds.transcripts.repository`)."""
+
 CATALOGUE: Final = FileKind(
     "the catalogue of assistants' sessions",
     0x4B445341,  # 'KDSA'
     rebuild="kds memory import",
-    migrations=(_CATALOGUE,),
+    migrations=(_CATALOGUE, _CLONES),
     contradictions={},
 )
 
@@ -88,6 +108,12 @@ SESSIONS: Final = FileKind(
     contradictions=MEMORY.contradictions,
 )
 
+
+AREA: Final = Area("kds_assistants", CONVERSATIONS.lock)
+"""Where a server has the tables of CATALOGUE that all machines share."""
+
+_FORGET: Final = "INSERT INTO forgotten(mark) VALUES (?) ON CONFLICT(mark) DO NOTHING"
+_EXCLUDE: Final = "INSERT INTO excluded(path) VALUES (?) ON CONFLICT(path) DO NOTHING"
 
 RESUME: Final = {
     "claude": "claude --resume {}",
@@ -149,13 +175,8 @@ def about_tokens(text: str) -> int:
     return math.ceil(len(text) / CHARS_OF_TOKEN)
 
 
-class ProjectStore(SqliteStore):
+class ProjectStore(MemoryStore):
     """The sessions of one repository, whichever client they were in."""
-
-    kind = SESSIONS
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, count_tokens=about_tokens)
 
     def position(self, session_id: str) -> tuple[int, dict[str, str]]:
         """Return up to where a session was read, and what is known of it; 0 for a new one."""
@@ -189,7 +210,9 @@ class ProjectStore(SqliteStore):
             for draft in new:
                 self.add(connection, number, draft)
             connection.execute(
-                "INSERT OR REPLACE INTO transcript(session_id, position, about) VALUES (?, ?, ?)",
+                "INSERT INTO transcript(session_id, position, about) VALUES (?, ?, ?) "
+                "ON CONFLICT(session_id) DO UPDATE SET position = excluded.position, "
+                "about = excluded.about",
                 (session_id, position,
                  json.dumps({"folder": about.folder, "branch": about.branch})),
             )  # fmt: skip
@@ -211,6 +234,27 @@ class ProjectStore(SqliteStore):
         """Delete sessions at once, down to their bytes."""
         self._delete(sessions)
 
+    def take(self, other: "ProjectStore", goes: Callable[[str], bool] = lambda _: True) -> int:
+        """Copy sessions of another store that are not here yet; returns how many."""
+        taken = [one for one in other.kept() if goes(one.name)]
+        for kept in taken:
+            about = About(kept.client, kept.name, kept.folder, kept.branch,
+                          title=kept.session.title)  # fmt: skip
+            said = [Packed(one.role, one.content, one.at, one.id)
+                    for one in other.messages(kept.session.id)]  # fmt: skip
+            self.extend(about, said, other.position(kept.session.id)[0])
+        return len(taken)
+
+
+class ProjectFile(ProjectStore, SqliteStore):
+    """Those in a file."""
+
+    kind = SESSIONS
+
+
+class ProjectTenant(ProjectStore, PostgresStore):
+    """Those on a server."""
+
 
 class Project(NamedTuple):
     """A repository, or a folder outside of one."""
@@ -226,126 +270,218 @@ Chosen = Sequence[tuple[Project, Sequence[Kept]]]
 
 
 class AssistantMemory:
-    """The folder with the catalogue and the files of the repositories."""
+    """The catalogue, and what is kept of each repository."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Use ``folder``, by default ``assistants`` in the user's own folder of KDS."""
+    def __init__(self, folder: Path | None = None, shared: SharedDatabase | None = None) -> None:
+        """Use ``folder``, by default ``assistants`` in the user's own folder of KDS.
+
+        With ``shared``, which names the person, only what this machine has read is there.
+        """
         self.folder = folder or Path(own_folder()) / "assistants"
-        self._database: Database | None = None
+        self.server = shared
+        if shared is not None:
+            name = "/".join((str(shared), *shared.tenant))
+            self.folder /= f"server-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        self._file: Database | None = None
+        self._tenancy: Tenancy | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "AssistantMemory":
+        """Return the memory that the user chose. Raises StoreError where that is a server, and
+        none is named."""
+        if not settings.assistants.in_database:
+            return cls()
+        if (shared := SharedDatabase.for_project(settings, "assistants")) is None:
+            raise StoreError(
+                "assistants.in_database is on, and no database is named",
+                where="settings",
+                hint="set KDS_DATABASE, or switch it off: "
+                "kds config set assistants.in_database off --own",
+            )
+        return cls(shared=shared)
+
+    def __str__(self) -> str:
+        """The folder, or the server without user and password."""
+        return str(self.server or self.folder)
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever kept."""
+        """Whether anything may be kept."""
+        return self.server is not None or self._has_file
+
+    @property
+    def _has_file(self) -> bool:
         return (self.folder / "catalogue.db").exists()
 
     @property
-    def catalogue(self) -> Database:
-        """The open catalogue, made when there is none."""
-        if self._database is None:
+    def file(self) -> Database:
+        """The catalogue of this machine, made when there is none."""
+        if self._file is None:
             self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             make_private_folder(self.folder)
-            self._database = Database(self.folder / "catalogue.db", CATALOGUE)
-        return self._database
+            self._file = Database(self.folder / "catalogue.db", CATALOGUE)
+        return self._file
+
+    @property
+    def common(self) -> Engine:
+        """The catalogue of all machines: projects, clones, and what is not to be kept."""
+        if self.server is None:
+            return self.file
+        if self._tenancy is None:
+            server = self.server.server()
+            try:
+                number = tenant_number(server, self.server.tenant)
+            except BaseException:
+                server.close()
+                raise
+            self._tenancy = Tenancy(server, number, area=AREA)
+        return self._tenancy
 
     def close(self) -> None:
         """Let go of the catalogue."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        if self._tenancy is not None:
+            self._tenancy.server.close()
+            self._tenancy = None
 
     def alone(self) -> AbstractContextManager[None]:
         """Keep other imports and forgetting out meanwhile. Raises StoreError."""
-        return locked(self.catalogue.path.with_name("writing"), timeout_s=WAIT_S)
+        return locked(self.file.path.with_name("writing"), timeout_s=WAIT_S)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Ask the catalogue; nothing where there is none yet."""
-        if not self.exists:
-            return []
-        with self.catalogue.read() as connection:
-            return connection.execute(query, values).fetchall()
+        """Ask this machine's catalogue; nothing where there is none yet."""
+        return _asked(self.file, query, values) if self._has_file else []
 
     def change(self, query: str, *values: object) -> None:
-        """Change the catalogue."""
-        with self.catalogue.write() as connection:
+        """Change this machine's catalogue."""
+        with self.file.write() as connection:
             connection.execute(query, values)
+
+    def _common_rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return _asked(self.common, query, values) if self.exists else []
+
+    def _change_common(self, *statements: tuple[str, *tuple[object, ...]]) -> None:
+        with self.common.write() as connection:
+            for query, *values in statements:
+                connection.execute(query, values)
 
     def projects(self) -> tuple[Project, ...]:
         """Every repository that is known."""
-        found = self.rows("SELECT num, name, folder, wanted FROM project ORDER BY num")
+        found = self._common_rows("SELECT num, name, folder, wanted FROM project ORDER BY num")
         return tuple(
             Project(num, name, folder, bool(wanted)) for num, name, folder, wanted in found
         )
 
+    def want(self, project: Project) -> None:
+        """Have what is new of a project imported in the background from now on."""
+        self._change_common(("UPDATE project SET wanted = 1 WHERE num = ?", project.num))
+
     def project_of(self, folder: str, *, make: bool = False) -> Project | None:
-        """Return the project of a folder: the worktrees of a repository are one.
+        """Return the project of a folder: worktrees and clones of a repository are one.
 
-        Clones are one once the user has joined them (`join`). ``make``: add one if there is none.
+        ``make``: add one if there is none, and note by what its clones are known.
         """
-        name = place_name(folder)
-        row = self.rows("SELECT project_num FROM place WHERE name = ?", name)
-        if not row and not make:
+        if not (self.exists or make):
             return None
-        number = row[0][0] if row else self._add_project(name, folder)
-        return next((one for one in self.projects() if one.num == number), None)
+        place = place_name(folder)
+        row = self.rows("SELECT project_num FROM place WHERE name = ?", place)
+        known = self.projects()
+        found = next((one for one in known if row and one.num == row[0][0]), None)
+        root = place.removeprefix("git:") if place.startswith("git:") else ""
+        if found is None and root and (number := self._known_clone(root)):
+            self._place(place, number)
+            found = next((one for one in known if one.num == number), None)
+        if found is None and make:
+            found = self._add_project(place, root, folder)
+        if found is not None and make and root:
+            self._note_clone(found, root)
+        return found
 
-    def _add_project(self, place: str, folder: str) -> int:
-        root = git_folder(folder)
+    def _add_project(self, place: str, root: str, folder: str) -> Project:
         top = Path(root).parent if root else Path(folder)
-        with self.catalogue.write() as connection:
+        name, where = top.name or "no folder", str(top)
+        with self.common.write() as connection:
             query = "INSERT INTO project(name, folder) VALUES (?, ?) RETURNING num"
-            row = connection.execute(query, (top.name or "no folder", str(top))).fetchone()
-            query = "INSERT INTO place(name, project_num) VALUES (?, ?)"
-            connection.execute(query, (place, row[0]))
-        return int(row[0])
+            number = connection.execute(query, (name, where)).fetchone()[0]
+        self._place(place, number)
+        return Project(number, name, where, False)
 
-    def clone_of(self, project: Project) -> Project | None:
-        """Return another project whose repository names the same ``origin``.
+    def _place(self, name: str, number: int) -> None:
+        query = "INSERT INTO place(name, project_num) VALUES (?, ?) ON CONFLICT(name) DO UPDATE "
+        self.change(f"{query} SET project_num = excluded.project_num", name, number)
 
-        That proves nothing: a folder that was unpacked with its `.git` can name any.
+    def _known_clone(self, root: str) -> int | None:
+        """Return the project of which a git folder is a clone, or to which it was moved.
+
+        Repositories without a remote are moved at most: of two that are there, each is its own.
         """
-        if not (origin := _origin_of(project.folder)):
-            return None
-        others = (one for one in self.projects() if one != project)
-        return next((one for one in others if _origin_of(one.folder) == origin), None)
+        remote = remote_of(root)
+        query = "SELECT first_commit, project_num FROM clone WHERE remote = ?"
+        for commit, number in self._common_rows(query, remote):
+            places = self.rows("SELECT name FROM place WHERE project_num = ?", number)
+            there = any(Path(name.removeprefix("git:")).exists() for (name,) in places)
+            if (remote or not there) and holds(root, commit):
+                return int(number)
+        return None
+
+    def _note_clone(self, project: Project, root: str) -> None:
+        remote = remote_of(root)
+        query = "SELECT 1 FROM clone WHERE project_num = ? AND remote = ?"
+        if not self._common_rows(query, project.num, remote) and (commit := first_commit(root)):
+            query = "INSERT INTO clone(remote, first_commit, project_num) VALUES (?, ?, ?) "
+            query += "ON CONFLICT(remote, first_commit) DO NOTHING"
+            self._change_common((query, remote, commit, project.num))
 
     def join(self, project: Project, other: Project) -> int:
         """Make two projects one, under the name of the first; returns how many sessions moved."""
-        moved = 0
-        with ProjectStore(self.path_of(project)) as store, self.stores([other]) as opened:
-            for _, old in opened:
-                for kept in old.kept():
-                    about = About(
-                        kept.client, kept.name, kept.folder, kept.branch, title=kept.session.title
-                    )
-                    said = [Packed(one.role, one.content, one.at, one.id)
-                            for one in old.messages(kept.session.id)]  # fmt: skip
-                    store.extend(about, said, old.position(kept.session.id)[0])
-                    moved += 1
-        with self.catalogue.write() as connection:
-            connection.execute("UPDATE place SET project_num = ? WHERE project_num = ?",
-                               (project.num, other.num))  # fmt: skip
-            connection.execute("UPDATE project SET wanted = ? WHERE num = ?",
-                               (project.wanted or other.wanted, project.num))  # fmt: skip
+        with self.store_of(project) as store, self.stores([other]) as opened:
+            moved = sum(store.take(old) for _, old in opened)
+        self.change("UPDATE place SET project_num = ? WHERE project_num = ?",
+                    project.num, other.num)  # fmt: skip
+        self._change_common(
+            ("UPDATE clone SET project_num = ? WHERE project_num = ?", project.num, other.num),
+            ("UPDATE project SET wanted = ? WHERE num = ?",
+             int(project.wanted or other.wanted), project.num),
+        )  # fmt: skip
         self._remove(other)  # first, so that what a kill leaves still belongs to a project
-        self.change("DELETE FROM project WHERE num = ?", other.num)
+        self._change_common(("DELETE FROM project WHERE num = ?", other.num))
         return moved
 
     def path_of(self, project: Project) -> Path:
-        """The file of a project."""
+        """The file of a project, where files are used."""
         return self.folder / f"{project.num}.db"
+
+    def has(self, project: Project) -> bool:
+        """Whether something may be kept of a project."""
+        return self.server is not None or self.path_of(project).exists()
+
+    def store_of(self, project: Project) -> ProjectStore:
+        """Open what is kept of a project, made if there is nothing yet. Raises StoreError."""
+        if self.server is None:
+            return ProjectFile(self.path_of(project), count_tokens=about_tokens)
+        organisation, person, name = self.server.tenant
+        tenant = replace(self.server, tenant=(organisation, person, f"{name}/{project.num}"))
+        return ProjectTenant.of(tenant, count_tokens=about_tokens)
 
     @contextmanager
     def stores(self, projects: Sequence[Project]) -> Iterator[list[tuple[Project, ProjectStore]]]:
-        """Open the files of those projects that have one."""
-        there = [(one, path) for one in projects if (path := self.path_of(one)).exists()]
+        """Open what is kept of those projects of which something may be."""
         with ExitStack() as stack:
-            yield [(one, stack.enter_context(ProjectStore(path))) for one, path in there]
+            yield [(one, stack.enter_context(self.store_of(one)))
+                   for one in projects if self.has(one)]  # fmt: skip
 
     def kept(self, goes: Callable[[Kept], bool] = lambda _: True) -> Chosen:
         """The sessions of which something is true, by their projects."""
         with self.stores(self.projects()) as opened:
             found = [(project, list(filter(goes, store.kept()))) for project, store in opened]
         return [(project, sessions) for project, sessions in found if sessions]
+
+    def size_of(self, project: Project) -> int:
+        """How many bytes a project takes."""
+        with self.stores([project]) as opened:
+            return sum(store.stats().size_bytes for _, store in opened)
 
     def unread(self) -> list[str]:
         """What could not be read, each with the reason."""
@@ -354,27 +490,22 @@ class AssistantMemory:
 
     def excluded(self) -> list[str]:
         """The folders of which nothing is to be kept."""
-        return [path for (path,) in self.rows("SELECT path FROM excluded ORDER BY path")]
+        return [path for (path,) in self._common_rows("SELECT path FROM excluded ORDER BY path")]
 
     def exclude(self, path: str) -> int:
         """Keep nothing of a folder from now on, and forget what is kept; how many sessions."""
-        self.change("INSERT OR IGNORE INTO excluded(path) VALUES (?)", path)
-        return self.forget_alone(self.kept(lambda one: self.is_excluded(one.folder)))
+        self._change_common((_EXCLUDE, path))
+        banned = self.banned()
+        return self.forget_alone(self.kept(lambda one: banned.has_folder(one.folder)))
 
     def include(self, path: str) -> None:
         """Let a folder that was excluded be imported again."""
-        self.change("DELETE FROM excluded WHERE path = ?", path)
+        self._change_common(("DELETE FROM excluded WHERE path = ?", path))
 
-    def is_excluded(self, folder: str) -> bool:
-        """Whether the user wants nothing kept of a folder, or of one above it."""
-        return any(
-            folder == path or folder.startswith(path.rstrip(os.sep) + os.sep)
-            for path in self.excluded()
-        )
-
-    def is_forgotten(self, session: str) -> bool:
-        """Whether a session, by the client's own id, was forgotten."""
-        return bool(self.rows("SELECT 1 FROM forgotten WHERE mark = ?", forget_mark(session)))
+    def banned(self) -> "Banned":
+        """Return what is not to be kept, as it is now."""
+        marks = self._common_rows("SELECT mark FROM forgotten")
+        return Banned(frozenset(mark for (mark,) in marks), tuple(self.excluded()))
 
     def forget_alone(self, found: Chosen) -> int:
         """Delete sessions while nobody else imports or deletes; how many."""
@@ -390,37 +521,95 @@ class AssistantMemory:
         gone = [one for _, sessions in found for one in sessions]
         if not gone:
             return 0
-        with self.catalogue.write() as connection:
-            connection.executemany(
-                "INSERT OR IGNORE INTO forgotten(mark) VALUES (?)",
-                [(forget_mark(one.name),) for one in gone if not self.is_excluded(one.folder)],
-            )
+        banned = self.banned()
+        marks = [forget_mark(one.name) for one in gone if not banned.has_folder(one.folder)]
+        self._change_common(*((_FORGET, mark) for mark in marks))
+        with self.file.write() as connection:
             query = "DELETE FROM source WHERE id = ?"
             connection.executemany(query, [(one.session.id,) for one in gone])
             connection.execute("UPDATE state SET value = value + 1 WHERE key = 'scrub_due'")
         for project, sessions in found:
             self._delete(project, sessions)
-        wipe(self.catalogue)
+        wipe(self.file)
         return len(gone)
 
     def purge(self) -> None:
         """Finish what a process that died while forgetting had begun."""
-        for project, sessions in self.kept(
-            lambda one: self.is_forgotten(one.name) or self.is_excluded(one.folder)
-        ):
+        banned = self.banned()
+        for project, sessions in self.kept(banned.has):
             self._delete(project, sessions)
 
     def _delete(self, project: Project, sessions: Sequence[Kept]) -> None:
-        with ProjectStore(self.path_of(project)) as store:
+        with self.store_of(project) as store:
             left = len(store.sessions(limit=len(sessions) + 1)) - len(sessions)
-            if left > 0:
+            if left > 0 or self.server is not None:
                 store.forget([one.session for one in sessions])
         if left <= 0:
             self._remove(project)
 
     def _remove(self, project: Project) -> None:
+        if self.server is not None:
+            with self.store_of(project) as store:
+                store.forget([one.session for one in store.kept()])
+            return
         for file in (*all_files(self.path_of(project)), self.path_of(project)):
             remove_private(file)
+
+    def take_over(self, files: "AssistantMemory") -> int:
+        """Move here what was kept in files of this machine; returns how many sessions.
+
+        What was forgotten or excluded goes first: it holds for what comes after.
+        """
+        banned = files.banned()
+        self._change_common(*((_FORGET, mark) for mark in banned.marks),
+                            *((_EXCLUDE, path) for path in banned.folders))  # fmt: skip
+        moved = 0
+        for project in files.projects():
+            places = [name for (name,) in files.rows(
+                "SELECT name FROM place WHERE project_num = ?", project.num)]  # fmt: skip
+            target = self._project_for(project, places)
+            with self.store_of(target) as store, files.stores([project]) as opened:
+                moved += sum(store.take(old) for _, old in opened)
+            for name in places:
+                self._place(name, target.num)
+            if project.wanted:
+                self.want(target)
+            files._remove(project)
+            files.change("DELETE FROM place WHERE project_num = ?", project.num)
+            files._change_common(("DELETE FROM project WHERE num = ?", project.num))
+        files.change("DELETE FROM source")  # read anew, should the files be used again
+        return moved
+
+    def _project_for(self, project: Project, places: Sequence[str]) -> Project:
+        """Return the project here of one that was kept elsewhere, whose folder may be gone."""
+        if Path(project.folder).is_dir() and (found := self.project_of(project.folder, make=True)):
+            return found
+        query = f"SELECT project_num FROM place WHERE name IN ({marks(places)})"
+        numbers = {number for (number,) in self.rows(query, *places)}
+        known = next((one for one in self.projects() if one.num in numbers), None)
+        place = places[0] if places else place_name(project.folder)
+        return known or self._add_project(place, "", project.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Banned:
+    """What is not to be kept: sessions that were forgotten, and folders."""
+
+    marks: frozenset[str]
+    folders: tuple[str, ...]
+
+    def has(self, kept: Kept) -> bool:
+        """Whether a session that is kept should not be."""
+        return self.has_session(kept.name) or self.has_folder(kept.folder)
+
+    def has_session(self, session: str) -> bool:
+        """Whether a session, by the client's own id, was forgotten."""
+        return forget_mark(session) in self.marks
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether the user wants nothing kept of a folder, or of one above it."""
+        return any(folder == path or folder.startswith(path.rstrip(os.sep) + os.sep)
+                   for path in self.folders)  # fmt: skip
 
 
 def forget_mark(session: str) -> str:
@@ -428,45 +617,6 @@ def forget_mark(session: str) -> str:
     return hashlib.sha256(session.encode()).hexdigest()
 
 
-def place_name(folder: str) -> str:
-    """Return the name under which a folder's repository is known."""
-    root = git_folder(folder) if folder else ""
-    return f"git:{root}" if root else f"folder:{os.path.normpath(folder) if folder else ''}"
-
-
-def git_folder(folder: str) -> str:
-    """Return the git folder that all worktrees of a repository share; "" outside of one.
-
-    A worktree counts only where the repository names it, too.
-    """
-    with suppress(OSError, ValueError):  # a name that no folder can have
-        start = Path(os.path.realpath(folder))
-        for here in (start, *start.parents):
-            link = here / ".git"
-            if link.is_dir():
-                return str(link)
-            if link.is_file():
-                return os.path.realpath(common_git_folder(str(link)) or link)
-    return ""
-
-
-def _origin_of(folder: str) -> str:
-    """The URL of the ``origin`` of a folder's repository, in one spelling; "" without one."""
-    with suppress(OSError, ValueError):
-        root = git_folder(folder)
-        path = Path(root, "config")
-        text = path.read_text(encoding="utf-8") if root and path.is_file() else ""
-        found = re.search(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE)
-        return plain_remote(found[1]) if found else ""
-    return ""
-
-
-def plain_remote(url: str) -> str:
-    """Return a remote without scheme, user and ending, so that every spelling is one.
-
-    >>> plain_remote("git@github.com:Me/shop.git") == plain_remote("https://github.com/me/Shop")
-    True
-    """
-    text = re.sub(r"^\w+://", "", url.strip())
-    text = text.rpartition("@")[2].replace(":", "/", 1).rstrip("/").removesuffix(".git").lower()
-    return text if text.count("/") >= 2 else ""
+def _asked(engine: Engine, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+    with engine.read() as connection:
+        return connection.execute(query, values).fetchall()

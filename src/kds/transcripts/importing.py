@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain, pairwise
@@ -66,8 +67,8 @@ class Report:
     projects: dict[int, str] = field(default_factory=dict)
     waiting: int = 0
     """Passages that have no vector yet; the next import goes on."""
-    clone: str | None = None
-    """Another folder with the same origin, which may be joined."""
+    moved: int = 0
+    """Sessions that were kept in files, and are on the server now."""
 
 
 def readers(
@@ -111,9 +112,15 @@ def bring_in(
     tell: Teller,
 ) -> Report:
     """Import what is new of the project in ``folder``, or of every one, and keep it current."""
+    moved = 0
+    if memory.server is not None and not dry_run:
+        with closing(AssistantMemory()) as files:
+            if files.projects():
+                with files.alone(), memory.alone():
+                    moved = memory.take_over(files)
     project = None if everywhere else memory.project_of(folder, make=True)
     if project is not None and not dry_run:
-        memory.change("UPDATE project SET wanted = 1 WHERE num = ?", project.num)
+        memory.want(project)
     known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
     report = import_sessions(
         memory, {name: known[name] for name in clients}, since=since, dry_run=dry_run,
@@ -124,8 +131,7 @@ def bring_in(
         for name in clients:
             memory.change(query, name, int(everywhere))
         report.waiting = embed(memory, report.projects, embedder, EMBED_S, tell=tell)
-    clone = memory.clone_of(project) if project else None
-    report.clone = clone.folder if clone else None
+    report.moved = moved
     return report
 
 
@@ -197,6 +203,7 @@ class _Import:
         self, memory: AssistantMemory, report: Report, only: Collection[int] | None, dry_run: bool
     ) -> None:
         self.memory, self.report, self.only, self.dry_run = memory, report, only, dry_run
+        self._banned = memory.banned()
         rows = memory.rows("SELECT id, folder, size, changed, done FROM source")
         self._known = {name: tuple(rest) for name, *rest in rows}
         self._projects: dict[str, Project | None] = {}
@@ -209,7 +216,7 @@ class _Import:
             self.report.unchanged += bool(done)
             self.report.elsewhere += not done
             return
-        if self.memory.is_forgotten(source.session):
+        if self._banned.has_session(source.session):
             self.report.forgotten += 1
             return
         about = About(source.client, source.session)
@@ -239,7 +246,7 @@ class _Import:
         """Read one session; returns whether it is dealt with until it changes."""
         project = self._project(folder) if folder else None
         start = 0
-        if project is not None and self.memory.path_of(project).exists():
+        if project is not None and self.memory.has(project):
             store = self._open(project)
             start, before = store.position(source.id)
             about.folder, about.branch = before.get("folder", ""), before.get("branch", "")
@@ -282,7 +289,7 @@ class _Import:
         return new + (store.extend(about, batch, batch[-1].end) if batch else 0)
 
     def _is_wanted(self, folder: str) -> bool:
-        if folder and self.memory.is_excluded(folder):
+        if folder and self._banned.has_folder(folder):
             return False
         project = None if self.only is None else self._project(folder)
         return self.only is None or (project is not None and project.num in self.only)
@@ -295,7 +302,7 @@ class _Import:
     def _open(self, project: Project) -> ProjectStore:
         if self._store is None or self._store[0] != project.num:
             self.close()
-            self._store = (project.num, ProjectStore(self.memory.path_of(project)))
+            self._store = (project.num, self.memory.store_of(project))
         return self._store[1]
 
 

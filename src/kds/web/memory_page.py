@@ -17,7 +17,6 @@ from kds.brain.memory.profile import Consent, Profile
 from kds.brain.memory.sessions import Session
 from kds.brain.passages.values import Summary
 from kds.brain.settings import LiveConfig
-from kds.brain.workspace import shared_database
 from kds.query.values import Query
 from kds.service.routes.query import look
 from kds.service.workspaces import ServedWorkspace
@@ -87,9 +86,9 @@ async def show(context: RequestContext) -> Response:
 
 
 def _recalled(served: ServedWorkspace, question: str) -> tuple[Found, ...]:
-    """The passages that `kds recall` finds; none for a team, whose members have their own."""
-    memory = AssistantMemory()
-    if not memory.exists or shared_database(served.workspace, environ=served.environ):
+    """The passages that `kds recall` finds."""
+    memory = AssistantMemory.of(served.memory.config.settings)
+    if not memory.exists:
         return ()
     embedder = None
     with suppress(KdsError):  # words are searched where the model cannot be loaded

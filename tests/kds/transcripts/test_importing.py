@@ -2,20 +2,22 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from kds.transcripts.catalogue import AssistantMemory, place_name
+from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.formats import WHOLE_LIMIT, Reader, result_text
 from kds.transcripts.importing import Report, import_sessions, readers
+from kds.transcripts.repository import place_name
 
 from .conftest import Write, claude_line, contents
 from .test_readers import cursor_database
@@ -174,31 +176,127 @@ def test_who_dies_while_forgetting_has_it_finished_by_the_next_import(
     assert contents(memory) == []
 
 
-def git(folder: Path, *words: str) -> None:
+def git(folder: Path, *words: str) -> str:
     identity = ("-c", "user.name=x", "-c", "user.email=x@x.org")
-    subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
+    command = ["git", "-C", str(folder), *identity, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def test_worktrees_of_a_repository_are_one_project_and_clones_are_not(
-    tmp_path: Path, memory: AssistantMemory
-) -> None:
-    main, clone, tree = tmp_path / "shop", tmp_path / "again", tmp_path / "tree"
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a commit and an origin."""
+    main = tmp_path / "shop"
     main.mkdir()
     git(main, "init", "-q")
     git(main, "commit", "--allow-empty", "-q", "-m", "x")
     git(main, "remote", "add", "origin", "git@github.com:me/shop.git")
-    git(main, "worktree", "add", "-q", str(tree))
-    git(tmp_path, "clone", "-q", str(main), str(clone))
-    git(clone, "remote", "set-url", "origin", "https://github.com/me/shop")
-    (main / "src").mkdir()
-    first = memory.project_of(str(main / "src"), make=True)
+    return main
+
+
+def cloned(repository: Path, *words: str, origin: str = "https://x:y@GitHub.com/me/shop") -> Path:
+    """A clone with its objects in a pack, or as ``words`` say."""
+    clone = repository.with_name(f"clone{len(list(repository.parent.iterdir()))}")
+    git(repository.parent, "clone", "-q", *(words or ("--no-local",)), str(repository), str(clone))
+    git(clone, "remote", "set-url", "origin", origin)
+    return clone
+
+
+def test_worktrees_and_clones_of_a_repository_are_one_project_wherever_it_moves(
+    memory: AssistantMemory, repository: Path
+) -> None:
+    (repository / "src").mkdir()
+    first = memory.project_of(str(repository / "src"), make=True)
     assert first is not None
     assert first.name == "shop"
-    assert memory.project_of(str(tree), make=True) == first
-    second = memory.project_of(str(clone), make=True)
-    assert second is not None
-    assert second != first
-    assert memory.clone_of(second) == first
+    tree = repository.with_name("tree")
+    git(repository, "worktree", "add", "-q", str(tree))
+    assert memory.project_of(str(tree)) == first
+    assert memory.project_of(str(cloned(repository))) == first
+    assert memory.project_of(str(cloned(repository, "--local"))) == first  # hard links
+    fork = cloned(repository, origin="git@github.com:you/shop.git")
+    assert memory.project_of(str(fork)) is None
+    moved = repository.rename(repository.with_name("moved"))
+    assert memory.project_of(str(moved)) == first
+
+
+def test_a_repository_without_a_remote_is_itself_after_a_move_and_a_copy_is_another(
+    memory: AssistantMemory, repository: Path, tmp_path: Path
+) -> None:
+    git(repository, "remote", "remove", "origin")
+    first = memory.project_of(str(repository), make=True)
+    copy = shutil.copytree(repository, tmp_path / "copy")
+    assert memory.project_of(str(copy)) is None
+    shutil.rmtree(repository)
+    assert memory.project_of(str(copy)) == first
+
+
+def borrowed(clone: Path, main: Path) -> None:
+    (clone / ".git/objects/info").mkdir(exist_ok=True)
+    (clone / ".git/objects/info/alternates").write_text(f"{main}/.git/objects\n")
+
+
+def led_elsewhere(clone: Path, main: Path) -> None:
+    (clone / ".git/commondir").write_text(f"{main}/.git\n")
+
+
+def linked_objects(clone: Path, main: Path) -> None:
+    shutil.rmtree(clone / ".git/objects")
+    (clone / ".git/objects").symlink_to(main / ".git/objects")
+
+
+def linked_folder(clone: Path, main: Path) -> None:
+    name = git(main, "rev-parse", "HEAD")[:2]
+    (clone / ".git/objects" / name).symlink_to(main / ".git/objects" / name)
+
+
+def linked_pack(clone: Path, main: Path) -> None:
+    git(main, "repack", "-a", "-d", "-q")
+    for file in (main / ".git/objects/pack").iterdir():
+        (clone / ".git/objects/pack" / file.name).symlink_to(file)
+
+
+def another_object(clone: Path, main: Path) -> None:
+    name = git(main, "rev-parse", "HEAD")
+    path = clone / ".git/objects" / name[:2] / name[2:]
+    path.parent.mkdir(exist_ok=True)
+    own = git(clone, "rev-parse", "HEAD")
+    path.write_bytes((clone / ".git/objects" / own[:2] / own[2:]).read_bytes())
+
+
+def replaced_object(clone: Path, main: Path) -> None:
+    (clone / ".git/refs/replace").mkdir()
+    own = git(clone, "rev-parse", "HEAD")
+    (clone / ".git/refs/replace" / git(main, "rev-parse", "HEAD")).write_text(f"{own}\n")
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [None, borrowed, led_elsewhere, linked_objects, linked_folder, linked_pack, another_object,
+     replaced_object],
+)  # fmt: skip
+def test_a_folder_that_names_the_remote_of_a_repository_cannot_pass_for_its_clone(
+    memory: AssistantMemory, repository: Path, forge: Callable[[Path, Path], None] | None
+) -> None:
+    memory.project_of(str(repository), make=True)
+    unpacked = repository.with_name("unpacked")
+    unpacked.mkdir()
+    git(unpacked, "init", "-q")
+    git(unpacked, "commit", "--allow-empty", "-q", "-m", "y")
+    git(unpacked, "remote", "add", "origin", "https://github.com/me/shop")
+    if forge:
+        forge(unpacked, repository)
+    assert memory.project_of(str(unpacked)) is None
+
+
+def test_a_repository_that_a_forged_one_came_before_is_its_own_project(
+    memory: AssistantMemory, repository: Path
+) -> None:
+    git(repository, "commit", "--allow-empty", "-q", "-m", "y")
+    early = cloned(repository)
+    git(early, "checkout", "-q", "--orphan", "other")
+    git(early, "commit", "--allow-empty", "-q", "-m", "z")
+    forged = memory.project_of(str(early), make=True)
+    assert memory.project_of(str(repository), make=True) != forged
 
 
 def test_a_folder_cannot_pass_for_a_worktree_of_another_repository(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,8 @@ from click.core import ParameterSource
 
 from kds.activation.discovery import discover
 from kds.brain.environment import BRAIN, HOME_VARIABLE
+from kds.brain.errors import KdsError
+from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag
 from kds.cli.commands.recall import bring_in
@@ -160,9 +162,11 @@ def _agrees(project: Project) -> bool:
 
 def _is_imported(project: Project) -> bool:
     """Whether sessions of the project's repository were ever imported."""
-    with closing(AssistantMemory()) as memory:
-        found = memory.project_of(str(project.folder)) if memory.exists else None
-    return found is not None and found.wanted
+    with suppress(KdsError):  # a server that is away is no reason to ask or to fail
+        with closing(AssistantMemory.of(load_settings(project.workspace))) as memory:
+            found = memory.project_of(str(project.folder))
+        return found is not None and found.wanted
+    return True
 
 
 def _take_back(

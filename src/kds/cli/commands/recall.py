@@ -1,7 +1,6 @@
 """`kds recall`, and the commands of `kds memory` for the sessions of assistants."""
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -58,7 +57,7 @@ def _opened(workspace: Workspace) -> Iterator[tuple[AssistantMemory, str]]:
     That is the current one, or that of --workspace.
     """
     here = Path.cwd()
-    with closing(AssistantMemory()) as memory:
+    with closing(AssistantMemory.of(load_settings(workspace))) as memory:
         yield memory, str(here if here.is_relative_to(workspace.root) else workspace.root)
 
 
@@ -68,7 +67,7 @@ def _projects(memory: AssistantMemory, folder: str, name: str | None = None) -> 
         return ()
     if name is None:
         here = memory.project_of(folder)
-        return (here,) if here and memory.path_of(here).exists() else ()
+        return (here,) if here and memory.has(here) else ()
     path, known = str(Path(name).expanduser().resolve()), memory.projects()
     found = tuple(one for one in known if name in ("all", one.name) or path == one.folder)
     if not found and os.sep in name and (inside := memory.project_of(path)):
@@ -116,6 +115,7 @@ def recall(
         {"question": question, "sure": round(answer.sure, 3), "hits": hits,
          "notes": answer.notes if projects else (NOTHING,)},
         [_hit_lines(number, one, here) for number, one in enumerate(answer.found, 1)] or nothing,
+        ("\nsure", f"{answer.sure:.0%} that one of these answers it") if hits else None,
     )  # fmt: skip
 
 
@@ -232,6 +232,7 @@ def bring_in(
     keep_days = load_settings(workspace).assistants.keep_days
     embedder = None if dry_run else search_embedder(workspace)
     with _opened(workspace) as (memory, folder), reported("reading sessions") as tell:
+        place = str(memory)
         report = importing.bring_in(
             memory, folder, clients=clients, since=since, everywhere=everywhere,
             keep_days=keep_days, embedder=embedder, dry_run=dry_run, tell=tell,
@@ -250,9 +251,8 @@ def bring_in(
             yield f"{counted(report.elsewhere, 'session')} of other projects: --all-projects"
         if report.waiting:
             yield f"{counted(report.waiting, 'passage')} found by words alone; import again"
-        if report.clone:
-            clone = shlex.quote(report.clone)
-            yield f"{report.clone} has the same origin; to join them: kds memory join {clone}"
+        if report.moved:
+            yield f"moved {counted(report.moved, 'session')} from files to {place}"
 
     told = fields(report, "sessions messages unchanged forgotten expired problems")
     told |= {"other_projects": report.elsewhere, "waiting_for_vectors": report.waiting}
@@ -268,10 +268,10 @@ def sources(*, workspace: Workspace) -> None:
             {"project": one.name, "folder": one.folder,
              "sessions": Counter(each.client for each in kept),
              "messages": sum(each.session.message_count for each in kept),
-             "size_bytes": memory.path_of(one).stat().st_size}
+             "size_bytes": memory.size_of(one)}
             for one, kept in memory.kept()
         ]  # fmt: skip
-        unread, excluded = memory.unread(), memory.excluded()
+        unread, excluded, place = memory.unread(), memory.excluded(), str(memory)
     table = [
         (one["project"], counts_line(one["sessions"]), one["messages"],
          mebibytes(one["size_bytes"]))
@@ -279,11 +279,11 @@ def sources(*, workspace: Workspace) -> None:
     ]  # fmt: skip
     report = {"projects": rows, "excluded": excluded, "problems": unread}
     say(
-        report | {"path": memory.folder, "keep_days": keep_days},
+        report | {"path": place, "keep_days": keep_days},
         Table(("project", "sessions", "messages", "size"), table, NOTHING),
         [("excluded", path) for path in excluded],
         [("not read", problem) for problem in unread],
-        ("\nkept in", f"{memory.folder}{f', for {keep_days:,} days' if keep_days else ''}"),
+        ("\nkept in", f"{place}{f', for {keep_days:,} days' if keep_days else ''}"),
     )
 
 
@@ -292,8 +292,8 @@ def sources(*, workspace: Workspace) -> None:
 def join(*, other: str, workspace: Workspace) -> None:
     """Make the repository you are in and OTHER one project: its name, or its folder.
 
-    For clones, and for worktrees that were deleted before their sessions were imported. From then
-    on, what was said in either is recalled in both.
+    Clones are one by themselves. This is for shallow clones, and for worktrees that were deleted
+    before their sessions were imported. From then on, what was said in either is recalled in both.
     """
     with _opened(workspace) as (memory, folder):
         if other == "all":

@@ -282,7 +282,7 @@ async def _of_start(
     task = _in_background(keeper.run(lambda: keep_current(chosen, now=True)))
     await asyncio.wait({task}, timeout=START_S)
     with suppress(KdsError):  # no line is better than a session that does not start
-        line = await asyncio.to_thread(session_start, call.cwd or served.root, call.session)
+        line = await asyncio.to_thread(session_start, chosen, call.cwd or served.root, call.session)
         if line:
             output = as_output(line, call.client, event="SessionStart")
             return Answer(output, "said where the last session stopped")
@@ -293,8 +293,7 @@ async def _said_before(served: ServedWorkspace, call: HookCall, chosen: Settings
     """The line on what was said before, for a prompt that points back."""
     if not points_back(call.prompt):
         return None
-    folder, embeddings = call.cwd or served.root, chosen.recall.embeddings
-    looking = asyncio.to_thread(prompt_line, call.prompt, folder, embeddings)
+    looking = asyncio.to_thread(prompt_line, chosen, call.prompt, call.cwd or served.root)
     with suppress(KdsError, TimeoutError):
         return await asyncio.wait_for(looking, timeout=RECALL_S)
     return None
