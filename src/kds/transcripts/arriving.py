@@ -89,12 +89,12 @@ def keep_session(settings: Settings, session: str) -> None:
 
 def _import(settings: Settings, session: str = "") -> None:
     with suppress(KdsError, OSError), closing(AssistantMemory.of(settings)) as memory:
-        if not memory.exists or not _running.acquire(timeout=WAIT_S if session else 0):
+        chosen = memory.rows("SELECT client, everywhere FROM chosen")
+        if not chosen or not _running.acquire(timeout=WAIT_S if session else 0):
             return
         try:
             if not session:
                 _last_import[0] = monotonic()
-            chosen = memory.rows("SELECT client, everywhere FROM chosen")
             known = readers(Path.home(), os.environ, project_folders(memory))
             wanted = {one.num for one in memory.projects() if one.wanted}
             embedder = _embedder(settings.recall.embeddings)

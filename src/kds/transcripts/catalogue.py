@@ -220,6 +220,8 @@ class ProjectStore(MemoryStore):
 
     def kept(self, ids: Sequence[str] | None = None) -> list[Kept]:
         """Return sessions with where they came from, the latest first; all, or those named."""
+        if ids is not None and not ids:
+            return []
         named = "" if ids is None else f"WHERE id IN ({marks(ids)})"
         with self.database.read() as connection:
             rows = connection.execute(
@@ -456,6 +458,11 @@ class AssistantMemory:
     def has(self, project: Project) -> bool:
         """Whether something may be kept of a project."""
         return self.server is not None or self.path_of(project).exists()
+
+    def has_sessions(self, project: Project) -> bool:
+        """Whether sessions of a project are kept."""
+        with self.stores([project]) as opened:
+            return any(store.sessions(limit=1) for _, store in opened)
 
     def store_of(self, project: Project) -> ProjectStore:
         """Open what is kept of a project, made if there is nothing yet. Raises StoreError."""

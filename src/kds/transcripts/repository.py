@@ -1,4 +1,4 @@
-"""Which repository a folder belongs to, whoever made the folder.
+"""Which repository a folder belongs to.
 
 The worktrees of a repository share its git folder. A clone names the same ``origin``, but so can a
 folder that somebody else packed: it is the same repository only if it holds the first commit of it

@@ -17,6 +17,7 @@ from kds.brain.memory.profile import Consent, Profile
 from kds.brain.memory.sessions import Session
 from kds.brain.passages.values import Summary
 from kds.brain.settings import LiveConfig
+from kds.brain.workspace import shared_database
 from kds.query.values import Query
 from kds.service.routes.query import look
 from kds.service.workspaces import ServedWorkspace
@@ -86,9 +87,10 @@ async def show(context: RequestContext) -> Response:
 
 
 def _recalled(served: ServedWorkspace, question: str) -> tuple[Found, ...]:
-    """The passages that `kds recall` finds."""
+    """The passages that `kds recall` finds; of a shared memory, where theirs are on the server."""
     memory = AssistantMemory.of(served.memory.config.settings)
-    if not memory.exists:
+    shared = shared_database(served.workspace, environ=served.environ)
+    if not memory.exists or (shared and memory.server is None):
         return ()
     embedder = None
     with suppress(KdsError):  # words are searched where the model cannot be loaded

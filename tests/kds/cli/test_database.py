@@ -31,7 +31,7 @@ def named(url: str, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def empty(named: str) -> str:
     """A database without tables, named by the user."""
     with driver().connect(named, autocommit=True) as admin:
-        admin.execute("DROP SCHEMA kds, kds_documents CASCADE")
+        admin.execute("DROP SCHEMA kds, kds_documents, kds_assistants CASCADE")
     return named
 
 

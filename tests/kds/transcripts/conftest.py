@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import SharedDatabase, Workspace
 from kds.service import lifecycle
 from kds.transcripts.catalogue import AssistantMemory, ProjectStore
 from kds.transcripts.formats import Reader
@@ -50,9 +50,24 @@ def clients(home: Path) -> dict[str, Reader]:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> AssistantMemory:
-    """An empty memory of assistants."""
-    return AssistantMemory(tmp_path / "own" / "assistants")
+def on_server(either_engine: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Has the test run twice; the second time the user has sessions kept on a server."""
+    if either_engine == "server":
+        own = home / ".config" / "kds" / "settings.yaml"
+        own.parent.mkdir(parents=True)
+        own.write_text("assistants:\n  in_database: true\n")
+    return either_engine == "server"
+
+
+@pytest.fixture
+def memory(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[AssistantMemory]:
+    """An empty memory of assistants: in files, and where the test asks for it, on a server."""
+    shared = None
+    if "on_server" in request.fixturenames and request.getfixturevalue("on_server"):
+        names = ("default", os.environ["KDS_DATABASE_PERSON"], "assistants")
+        shared = SharedDatabase(os.environ["KDS_DATABASE"], names)
+    with closing(AssistantMemory(tmp_path / "own" / "assistants", shared)) as made:
+        yield made
 
 
 @pytest.fixture

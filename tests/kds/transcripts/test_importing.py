@@ -22,11 +22,14 @@ from kds.transcripts.repository import place_name
 from .conftest import Write, claude_line, contents
 from .test_readers import cursor_database
 
+in_either = pytest.mark.usefixtures("on_server")
+
 
 def run(memory: AssistantMemory, home: Path, **options: object) -> Report:
     return import_sessions(memory, readers(home, {}), **({"only": None} | options))  # type: ignore[arg-type]
 
 
+@in_either
 def test_every_client_is_imported_once(memory: AssistantMemory, home: Path) -> None:
     first = run(memory, home)
     assert dict(first.sessions) == dict.fromkeys(
@@ -40,6 +43,7 @@ def test_every_client_is_imported_once(memory: AssistantMemory, home: Path) -> N
     assert contents(memory) == before
 
 
+@in_either
 def test_a_session_that_is_being_written_is_read_to_its_last_whole_line(
     memory: AssistantMemory, home: Path, claude: Write
 ) -> None:
@@ -53,6 +57,7 @@ def test_a_session_that_is_being_written_is_read_to_its_last_whole_line(
     assert mine == ["First question", "First answer", "Second", "Second answer"]
 
 
+@in_either
 def test_a_file_that_was_cut_or_written_anew_is_read_anew(
     memory: AssistantMemory, home: Path, claude: Write
 ) -> None:
@@ -65,6 +70,7 @@ def test_a_file_that_was_cut_or_written_anew_is_read_anew(
     assert "First question" not in texts
 
 
+@in_either
 def test_a_session_that_was_forked_brings_what_is_new_alone(
     memory: AssistantMemory, home: Path, claude: Write
 ) -> None:
@@ -155,12 +161,14 @@ def test_files_are_the_users_alone(memory: AssistantMemory, home: Path) -> None:
     assert memory.folder.stat().st_mode & 0o777 == 0o700
 
 
+@in_either
 def test_old_sessions_can_be_left_out(memory: AssistantMemory, home: Path, claude: Write) -> None:
     os.utime(claude("a", "An old question"), (0, 0))
     run(memory, home, since=datetime(2020, 1, 1, tzinfo=UTC))
     assert "An old question" not in contents(memory)
 
 
+@in_either
 def test_who_dies_while_forgetting_has_it_finished_by_the_next_import(
     memory: AssistantMemory, home: Path, claude: Write
 ) -> None:
@@ -201,6 +209,7 @@ def cloned(repository: Path, *words: str, origin: str = "https://x:y@GitHub.com/
     return clone
 
 
+@in_either
 def test_worktrees_and_clones_of_a_repository_are_one_project_wherever_it_moves(
     memory: AssistantMemory, repository: Path
 ) -> None:

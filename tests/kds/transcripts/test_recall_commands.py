@@ -7,6 +7,8 @@ import pytest
 from ..conftest import BAD_INPUT, Run, data, refused
 from .conftest import Write
 
+pytestmark = pytest.mark.usefixtures("on_server")
+
 QUESTION = ("recall", "which port has staging?")
 DECIDED = "Decision: staging listens on port 8443, because 8080 is taken by the proxy."
 

@@ -162,7 +162,7 @@ def _agrees(project: Project) -> bool:
 
 def _is_imported(project: Project) -> bool:
     """Whether sessions of the project's repository were ever imported."""
-    with suppress(KdsError):  # a server that is away is no reason to ask or to fail
+    with suppress(KdsError):  # as if they were, where a server cannot say
         with closing(AssistantMemory.of(load_settings(project.workspace))) as memory:
             found = memory.project_of(str(project.folder))
         return found is not None and found.wanted

@@ -63,12 +63,12 @@ def _opened(workspace: Workspace) -> Iterator[tuple[AssistantMemory, str]]:
 
 def _projects(memory: AssistantMemory, folder: str, name: str | None = None) -> tuple[Project, ...]:
     """The projects that ``name`` stands for: this one, ``all``, or one of that name."""
-    if not memory.exists:
+    if not (known := memory.projects()):
         return ()
     if name is None:
         here = memory.project_of(folder)
-        return (here,) if here and memory.has(here) else ()
-    path, known = str(Path(name).expanduser().resolve()), memory.projects()
+        return (here,) if here and memory.has_sessions(here) else ()
+    path = str(Path(name).expanduser().resolve())
     found = tuple(one for one in known if name in ("all", one.name) or path == one.folder)
     if not found and os.sep in name and (inside := memory.project_of(path)):
         return (inside,)

@@ -62,6 +62,15 @@ class Tenant:
         self.store.entities.note("one", terms={self.secret: text})
         self.store.metrics.add("turn", {"ms": 1})
         PostgresText(lambda: nullcontext(tenancy), "learned.yaml", "here").append(text.encode())
+        with tenancy.write() as connection:
+            for row in (
+                "transcript(session_id, position, about) VALUES ('one', 1, ?)",
+                "kds_assistants.project(name, folder) VALUES (?, '/x')",
+                "kds_assistants.clone(remote, first_commit, project_num) VALUES ('x', ?, 1)",
+                "kds_assistants.forgotten(mark) VALUES (?)",
+                "kds_assistants.excluded(path) VALUES (?)",
+            ):
+                connection.execute(f"INSERT INTO {row}", (self.secret,))
         contexts = PostgresContexts(lambda: tenancy, clock=clock)
         contexts.journal("one").log(ContextEntry(clock.now, text, "PLAN"))
 

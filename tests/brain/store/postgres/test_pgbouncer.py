@@ -136,7 +136,7 @@ def test_nothing_of_a_transaction_is_left_in_its_connection(server: Server) -> N
 
 def test_an_upgrade_goes_through_the_pooler_too(direct: str, server: Server) -> None:
     with psycopg.connect(direct, autocommit=True) as admin:
-        admin.execute("DROP SCHEMA kds, kds_documents CASCADE")
+        admin.execute("DROP SCHEMA kds, kds_documents, kds_assistants CASCADE")
     before, after = upgrade(server)
     assert (before, after > 0) == (0, True)
     assert upgrade(server) == (after, after)
