@@ -1,7 +1,8 @@
 """The tables on a server: made and changed step by step, and examined. Their SQL is in `schema/`.
 
 Conversations have the schema ``kds``; documents, whose tables share names with theirs, and what is
-known of assistants' sessions have one of their own each. They are the tables of a file (`brain/memory/memory_store.py`, `brain/documents/tables.sql`)
+known of assistants' sessions have one each. They are the tables of a file
+(`brain/memory/memory_store.py`, `brain/documents/tables.sql`, `kds.transcripts.catalogue`)
 with a tenant in every row, so that the same SQL runs on both. What keeps tenants apart:
 
 - every service transaction runs as the role `tenancy.MEMBER`, which owns nothing and obeys the row
@@ -124,7 +125,7 @@ def _build_index(
 ) -> None:
     query = b"SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
     row = connection.execute(query, (name,)).fetchone()
-    if row is not None and not row[0]:  # whoever built it was ended
+    if row is not None and not row[0]:  # its building was interrupted
         connection.execute(f"DROP INDEX CONCURRENTLY {name}".encode())
     if row is None or not row[0]:
         index = name.partition(".")[2]
