@@ -105,6 +105,10 @@ class OutageError(StoreError):
     """The server that keeps the state cannot be reached, or not in time: later it may."""
 
 
+class LockedError(OutageError):
+    """Somebody else holds what is to be written, and for longer than one waits for that."""
+
+
 class RemovedError(StoreError):
     """The person whose state it was has been removed from the server."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from time import process_time
+from time import thread_time
 
 from kds.brain.errors import PipelineError
 from kds.brain.turn import StepRecord, Turn
@@ -49,9 +49,9 @@ class Pipeline:
 
 
 def _run(step: Step, turn: Turn) -> Turn:
-    started = process_time()
+    started = thread_time()
     after = step.run(turn)
-    cpu_ms = (process_time() - started) * 1000.0
+    cpu_ms = (thread_time() - started) * 1000.0
     record = StepRecord(step.name, after.notes, cpu_ms)
     return replace(after, notes=(), records=(*after.records, record))
 

@@ -8,7 +8,7 @@ knows, and every such answer says so; what could not be stored is stored with th
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import uuid4
@@ -27,7 +27,7 @@ from kds.brain.context.journal import (
     stored_entry,
 )
 from kds.brain.context.names import within_reach
-from kds.brain.errors import OutageError, StoreError
+from kds.brain.errors import LockedError, OutageError, StoreError
 from kds.brain.learning.examples import FILE_NAME
 from kds.brain.passages.store import insert
 from kds.brain.store.columns import to_micros
@@ -64,6 +64,17 @@ class Known:
         """Forget those that were stored, or that nobody wants any more."""
         for one, _ in named:
             self.waiting.pop(one, None)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A turn that holds its conversation."""
+
+    connection: Connection
+    transaction: ExitStack
+    logged: list[Named] = field(default_factory=list)
+    failure: OutageError | None = None
+    """What ended the transaction before the turn: it goes on, and asks the server no more."""
 
 
 class PostgresContexts:
@@ -109,8 +120,12 @@ class PostgresContexts:
     def catch_up(self) -> None:
         """Store what waits, of all conversations. Raises OutageError while that cannot be."""
         for conversation in tuple(self.late):
-            PostgresJournal(self, conversation).catch_up()
             self.late.discard(conversation)
+            try:
+                PostgresJournal(self, conversation).catch_up()
+            except OutageError:
+                self.late.add(conversation)
+                raise
 
     def known(self, conversation: str) -> Known:
         """What the process knows of a conversation; the least used one that was stored goes."""
@@ -164,9 +179,9 @@ class PostgresJournal(Journal):
         self._turn = threading.local()
 
     @property
-    def _held(self) -> Connection | None:
-        """The connection of the turn that this thread is in, if it is in one."""
-        held: Connection | None = getattr(self._turn, "connection", None)
+    def _held(self) -> _Turn | None:
+        """The turn that this thread is in, if it is in one."""
+        held: _Turn | None = getattr(self._turn, "held", None)
         return held
 
     @contextmanager
@@ -174,41 +189,45 @@ class PostgresJournal(Journal):
         """Keep other services out of this conversation; all of the turn is stored, or nothing.
 
         While the server is away nobody can be kept out. Within it, it may be begun again.
+        Raises LockedError when somebody else holds the conversation for long.
         """
         transaction = ExitStack()
-        connection = None
+        held = None
         if self._held is None:
-            with suppress(OutageError):
-                connection = transaction.enter_context(self._writing())
-        if connection is None:
+            try:
+                held = _Turn(transaction.enter_context(self._lent()), transaction)
+            except LockedError:
+                raise
+            except OutageError:
+                pass
+        if held is None:
             yield
             return
         known = self._contexts.known(self._conversation)
-        logged: list[Named] = []
-        self._turn.connection, self._turn.logged = connection, logged
+        self._turn.held = held
         whole = False
         try:
             with transaction:
                 try:
                     yield
                 finally:
-                    self._turn.connection = None
+                    self._turn.held = None
                 whole = True
-        except OutageError:
+        except OutageError as error:
             if not whole:
                 raise
-            # perhaps it was stored: its id tells, with the next message
-            known.waiting = {**dict(logged), **known.waiting}
+            held.failure = error
+        if held.failure is None:
+            known.drop(held.logged)
+        elif held.logged:  # perhaps it was stored: its id tells, with the next message
+            known.waiting = {**dict(held.logged), **known.waiting}
             self._contexts.late.add(self._conversation)
-        else:
-            known.drop(logged)
 
     def load(self) -> LoadedContext:
         """Return what holds now, oldest first; while the server is away, what the process knows."""
         known = self._contexts.known(self._conversation)
-        held = self._held
         try:
-            with self._contexts.reading() if held is None else nullcontext(held) as connection:
+            with self._lent(writes=False) as connection:
                 rows = self._rows(connection)
         except OutageError as error:
             return self._without(known, error)
@@ -230,13 +249,13 @@ class PostgresJournal(Journal):
         new = (uuid4().hex, stored)
         waiting = self._due(known)
         try:
-            with self._writing() as connection:
+            with self._lent() as connection:
                 kept = _out_of_reach(waiting, stored.origin) if fresh else waiting
                 if fresh:
                     self._forget_in_reach(connection, stored.origin)
                 loaded = self._store(connection, [*kept, new])
         except OutageError as error:
-            earlier = [] if fresh else known.waiting.items()
+            earlier = [] if fresh else list(known.waiting.items())
             known.waiting = dict([*earlier, new][-LIMIT:])
             self._contexts.late.add(self._conversation)
             near = within_reach(known.entries, stored.origin) if fresh else ()
@@ -245,7 +264,7 @@ class PostgresJournal(Journal):
         if self._held is None:
             known.drop(waiting)
         else:
-            self._turn.logged += [*waiting, new]
+            self._held.logged += [*waiting, new]
         known.entries = loaded.entries
         return self._in_reach(loaded)
 
@@ -260,16 +279,34 @@ class PostgresJournal(Journal):
     def clear(self) -> int:
         """Forget the conversation; returns the number of entries that were dropped."""
         count = len(self.load().entries)
-        with self._writing() as connection:
+        with self._lent() as connection:
             self._delete(connection, "TRUE")
         known = self._contexts.known(self._conversation)
         known.entries = ()
         known.waiting.clear()
         return count
 
-    def _writing(self) -> AbstractContextManager[Connection]:
+    @contextmanager
+    def _lent(self, *, writes: bool = True) -> Iterator[Connection]:
+        """Lend the connection of the turn, else one of its own. Raises OutageError.
+
+        One that fails undoes the turn's transaction, in which nothing more could be done.
+        """
         held = self._held
-        return self._contexts.writing(self._conversation) if held is None else nullcontext(held)
+        if held is None:
+            own = self._contexts.writing(self._conversation) if writes else self._contexts.reading()
+            with own as connection:
+                yield connection
+            return
+        if held.failure is not None:
+            raise held.failure
+        try:
+            yield held.connection
+        except OutageError as error:
+            held.failure = error
+            with suppress(OutageError), held.transaction:
+                raise
+            raise
 
     def _store(self, connection: Connection, new: list[Named]) -> LoadedContext:
         rows = [

@@ -96,14 +96,13 @@ class EntityTable:
         documents: Sequence[str] | None = None,
         sections: Sequence[str] | None = None,
         ttl: timedelta = TTL,
-    ) -> EntityMemory:
-        """Count a turn and take over what is given."""
+    ) -> None:
+        """Count a turn and take over what is given; what has expired, of any key, is removed."""
         now = self.database.clock()
         later = to_micros(now + ttl)
         with self.database.write(durable=False) as connection:
+            connection.execute("DELETE FROM entity_memory WHERE expires_at <= ?", (to_micros(now),))
             old = _live(connection, key, now)
-            if old is None:
-                connection.execute("DELETE FROM entity_memory WHERE key = ?", (key,))
             turn = old.turn_count + 1 if old else 1
             files = _listed(documents, old.documents if old else ())
             parts = _listed(sections, old.sections if old else ())
@@ -128,7 +127,6 @@ class EntityTable:
                 "(SELECT term FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC LIMIT ?)",
                 (key, key, TERMS_KEPT),
             )
-            return _read(connection, key)
 
     def remember_turn(
         self,
@@ -140,7 +138,7 @@ class EntityTable:
         sections: Sequence[str] | None = None,
         fresh: bool = False,
         ttl: timedelta = TTL,
-    ) -> EntityMemory:
+    ) -> None:
         """Count a turn, with what it referred to and what was answered.
 
         ``fresh``: the topic has changed, and all that was known before is forgotten. Documents
@@ -153,7 +151,7 @@ class EntityTable:
         named = dict.fromkeys(" ".join(term.split()) for term in terms)
         files = (found[0] for found in _FILE.finditer(text))
         headings = (found[1] for found in _HEADING.finditer(mark_code(text)))
-        return self.note(
+        self.note(
             key,
             terms={term: snippet(term, text) for term in named if term},
             documents=_first(files) if documents is None else documents,
@@ -167,13 +165,6 @@ class EntityTable:
             gone = connection.execute("DELETE FROM entity_memory WHERE key = ?", (key,))
             return gone.rowcount > 0
 
-    def expire(self) -> int:
-        """Remove what has expired."""
-        now = to_micros(self.database.clock())
-        with self.database.write(durable=False) as connection:
-            gone = connection.execute("DELETE FROM entity_memory WHERE expires_at <= ?", (now,))
-            return gone.rowcount
-
 
 def _first(named: Iterable[str]) -> list[str] | None:
     return list(dict.fromkeys(named))[:MANY] or None
@@ -184,14 +175,14 @@ def _listed(given: Sequence[str] | None, old: Sequence[str]) -> str:
 
 
 def _live(connection: Connection, key: str, now: datetime) -> EntityMemory | None:
-    query = "SELECT 1 FROM entity_memory WHERE key = ? AND expires_at > ?"
-    row = connection.execute(query, (key, to_micros(now))).fetchone()
-    return _read(connection, key) if row else None
-
-
-def _read(connection: Connection, key: str) -> EntityMemory:
-    query = "SELECT documents, sections, turn_count, expires_at FROM entity_memory WHERE key = ?"
-    documents, sections, turns, expires = connection.execute(query, (key,)).fetchone()
+    row = connection.execute(
+        "SELECT documents, sections, turn_count, expires_at FROM entity_memory "
+        "WHERE key = ? AND expires_at > ?",
+        (key, to_micros(now)),
+    ).fetchone()
+    if row is None:
+        return None
+    documents, sections, turns, expires = row
     rows = connection.execute(
         "SELECT term, snippet, turn FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC",
         (key,),

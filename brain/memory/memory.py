@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from threading import RLock
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.encoder import NAME as SHIPPED
 from kds.brain.encoder import ShippedEmbedder, shared_encoder
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, UnknownNameError
 from kds.brain.memory.entities import EntityTerm
 from kds.brain.memory.memory_store import MemoryPlace, MemoryStore, log_recall
 from kds.brain.memory.profile import content_stems, fitting_lines
@@ -288,11 +288,15 @@ class ConversationMemory:
         if not flags.enabled:
             return None
         self._place.prepare()
-        if self.store.find_session(session) is None:
+        append = partial(
+            self.store.append, session, role, content,
+            at=at, speaker=speaker, message_id=message_id, details=details,
+        )  # fmt: skip
+        try:
+            message = append()
+        except UnknownNameError:
             self.begin(session)
-        message = self.store.append(
-            session, role, content, at=at, speaker=speaker, message_id=message_id, details=details
-        )
+            message = append()
         if summarise and role == "assistant":
             self._windows.catch_up(session, message, flags, self.summarizer)
         return message
@@ -463,7 +467,6 @@ class ConversationMemory:
         """
         flags = self.flags
         if flags.enabled and flags.enable_session_memory:
-            self.store.entities.expire()
             self.store.entities.remember_turn(
                 session,
                 terms,

@@ -44,6 +44,9 @@ RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
 
 KEPT: Final = timedelta(days=30)
+
+DROPPED_EACH: Final = timedelta(hours=1)
+"""How often those that are older leave the disk; nobody sees them before."""
 """How long a measurement is kept."""
 
 CONTRADICTIONS: Final = {
@@ -110,19 +113,22 @@ class Metric:
     data: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
 class MetricTable:
     """Measurements, as JSON, for some days: figures, never a text."""
 
-    database: Engine
+    def __init__(self, database: Engine) -> None:
+        self.database = database
+        self._dropped_at: datetime | None = None
 
     def add(self, name: str, data: Mapping[str, object], *, at: datetime | None = None) -> None:
-        """Store one measurement, which JSON can hold, and drop old ones."""
+        """Store one measurement, which JSON can hold, and now and then drop old ones."""
         now = self.database.clock()
         row = (to_micros(at or now), name, json.dumps(dict(data), ensure_ascii=False))
         with self.database.write(durable=False) as connection:
-            connection.execute("DELETE FROM metric WHERE at < ?", (to_micros(now - KEPT),))
             connection.execute("INSERT INTO metric(at, name, data) VALUES (?, ?, ?)", row)
+            if self._dropped_at is None or now - self._dropped_at >= DROPPED_EACH:
+                connection.execute("DELETE FROM metric WHERE at < ?", (to_micros(now - KEPT),))
+                self._dropped_at = now
 
     def note(self, name: str, data: Mapping[str, object]) -> tuple[str, ...]:
         """Store one measurement; where that fails (a full disk), a note says so."""

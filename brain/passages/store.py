@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import StoreError
+from kds.brain.errors import StoreError, UnknownNameError
 from kds.brain.git import keep_private
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel, Passage, Scored, Summary
 from kds.brain.store.columns import kept_text, to_micros
@@ -462,7 +462,7 @@ def unknown(what: str, name: str, place: str) -> StoreError:
     """Return the error for an unknown session or message."""
     shown = {"session": "which sessions there are", "message": "the messages of its session"}
     hint = f"see {shown[what]}: kds memory show"
-    return StoreError(f"there is no {what} {name!r}", where=place, hint=hint)
+    return UnknownNameError(f"there is no {what} {name!r}", where=place, hint=hint)
 
 
 S = TypeVar("S", bound=PassageStore)

@@ -11,15 +11,26 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kds.brain.errors import KdsError, MessageError, OutageError, RemovedError, StoreError
+from kds.brain.errors import (
+    KdsError,
+    LockedError,
+    MessageError,
+    OutageError,
+    RemovedError,
+    StoreError,
+)
 from kds.brain.installation import load_extra
 
 if TYPE_CHECKING:
     import psycopg
 
 TIMEOUT_S: Final = 5.0
-"""For a connection, for a statement and for a lock. The slowest statement, a search of a million
-messages, takes some tenths of a second; who waits for a turn does not wait longer."""
+"""For a connection and for a statement. The slowest one, a search of a million messages, takes some
+tenths of a second."""
+
+LOCK_S: Final = 2.0
+"""For the others who write the same conversation or the same memory: a turn takes 10 to 60 ms, and
+who waits for it holds a thread that others may need."""
 
 CONNECT_S: Final = 2
 """Seconds for a connection to be made: with the pause, who is back is found in four."""
@@ -281,7 +292,9 @@ def place_of(url: str) -> str:
 _REASONS: Final = (
     (("UndefinedTable", "InvalidSchemaName", "UndefinedFunction"), StoreError,
      "the database has no tables of KDS, or older ones", "make them: kds db upgrade"),
-    (("QueryCanceled", "LockNotAvailable"), OutageError,
+    (("LockNotAvailable",), LockedError,
+     "somebody else is writing there", "try again in a moment"),
+    (("QueryCanceled",), OutageError,
      "the database took too long to answer", "try again; see kds db check"),
     (("ReadOnlySqlTransaction",), OutageError, "the database is read-only: a standby, perhaps",
      "name all hosts in KDS_DATABASE, with target_session_attrs=read-write"),

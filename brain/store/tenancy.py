@@ -17,7 +17,7 @@ from kds.brain.errors import StoreError
 from kds.brain.files import ASIDE, LockedText
 from kds.brain.store.columns import to_micros
 from kds.brain.store.engine import Connection, Cursor
-from kds.brain.store.postgres import Server
+from kds.brain.store.postgres import LOCK_S, Server
 from kds.brain.workspace import SharedDatabase
 
 if TYPE_CHECKING:
@@ -118,7 +118,11 @@ class Tenancy:
         if name:
             digest = blake2b(f"{self.tenant}/{name}".encode(errors="replace"), digest_size=8)
             key = str(int.from_bytes(digest.digest(), signed=True))
-        lock = f"SELECT pg_advisory_xact_lock({key})"
+        millis = int(min(LOCK_S, self.server.timeout_s) * 1000)
+        lock = (
+            f"SET LOCAL lock_timeout = {millis}; SELECT pg_advisory_xact_lock({key}); "
+            "SET LOCAL lock_timeout = 0"
+        )
         return lock if durable else f"SET LOCAL synchronous_commit = off; {lock}"
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -188,6 +189,7 @@ class Conversations(Records):
             self.workspace.ensure()
         journal = self.journal(conversation, join=join, inherit=inherit, origin=origin)
 
+        @cache
         def referred_to() -> Sequence[str]:
             """Nothing while other terminals share it: the memory cannot tell their terms apart."""
             if known is not None:

@@ -9,9 +9,9 @@ import ctypes
 import os
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,64 +49,117 @@ MOST_OPEN: Final = 32
 MOST_PEOPLE: Final = 500
 """People of a shared service who are kept ready."""
 
+THREADS: Final = 8
+"""Of a shared service, for routing, and as many for sessions: they wait for the database. With the
+two connections that a turn holds at most they are as many as a process has."""
+
+AT_ONCE: Final = 2
+"""Calls of one person that run together: more would be no faster, and leave nothing to others."""
+
 Log = Callable[[str], None]
 
 _Result = TypeVar("_Result")
 
+Threads = tuple[ThreadPoolExecutor, ThreadPoolExecutor]
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """A call that waits for its turn, or runs."""
+
+    turn: asyncio.Future[None]
+    key: str | None
+    since: float
+
 
 class Worker:
-    """One thread that runs calls in order, off the event loop, from which alone it is used.
+    """Runs calls off the event loop, from which alone it is used: in order, ``at_once`` together.
 
-    Routing is CPU-bound under the interpreter's lock: more threads would be no faster. Urgent
-    calls (a hook holds up a person's prompt) go before patient ones (queries), but a patient call
-    that has waited for `LONG_S` goes between two urgent ones.
+    Two calls of one ``key`` never run together. Urgent calls (a hook holds up a person's prompt) go
+    before patient ones (queries), but a patient call that has waited for `LONG_S` goes between two
+    urgent ones.
     """
 
-    def __init__(self, *, limit: int = QUEUE_LIMIT, name: str = "kds-router") -> None:
+    def __init__(
+        self,
+        *,
+        limit: int = QUEUE_LIMIT,
+        name: str = "kds-router",
+        at_once: int = 1,
+        threads: ThreadPoolExecutor | None = None,
+    ) -> None:
+        """``threads`` are those of several workers; without them it has ``at_once`` of its own."""
         self._limit = limit
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._urgent, self._patient = (deque[tuple[asyncio.Future[None], float]]() for _ in "ab")
-        self._was_urgent = self._running = self._closed = False
+        self._at_once = at_once
+        self._owns_threads = threads is None
+        self._threads = threads or ThreadPoolExecutor(at_once, thread_name_prefix=name)
+        self._urgent, self._patient = (list[_Waiting]() for _ in "ab")
+        self._running: list[_Waiting] = []
+        self._was_urgent = self._closed = False
 
-    async def run(self, call: Callable[[], _Result], *, patient: bool = False) -> _Result:
+    async def run(
+        self, call: Callable[[], _Result], *, patient: bool = False, key: str | None = None
+    ) -> _Result:
         """Run ``call`` when its turn comes. Raises BusyError, and whatever ``call`` raises."""
         queue = self._patient if patient else self._urgent
         if self._closed:
             raise BusyError("the service is stopping", hint="start it again: kds service start")
-        if len(queue) + self._running >= self._limit:
+        if len(queue) + len(self._running) >= self._limit:
             raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
         loop = asyncio.get_running_loop()
-        turn = loop.create_future()
-        queue.append((turn, time.monotonic()))
-        if not self._running:
-            self._pass_on()
+        waiting = _Waiting(loop.create_future(), key, time.monotonic())
+        queue.append(waiting)
+        self._pass_on()
+        job: Future[_Result] | None = None
         try:
-            await turn
-            return await loop.run_in_executor(self._pool, call)
+            await waiting.turn
+            job = self._threads.submit(call)
+            return await asyncio.wrap_future(job)
         finally:
-            if not turn.cancelled():  # a caller that left before its turn has none to pass on
-                self._pass_on()
+            if waiting in queue:  # its client has gone
+                queue.remove(waiting)
+            elif job is None or job.done():
+                self._end(waiting)
+            else:  # cancelled, and its thread cannot be stopped: the next one waits for that
+                job.add_done_callback(lambda _: loop.call_soon_threadsafe(self._end, waiting))
 
     @property
     def waiting(self) -> int:
         """How many calls wait or run."""
-        return len(self._urgent) + len(self._patient) + self._running
+        return len(self._urgent) + len(self._patient) + len(self._running)
 
     def close(self, *, wait: bool = True) -> None:
-        """Take no more calls, and wait for the one that is running; from any thread."""
+        """Take no more calls, and wait for those on threads of its own; from any thread."""
         self._closed = True
-        self._pool.shutdown(wait=wait, cancel_futures=True)
+        if self._owns_threads:
+            self._threads.shutdown(wait=wait, cancel_futures=True)
+
+    def _end(self, ended: _Waiting) -> None:
+        self._running.remove(ended)
+        self._pass_on()
 
     def _pass_on(self) -> None:
-        """Let the next call begin, if one waits."""
-        self._running = False
-        while (self._urgent or self._patient) and not self._running:
-            overdue = bool(self._patient) and time.monotonic() - self._patient[0][1] > LONG_S
-            self._was_urgent = bool(self._urgent) and not (overdue and self._was_urgent)
-            turn, _ = (self._urgent if self._was_urgent else self._patient).popleft()
-            if not turn.done():
-                turn.set_result(None)
-                self._running = True
+        """Let the next calls begin, if any may."""
+        while len(self._running) < self._at_once and (found := self._next()) is not None:
+            self._running.append(found)
+            found.turn.set_result(None)
+
+    def _next(self) -> _Waiting | None:
+        """Take the next call out of its queue: the first that may run now."""
+        held = {one.key for one in self._running} - {None}
+        urgent, patient = (
+            next((one for one in queue if one.key not in held and not one.turn.done()), None)
+            for queue in (self._urgent, self._patient)
+        )
+        overdue = patient is not None and time.monotonic() - patient.since > LONG_S
+        if urgent is not None and not (overdue and self._was_urgent):
+            self._was_urgent = True
+            self._urgent.remove(urgent)
+            return urgent
+        if patient is not None:
+            self._was_urgent = False
+            self._patient.remove(patient)
+        return patient
 
 
 class Attendance:
@@ -166,10 +219,13 @@ class ServedWorkspace:
         self.environ = environ
         self.person = person
         self.log = log
-        self.worker: Worker = base.worker if base else Worker()
-        """The thread that routes, and answers queries when nothing is to be routed."""
-        self.archivist: Worker = base.archivist if base else Worker(name="kds-archivist")
-        """The thread for sessions: erasing one may take seconds, for which no hook waits."""
+        self.threads: Threads = base.threads if base else _threads()
+        """Those that route and those for sessions of a shared service's people."""
+        routing, sessions = self.threads if base else (None, None)
+        self.worker = Worker(at_once=AT_ONCE if base else 1, threads=routing)
+        """Routes, and answers queries when nothing is to be routed."""
+        self.archivist = Worker(name="kds-archivist", threads=sessions)
+        """For sessions: erasing one may take seconds, for which no hook waits."""
         self.attendance = Attendance()
         self._base = base
         self.queries = QueryService(
@@ -326,14 +382,20 @@ class ServedWorkspace:
         """Let go of threads and stores."""
         self.closing = True
         self.queries.stop()
-        if self._base is None:
-            self.worker.close()
-            self.archivist.close()
+        self.worker.close()
+        self.archivist.close()
+        for pool in () if self._base else self.threads:
+            pool.shutdown(cancel_futures=True)
         for one in tuple(self.people.values()):
             one.close()
         self.queries.close()
         self.conversations.contexts.close()
         self.conversations.turns.close()
+
+
+def _threads() -> Threads:
+    routing, sessions = (ThreadPoolExecutor(THREADS, f"kds-people-{n}") for n in ("r", "s"))
+    return routing, sessions
 
 
 Jobs = Callable[[ServedWorkspace], tuple[Coroutine[Any, Any, None], ...]]

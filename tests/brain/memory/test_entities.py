@@ -2,13 +2,18 @@
 
 import pytest
 
-from kds.brain.memory.entities import REACH_TURNS, EntityTable
+from kds.brain.memory.entities import REACH_TURNS, EntityMemory, EntityTable
 from kds.brain.memory.memory_store import SqliteStore
 
 
-def terms(entities: EntityTable) -> list[str]:
+def known_of(entities: EntityTable) -> EntityMemory:
     known = entities.load("chat")
-    return [one.term for one in known.recent] if known else []
+    assert known is not None
+    return known
+
+
+def terms(entities: EntityTable) -> list[str]:
+    return [one.term for one in known_of(entities).recent]
 
 
 @pytest.fixture
@@ -18,7 +23,8 @@ def entities(store: SqliteStore) -> EntityTable:
 
 def test_terms_come_back_oldest_first_with_their_answers(entities: EntityTable) -> None:
     entities.remember_turn("chat", ["login form"], answer="Done. The login form has two fields.")
-    known = entities.remember_turn("chat", ["FAB  button"], answer="It is purple now.")
+    entities.remember_turn("chat", ["FAB  button"], answer="It is purple now.")
+    known = known_of(entities)
     assert [(one.term, one.snippet, one.turn) for one in known.recent] == [
         ("login form", "The login form has two fields.", 1),
         ("FAB button", "It is purple now.", 2),
@@ -34,10 +40,12 @@ def test_terms_fade_after_some_turns(entities: EntityTable) -> None:
 
 def test_documents_and_sections_stay_until_an_answer_names_others(entities: EntityTable) -> None:
     entities.remember_turn("chat", [], answer="## Setup\nSee `docs/setup.md` and app.py.")
-    known = entities.remember_turn("chat", [], answer="Yes.")
+    entities.remember_turn("chat", [], answer="Yes.")
+    known = known_of(entities)
     assert (known.documents, known.sections) == (("docs/setup.md", "app.py"), ("Setup",))
     assert known.turn_count == 2
-    known = entities.remember_turn("chat", [], documents=["a.md"], sections=[])
+    entities.remember_turn("chat", [], documents=["a.md"], sections=[])
+    known = known_of(entities)
     assert (known.documents, known.sections) == (("a.md",), ())
 
 

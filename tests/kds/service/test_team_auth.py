@@ -4,14 +4,17 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
 import pytest
 
+from kds.brain.context.names import conversation_path
 from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Role, Team
+from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.learning import Learning, teach, teach_reference
 from kds.service import team_auth as module
 from kds.service.listening import HttpAddress
@@ -19,7 +22,8 @@ from kds.service.server import ServiceOptions
 from kds.service.team_auth import Passes
 
 from ...effort import PATIENCE_S
-from .conftest import Running, routed, running, wait_until
+from ...postgres import driver
+from .conftest import Running, meanwhile, routed, running, wait_until
 from .talking import FAB, client_of, expanded, heard
 
 
@@ -319,3 +323,56 @@ def test_a_shared_service_starts_while_the_database_is_away(
     assert ann.get("/readyz").status_code == 200
     expanded(ann, FAB)
     assert heard(ann) == [FAB]
+
+
+@pytest.mark.parametrize("kind", ["conversation", "memory"])
+def test_somebody_who_waits_for_a_lock_holds_up_nobody_else_and_is_told_soon(
+    office: Office, server: Server, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(Server.__init__.__kwdefaults__, "timeout_s", PATIENCE_S)
+    monkeypatch.setattr("kds.brain.store.tenancy.LOCK_S", PATIENCE_S)
+    service = office.start()
+    ann, second, bob = (office.client(name, service) for name in ("ann", "ann", "bob"))
+    for one in (ann, bob):
+        expanded(one, FAB)
+    path, body, held = {
+        "conversation": (
+            "/route",
+            {"message": "Make it purple", "conversation": "c"},
+            conversation_path(service.workspaces[0], "c").stem,
+        ),
+        "memory": ("/sessions/c/messages", {"role": "user", "content": "hm"}, ""),
+    }[kind]
+    number, is_held = tenant_number(server, ("acme", "ann", "shop")), Event()
+    with (
+        meanwhile(lambda: is_held.wait() and ann.post(path, json=body)) as answers,
+        Tenancy(server, number).write(lock=held) as connection,
+    ):
+        is_held.set()
+        waits = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        wait_until(lambda: connection.execute(waits).fetchone())
+        assert bob.post(path, json=body).is_success
+        assert second.get("/context", params={"conversation": "other"}).is_success
+        assert answers == []
+        monkeypatch.setattr("kds.brain.store.tenancy.LOCK_S", 0.1)
+        reply = office.client("ann").post(path, json=body)  # at another service
+        assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
+        assert "postgres" not in reply.text
+    assert answers[0].is_success
+
+
+def test_a_statement_that_takes_too_long_in_mid_turn_is_said_and_got_over(
+    office: Office, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(Server.__init__.__kwdefaults__, "timeout_s", 0.5)
+    ann = office.client("ann")
+    expanded(ann, FAB)
+    with driver().connect(url) as admin:
+        admin.execute("LOCK TABLE kds.context_entry IN ACCESS EXCLUSIVE MODE")
+        reply = ann.post("/route", json={"message": "Make it purple", "conversation": "c"})
+        assert reply.status_code == 200, reply.text
+    assert reply.json()["expanded"] == "Make the FAB button purple"
+    assert "took too long" in reply.text
+    assert "not stored yet" in reply.text
+    expanded(ann, "Add tests for that")
+    assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]

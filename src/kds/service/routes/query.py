@@ -1,9 +1,10 @@
 """`POST /query`: rewriting, retrieval, and an answer where a model is there to give one.
 
-Rewriting and retrieval run on the router's thread, behind whatever a hook or a command asks;
+Rewriting and retrieval run on a thread that routes, behind whatever a hook or a command asks;
 a model takes its time elsewhere, and never longer than it has.
 """
 
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
@@ -98,7 +99,7 @@ async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
 
     Raises MessageError, as `QueryService.ask` does.
     """
-    worker, service = served.worker, served.queries
+    run, service = partial(served.worker.run, patient=True, key=query.session), served.queries
 
     def find() -> Understood:
         """Search, unless a model is to be asked first what the question means."""
@@ -106,12 +107,12 @@ async def answered(served: ServedWorkspace, query: Query) -> QueryReply:
         read = service.understand(query)
         return read if read.may_be_rewritten else service.search(read)
 
-    found = await worker.run(find, patient=True)
+    found = await run(find)
     if found.may_be_rewritten:
         read = await service.rewrite(found)
-        found = await worker.run(lambda: service.search(read), patient=True)
+        found = await run(lambda: service.search(read))
     spoken = await service.answer(found)
-    return await worker.run(lambda: service.finish(spoken), patient=True)
+    return await run(lambda: service.finish(spoken))
 
 
 def look(service: QueryService, query: Query) -> dict[str, Any]:

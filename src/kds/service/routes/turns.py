@@ -83,13 +83,15 @@ async def log_context(served: Served, asked: ContextRequest) -> Response:
         context_ref=clean_message(asked.context_ref) if asked.context_ref else None,
     )
     journal = served.conversations.journal(asked.conversation)
-    return _context(await served.worker.run(lambda: journal.log(entry)))
+    logged = served.worker.run(lambda: journal.log(entry), key=asked.conversation or "")
+    return _context(await logged)
 
 
 @router.delete("/context")
 async def clear_context(served: Served, conversation: ConversationQuery = None) -> dict[str, int]:
     """Forget a conversation, and tell how many entries it had."""
-    count = await served.worker.run(lambda: served.conversations.clear(conversation))
+    clear = partial(served.conversations.clear, conversation)
+    count = await served.worker.run(clear, key=conversation or "")
     return {"cleared": count}
 
 
@@ -128,7 +130,7 @@ def _context(loaded: LoadedContext) -> Response:
 
 
 async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
-    """Route a message on the workspace's thread, which never waits for a model.
+    """Route a message on a thread of the workspace, which never waits for a model.
 
     A model that rewrites (docs/rewriting.md) may take seconds. So the rules read the message
     first; where they would have a model asked, that is done elsewhere; then the message is routed,
@@ -136,9 +138,10 @@ async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
 
     Raises what `Conversations.route` raises, and ConflictError when the sender's settings differ.
     """
-    worker, by = served.worker, served.conversations
+    run = partial(served.worker.run, key=asked.conversation or "")
+    by = served.conversations
     if served.person is not None:
-        await worker.run(served.look)
+        await run(served.look)
     if asked.variables is not None:
         _check_variables(served, asked.variables)
     how: dict[str, Any] = {
@@ -150,7 +153,7 @@ async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
         rewriter = None if asked.rewrite is False else by.rewriter()
     if rewriter is not None and rewriter.mode != "rules-only":
         by_rules = {**how, "log": False, "rewrite": False}
-        turn = await worker.run(lambda: by.route(asked.message, **by_rules))
+        turn = await run(lambda: by.route(asked.message, **by_rules))
         turn = replace(turn, rewrite=asked.rewrite)
         if rewriter.wants(turn):
             with suppress(KdsError):  # too slow, or stopping: it is routed by the rules
@@ -160,7 +163,7 @@ async def routed(served: ServedWorkspace, asked: RouteRequest) -> Turn:
             served.turns += 1
             return turn
     how |= {"log": asked.log, "rewrite": asked.rewrite}
-    return await worker.run(lambda: served.route(asked.message, **how))
+    return await run(lambda: served.route(asked.message, **how))
 
 
 def _check_variables(served: ServedWorkspace, theirs: dict[str, str]) -> None:
