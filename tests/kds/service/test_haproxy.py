@@ -13,7 +13,9 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import httpx
 import pytest
@@ -68,16 +70,16 @@ class Process:
 class Balancer:
     """HAProxy, and clients of it."""
 
-    def __init__(self, folder: Path, services: list[Process]) -> None:
+    def __init__(self, folder: Path, places: list[str], *, most: int = 1_000_000) -> None:
         self._socket, self._stats = folder / "kds", folder / "stats"
         certificate = _certificate(folder)
         # Where it is told how it sees the services: the settings themselves have no such door.
         (folder / "stats.cfg").write_text(f"global\n stats socket {self._stats} level user\n")
-        one, two = (service.place for service in services)
-        places = {"LISTEN": f"unix@{self._socket}", "SERVICE_1": one, "SERVICE_2": two}
+        settings = {"LISTEN": f"unix@{self._socket}", "CERTIFICATE": str(certificate)}
+        settings |= {"SERVICE_1": places[0], "SERVICE_2": places[1], "MOST_REQUESTS": str(most)}
         self._process = subprocess.Popen(
             [str(PROGRAM), "-db", "-f", str(SETTINGS), "-f", str(folder / "stats.cfg")],
-            env={**os.environ, **places, "CERTIFICATE": str(certificate)},
+            env={**os.environ, **settings},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         wait_until(lambda: self._stats.exists() and self.ready() == {"UP"})
@@ -138,7 +140,7 @@ def balancer(services: list[Process]) -> Iterator[Balancer]:
     with tempfile.TemporaryDirectory(
         prefix="kds-", dir="/tmp"
     ) as folder:  # a socket's name is short
-        balancer = Balancer(Path(folder), services)
+        balancer = Balancer(Path(folder), [service.place for service in services])
         yield balancer
         balancer.end()
 
@@ -169,6 +171,27 @@ def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
         for _ in services:  # the service that has the waiting message adds it with the next
             expanded(ann, "Add tests for that")
         assert sorted(heard(ann)) == sorted([*said, "Make it white", *["Add tests for that"] * 2])
+
+
+def test_who_asks_too_often_is_told_to_wait_and_nobody_else() -> None:
+    class Ready(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with HTTPServer(("127.0.0.1", 0), Ready) as service, tempfile.TemporaryDirectory(
+        prefix="kds-", dir="/tmp"
+    ) as folder:  # fmt: skip
+        Thread(target=service.serve_forever, daemon=True).start()
+        balancer = Balancer(Path(folder), [f"127.0.0.1:{service.server_port}"] * 2, most=3)
+        with balancer.client("kds_ann") as ann, balancer.client("kds_bob") as bob:
+            refused = wait_until(lambda: (one := ann.get("/context")).is_error and one)
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+            assert refused.json()["error"]["hint"] == "ask again in some seconds"
+            assert bob.get("/context").status_code == 200
+        balancer.end()
+        service.shutdown()
 
 
 def test_a_service_that_is_ended_ends_without_an_error_for_anybody(
