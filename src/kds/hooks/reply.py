@@ -123,6 +123,8 @@ class HookCall:
     """`kds doctor` asks."""
     planning: bool = field(default=False, repr=False)
     """The client is in its plan mode, which has rules of its own."""
+    compacted: bool = field(default=False, repr=False)
+    """The session starts again after its conversation was condensed."""
     client: str = field(default="claude", repr=False, compare=False)
     tool: str = field(default="", repr=False)
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -155,6 +157,7 @@ def read_hook(raw: bytes) -> HookCall:
         transcript=transcript,
         probe=data.get(PROBE) is True,
         planning=data.get("permission_mode") == "plan",
+        compacted=data.get("source") == "compact",
         client=_client(data, (transcript or "").rpartition("/")[2]),
         tool=tool,
         arguments=arguments,

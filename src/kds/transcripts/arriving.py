@@ -25,10 +25,10 @@ from kds.brain.workspace import Workspace
 from kds.hooks.log import answer_in, read_hook_log
 from kds.hooks.reply import GOES_ON, OWN_LINES, TRACE, goes_on
 from kds.transcripts.catalogue import AssistantMemory
-from kds.transcripts.formats import moment, parsed
+from kds.transcripts.formats import ERROR_LINE, moment, parsed
 from kds.transcripts.importing import embed, import_sessions, project_folders, readers
 from kds.transcripts.json_lines import JsonLines
-from kds.transcripts.recalling import SURE, ask, excerpt, latest, start_line
+from kds.transcripts.recalling import JUDGED, SURE, ask, latest, start_line, told_in
 from kds.transcripts.repository import git_lines
 
 PAUSE_S: Final = 20.0
@@ -57,6 +57,18 @@ _POINTS_BACK: Final = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+
+_SETTLED: Final = re.compile(
+    r"\b(?:did|have|had|do)\ (?:we|you|i)\ (?:(?:already|ever|finally)\ )?"
+    r"(?:decided?|cho(?:o?se|sen)|agreed?|pick(?:ed)?|settled?|sa(?:y|id)|remember)\b"
+    r"(?:\ (?:on|upon|with|for|about|that|how|what))?",
+    re.IGNORECASE,
+)
+"""Words that ask for what was settled, and stand nowhere in what was said then."""
+
+NEAR_SCORE: Final = 0.8
+"""Of the best passage's score: one with the same words and as much is as good an answer, and the
+latest counts, as the others may have been taken back."""
 
 _running = Lock()
 _last_import = [0.0]
@@ -109,13 +121,22 @@ def _import(settings: Settings, session: str = "") -> None:
             _running.release()
 
 
-def session_start(settings: Settings, folder: str, session: str | None) -> str | None:
-    """Return the line for a session that starts in ``folder``; None when nothing is known."""
+def session_start(
+    settings: Settings, folder: str, session: str = "", *, again: bool = False
+) -> str | None:
+    """Return the line for a session that starts in ``folder``; None when nothing is known.
+
+    One that goes on is told what was said elsewhere since, and all of it ``again`` when it was
+    condensed.
+    """
     with closing(AssistantMemory.of(settings)) as memory:
         project = memory.project_of(folder)
         here = git_lines("-C", folder, "branch", "--show-current") if project else ()
-        found = project and latest(memory, project, branch="".join(here[:1]), but=session or "")
-    if not found:
+        found = project and latest(memory, project, branch="".join(here[:1]), but=session)
+        own = None
+        if project and session and not again:
+            own = latest(memory, project, session=session)
+    if not found or (own and own[0].session.updated_at >= found[0].session.updated_at):
         return None
     last = ("log", f"-{COMMITS}", "--no-show-signature", "--name-only", "--format=")
     touched = git_lines("-C", folder, *last)
@@ -126,24 +147,42 @@ def prompt_line(settings: Settings, prompt: str, folder: str) -> str | None:
     """Return what was said before about a prompt that points back, when that is sure."""
     if not points_back(prompt):
         return None
-    question = (
-        GOES_ON.sub("", prompt).strip(" ,.:;\n") or prompt
-    )  # the words that point back are not what it asks
     with closing(AssistantMemory.of(settings)) as memory:
         if not (project := memory.project_of(folder)):
             return None
         answer = ask(
-            memory, [project], question[-QUESTION_CHARS:], limit=1,
+            memory, [project], asked_for(prompt), limit=JUDGED,
             embedder=_embedder(settings.recall.embeddings), now=utc_now(), surface="hook",
         )  # fmt: skip
     if answer.sure < SURE or not answer.found:
         return None
-    one = answer.found[0]
-    quote = one_line(excerpt(one.hit.passage.body, one.words, QUOTED_CHARS)).replace('"', "'")
+    first, *others = answer.found
+    pasted = TRACE.search(prompt) is not None
+    near = [
+        each
+        for each in others
+        if (pasted and each.kept == first.kept)  # how that session went on with the error
+        or (each.hit.score >= NEAR_SCORE * first.hit.score and set(each.words) >= set(first.words))
+    ]
+    one = max((first, *near), key=lambda each: each.hit.passage.at)
+    quote = one_line(told_in(one, QUOTED_CHARS)).replace('"', "'")
     said = f"{one.kept.client}, {one.hit.passage.at:%Y-%m-%d}"
     return (
         f'KDS: in an earlier session ({said}): "{quote}" More: recall_session {one.kept.session.id}'
     )
+
+
+def asked_for(prompt: str) -> str:
+    """Return what a prompt that points back asks for: of a pasted error its line, else the words
+    without those that point back.
+
+    >>> asked_for("which port did we decide on for staging?"), asked_for("like last time, a port")
+    ('which port staging?', 'a port')
+    """
+    if errors := [line for line in prompt.splitlines() if ERROR_LINE.match(line)]:
+        return errors[-1].strip()[:QUESTION_CHARS]
+    asked = _SETTLED.sub("", GOES_ON.sub("", prompt)).strip(" ,.:;\n")
+    return " ".join((asked or prompt)[-QUESTION_CHARS:].split())
 
 
 def _embedder(embeddings: str | None) -> Embedder | None:

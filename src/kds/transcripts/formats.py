@@ -59,7 +59,7 @@ _PATHS: Final = (
 )
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _FAILED: Final = re.compile(r"\bexit(?:ed)?(?: with)?(?: code)?:? [1-9]\d*\b", re.IGNORECASE)
-_ERROR: Final = re.compile(
+ERROR_LINE: Final = re.compile(
     r"^\s*(?:E\s+)?(?:[\w.]*(?:Error|Exception|Panic)\b|error\b|fatal:|FAILED\b|npm ERR!)",
     re.IGNORECASE,
 )
@@ -224,7 +224,7 @@ def result_text(output: str, failed: bool, *, command: bool) -> str:
         return ""
     kept = [f"> {_cut(lines[0], LINE_CHARS)}"] if command else []
     if failed:
-        errors = [line for line in lines if _ERROR.match(line)]
+        errors = [line for line in lines if ERROR_LINE.match(line)]
         error = _cut((errors or lines)[-1], LINE_CHARS)
         kept = [*(one for one in kept if one[2:] != error), f"! {error}"]
     return "\n".join(kept)

@@ -71,6 +71,7 @@ OPEN: Final = re.compile(
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _MARKUP: Final = re.compile(r"^[\s>#*\-\d.)]+|\*\*")
+_AND: Final = re.compile(r"&&|;")
 _DONE: Final = ("$ ", "> ", "! ", "edited ")
 
 
@@ -125,6 +126,15 @@ def excerpt(text: str, words: Sequence[str], chars: int) -> str:
     start = max(0, min(first - chars // 4, len(text) - chars))
     cut = text[start : start + chars].strip()
     return f"{'... ' if start else ''}{cut}{' ...' if start + chars < len(text) else ''}"
+
+
+def told_in(found: Found, chars: int) -> str:
+    """Return the sentence of a passage with most of the words found; else the part around them."""
+    body = found.hit.passage.body
+    counts = {text: sum(word in text.casefold() for word in found.words)
+              for text in _sentences(body)}  # fmt: skip
+    best = max(counts, key=lambda text: counts[text], default="")
+    return excerpt(best if counts.get(best) else body, found.words, chars)
 
 
 def ask(
@@ -258,17 +268,18 @@ def digest(messages: Sequence[Message]) -> Digest:
     worked: list[str] = []
     failed: dict[str, str] = {}
     files: list[str] = []
+    mended: dict[str, str] = {}
     command = ""
     replies = (one.content for one in messages if one.role != "user")
     for line in (line for text in replies for line in text.splitlines()):
         if line.startswith("$ "):
             command = line[2:]
             worked.append(command)
-            failed.pop(command, None)
+            mended = {one: failed.pop(one) for one in [*failed] if _parts(one) <= _parts(command)}
         elif line.startswith("! ") and command:
             if worked[-1:] == [command]:
                 worked.pop()
-            failed[command] = line[2:]
+            failed |= mended | {command: line[2:]}
         elif line.startswith("edited "):
             files += line.removeprefix("edited ").split(", ")
     return Digest(
@@ -334,6 +345,12 @@ def _sentences(content: str) -> Iterator[str]:
         sentence = _MARKUP.sub("", part).strip()
         if 12 <= len(sentence) <= SENTENCE_CHARS:
             yield sentence
+
+
+def _parts(command: str) -> frozenset[str]:
+    """The commands of a line, without those that only change the folder."""
+    parts = (part.strip() for part in _AND.split(command))
+    return frozenset(part for part in parts if part and not part.startswith("cd "))
 
 
 def _short(text: str) -> str:

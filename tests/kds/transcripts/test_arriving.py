@@ -14,7 +14,13 @@ from kds.brain.settings import AssistantSettings, Settings
 from kds.brain.workspace import Workspace
 from kds.mcp.mcp_server import KdsServer
 from kds.mcp.workplace import RESULT_TOKENS
-from kds.transcripts.arriving import keep_current, keep_session, points_back
+from kds.transcripts.arriving import (
+    keep_current,
+    keep_session,
+    points_back,
+    prompt_line,
+    session_start,
+)
 from kds.transcripts.catalogue import AssistantMemory, about_tokens
 from kds.transcripts.handoff import BRIEF_TOKENS
 from kds.transcripts.recalling import START_TOKENS, SURE, latest, start_line
@@ -168,6 +174,66 @@ def test_a_session_starts_with_where_the_last_one_stopped_and_prompts_find_what_
         assert DECISION in running("UserPromptSubmit", prompt=asked)
     assert running("UserPromptSubmit", prompt="Add a dark mode toggle to the settings page") == ""
     assert running("Stop") == ""
+
+
+def test_a_session_that_goes_on_is_told_what_was_said_elsewhere_since(
+    shop: Path, claude: Write, kds_call: Run
+) -> None:
+    for name, day in (("first", "2026-12-01"), ("second", "2026-12-02")):
+        path = claude(name, f"Rename the {name} vault", "Renamed.", folder=str(shop))
+        path.write_text(path.read_text().replace("2026-11-02", day))
+    kds_call("memory", "import", "--from", "claude")
+    assert "second vault" in (session_start(Settings(), str(shop), "first") or "")
+    assert session_start(Settings(), str(shop), "second") is None
+    assert "first vault" in (session_start(Settings(), str(shop), "second", again=True) or "")
+
+
+ERROR = "UnicodeEncodeError: 'ascii' codec can't encode character '\\xe9' in position 3"
+TRACE = f'Traceback (most recent call last):\n  File "export.py", line 8, in <module>\n{ERROR}'
+
+
+@pytest.mark.parametrize(
+    ("prompt", "quoted"),
+    [
+        ("which port did we decide on for staging?", "now listens on port 9443"),
+        (f"CI says this now:\n{TRACE}", "Mended: the ascii codec came from open()"),
+        ("did we already agree on a name for the metrics table?", None),
+    ],
+)
+def test_a_prompt_is_told_what_held_in_the_end(
+    shop: Path, claude: Write, kds_call: Run, prompt: str, quoted: str | None
+) -> None:
+    said = {
+        "01": ("Move staging, the proxy took 8080", "Decision: staging listens on port 8443."),
+        "02": (
+            "Export the orders",
+            f"$ python3 export.py\n> Exit code 1\n! {ERROR}\n\nThe export fails.",
+            "fix it",
+            "$ python3 export.py\n\nMended: the ascii codec came from open(), it is utf-8 now.",
+        ),
+        "03": (
+            "The firewall blocks 8443 for staging",
+            "Decision: staging now listens on port 9443 instead of 8443.",
+        ),
+    }
+    for day, texts in said.items():
+        path = claude(f"day-{day}", *texts, folder=str(shop))
+        path.write_text(path.read_text().replace("2026-11-02", f"2026-11-{day}"))
+    kds_call("memory", "import", "--from", "claude")
+    line = prompt_line(Settings(), prompt, str(shop))
+    assert line is None if quoted is None else quoted in (line or "")
+
+
+def test_a_command_that_worked_as_part_of_another_has_not_failed(
+    shop: Path, claude: Write, kds_call: Run
+) -> None:
+    tried = "$ make\n! fatal: no rule\n$ cd src && make && git push\n! fatal: no remote"
+    claude("mended", "Build it", tried, "again", "$ make; git push\n> ok", folder=str(shop))
+    claude("still", "Build it", tried, folder=str(shop))
+    kds_call("memory", "import", "--from", "claude")
+    assert "What failed" not in kds_call("handoff", "--session", "mended").out
+    told = kds_call("handoff", "--session", "still").out
+    assert "- make: fatal: no rule\n- cd src && make && git push: fatal: no remote" in told
 
 
 def test_what_was_said_last_is_kept_when_a_turn_or_a_session_ends(

@@ -162,7 +162,7 @@ def test_the_start_of_a_session_runs_nothing_that_a_project_names(
         (shop / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
     claude("s1", "Move staging", "Done", folder=str(shop))
     kds_call("memory", "import", "--from", "claude")
-    assert session_start(Settings(), str(shop), None)
+    assert session_start(Settings(), str(shop))
     assert not ran.exists()
 
 
@@ -248,8 +248,8 @@ def test_an_unpacked_folder_that_names_the_origin_of_a_repository_is_told_nothin
     unpacked = tmp_path / "unpacked"
     subprocess.run(["git", "init", "-q", str(unpacked)], check=True)
     subprocess.run(["git", "-C", str(unpacked), *origin], check=True)
-    assert session_start(Settings(), str(shop), None)
-    assert session_start(Settings(), str(unpacked), None) is None
+    assert session_start(Settings(), str(shop))
+    assert session_start(Settings(), str(unpacked)) is None
     monkeypatch.chdir(unpacked)
     kds_call("memory", "import")
-    assert session_start(Settings(), str(unpacked), None) is None
+    assert session_start(Settings(), str(unpacked)) is None

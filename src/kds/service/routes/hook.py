@@ -282,11 +282,12 @@ async def _of_start(
     task = _in_background(keeper.run(lambda: keep_current(chosen, now=True)))
     await asyncio.wait({task}, timeout=START_S)
     with suppress(KdsError):  # no line is better than a session that does not start
-        line = await asyncio.to_thread(session_start, chosen, call.cwd or served.root, call.session)
+        folder, own = call.cwd or served.root, call.session or ""
+        line = await asyncio.to_thread(session_start, chosen, folder, own, again=call.compacted)
         if line:
             output = as_output(line, call.client, event="SessionStart")
             return Answer(output, "said where the last session stopped")
-    return Answer(noted="silent: no earlier session is kept here")
+    return Answer(noted="silent: no other session is kept here since")
 
 
 async def _said_before(served: ServedWorkspace, call: HookCall, chosen: Settings) -> str | None:
