@@ -199,6 +199,16 @@ class EmbeddingRecord:
     last_error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What was worked out for a person from all measurements, of so many hours."""
+
+    hours: int
+    reply: Mapping[str, Any]
+    until: float
+    """When it is to be worked out anew, by the monotonic clock."""
+
+
 class ServedWorkspace:
     """One workspace: its conversations, which a reload replaces in one assignment.
 
@@ -234,6 +244,7 @@ class ServedWorkspace:
         self.people: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
         self.embedding = EmbeddingRecord()
         self.reload = Reload()
+        self.figures: Figures | None = None
         self.turns = 0
         self.seen = fingerprint(self.workspace)
         """The state of the files that were read last."""

@@ -15,7 +15,7 @@ from kds.api.measures import mean, percentile, rounded, share, spread, tally
 from kds.api.turn_log import TURN
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import MAX_AGE
-from kds.brain.memory.memory_store import EMBEDDING, RECALL, MemoryStore, Metric
+from kds.brain.memory.memory_store import EMBEDDING, MOST_READ, RECALL, MemoryStore, Metric
 from kds.brain.memory.window import SUMMARY, WINDOW
 from kds.query.values import session_hits
 
@@ -91,7 +91,8 @@ def read_report(
     """Return the figures of the last ``span``; empty ones without a store."""
     until = utc_now()
     found = store.metrics.since(until - span) if store else ()
-    report = report_metrics(found, since=until - span, until=until, corrections=corrections)
+    since = found[0].at if len(found) == MOST_READ else until - span
+    report = report_metrics(found, since=since, until=until, corrections=corrections)
     report.figures["content"] = store.kinds() if store else {}
     return report
 

@@ -376,3 +376,24 @@ def test_a_statement_that_takes_too_long_in_mid_turn_is_said_and_got_over(
     assert "not stored yet" in reply.text
     expanded(ann, "Add tests for that")
     assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
+
+
+def test_figures_stand_for_a_while_whoever_asks_for_them_all_the_time(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.service.routes.memory.FIGURES_STAND", 1e9)
+    service = office.start()
+    ann, bob = (office.client(name, service) for name in ("ann", "bob"))
+    expanded(ann, FAB)
+    before = ann.get("/api/memory/metrics").json()
+    assert before["turns"]["count"] == before["memory"]["messages"] == 1
+    expanded(ann, "Make it purple")
+    assert ann.get("/api/memory/metrics").json() == before
+    other = ann.get("/api/memory/metrics", params={"hours": 1})
+    assert (other.status_code, other.headers["retry-after"]) == (503, "1")
+    assert bob.get("/api/memory/metrics").json()["memory"]["messages"] == 0
+    monkeypatch.setattr("kds.service.routes.memory.FIGURES_STAND", 0)
+    carl = office.client("carl", service)
+    for count in (1, 2):
+        expanded(carl, FAB)
+        assert carl.get("/api/memory/metrics").json()["turns"]["count"] == count

@@ -1,5 +1,6 @@
 """The memory over HTTP: its sessions, figures, and the consent to a profile."""
 
+import time
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
@@ -21,7 +22,7 @@ from kds.brain.store.columns import within_reach
 from kds.brain.store.maintenance import index_sizes
 from kds.brain.turn import plain
 from kds.query.reading import checked_session
-from kds.service.errors import ConflictError
+from kds.service.errors import BusyError, ConflictError
 from kds.service.requests import (
     JSON,
     PATH_LIMIT,
@@ -31,7 +32,7 @@ from kds.service.requests import (
     ShortText,
     on_archivist,
 )
-from kds.service.workspaces import ServedWorkspace
+from kds.service.workspaces import Figures, ServedWorkspace
 from kds.testing.metrics import read_report
 
 MOST_DOCUMENTS: Final = 50
@@ -45,6 +46,10 @@ WEEK_HOURS: Final = 7 * 24
 
 MOST_HOURS: Final = 30 * 24
 """As long as measurements are kept."""
+
+FIGURES_STAND: Final = 20
+"""Times as long as it took to work them out figures of a shared service stand: who asks all the
+time takes a twentieth of a processor."""
 
 STORED: Final = ("sessions", "messages", "tokens", "size_bytes")
 HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
@@ -200,12 +205,24 @@ def add_message(served: Served, session: SessionPath, asked: NewMessage) -> Mess
 @router.get("/metrics", response_model=JSON)
 @on_archivist
 def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
-    """Return what `kds metrics --json` prints, and how often the session memory was of use."""
+    """Return what `kds metrics --json` prints, and how often the session memory was of use.
+
+    On a shared service what was worked out stands for a while: all rows are read for it.
+    """
+    kept = served.figures
+    if served.person is not None and kept is not None and time.monotonic() < kept.until:
+        if kept.hours == hours:
+            return JSONResponse(kept.reply)
+        told = "figures of another time were worked out a moment ago"
+        raise BusyError(told, where="hours", hint="ask again in some seconds")
+    begun = time.monotonic()
     store = served.memory_if_any()
     corrections = served.conversations.library.corrections()
     report = read_report(store, timedelta(hours=hours), corrections)
-    stored = _numbers(store.stats() if store else None, *STORED)
-    return JSONResponse(report.as_dict() | {"memory": stored})
+    reply = report.as_dict() | {"memory": _numbers(store.stats() if store else None, *STORED)}
+    ended = time.monotonic()
+    served.figures = Figures(hours, reply, until=ended + FIGURES_STAND * (ended - begun))
+    return JSONResponse(reply)
 
 
 @router.get("/debug/stats", response_model=JSON)
