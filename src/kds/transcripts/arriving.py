@@ -66,6 +66,8 @@ _SETTLED: Final = re.compile(
 )
 """Words that ask for what was settled, and stand nowhere in what was said then."""
 
+_MENDED: Final = re.compile(r"\b(?:fix|mend|solve|repair)", re.IGNORECASE)
+
 NEAR_SCORE: Final = 0.8
 """Of the best passage's score: one with the same words and as much is as good an answer, and the
 latest counts, as the others may have been taken back."""
@@ -157,11 +159,11 @@ def prompt_line(settings: Settings, prompt: str, folder: str) -> str | None:
     if answer.sure < SURE or not answer.found:
         return None
     first, *others = answer.found
-    pasted = TRACE.search(prompt) is not None
+    mended = TRACE.search(prompt) or _MENDED.search(prompt)
     near = [
         each
         for each in others
-        if (pasted and each.kept == first.kept)  # how that session went on with the error
+        if (mended and each.kept == first.kept)  # how that session went on with the error
         or (each.hit.score >= NEAR_SCORE * first.hit.score and set(each.words) >= set(first.words))
     ]
     one = max((first, *near), key=lambda each: each.hit.passage.at)

@@ -65,7 +65,7 @@ DECIDED: Final = re.compile(
 )
 REASON: Final = re.compile(r"\b(?:because|since|so that|due to|otherwise)\b", re.IGNORECASE)
 OPEN: Final = re.compile(
-    r"\b(?:todo|not yet|remaining|still (?:need|open|fail|missing)|next step|left to do)",
+    r"\b(?:todo|open:|not yet|remaining|still (?:need|open|fail|missing)|next step|left to do)",
     re.IGNORECASE,
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -77,10 +77,10 @@ def test_a_handoff_of_a_long_session_keeps_to_its_room(
 
 
 def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Run) -> None:
-    said = ("Fix the login test", "Fixed. Open: the retry still needs a limit.", "Add the limit")
+    said = ("Fix the login test", "Fixed. Open: the retry has no limit.", "Add the limit")
     claude("open-one", *said, folder=str(shop))
     kds_call("memory", "import", "--from", "claude")
-    assert "- the retry still needs a limit." in kds_call("handoff", "--session", "open-one").out
+    assert "- the retry has no limit." in kds_call("handoff", "--session", "open-one").out
     memory = AssistantMemory()
     project = memory.project_of(str(shop))
     assert project is not None
@@ -90,7 +90,7 @@ def test_what_is_open_is_said_once(shop: Path, claude: Write, kds_call: Run) -> 
     assert line.startswith("KDS: the last session here on main (claude, 2026-11-02) ended with")
     assert line.count("Add the limit") == 1
     assert about_tokens(line) <= START_TOKENS
-    assert 'Open: "the retry still needs a limit."' in line
+    assert 'Open: "the retry has no limit."' in line
 
 
 def test_without_sessions_there_is_no_handoff(shop: Path, kds_call: Run) -> None:
@@ -197,6 +197,7 @@ TRACE = f'Traceback (most recent call last):\n  File "export.py", line 8, in <mo
     [
         ("which port did we decide on for staging?", "now listens on port 9443"),
         (f"CI says this now:\n{TRACE}", "Mended: the ascii codec came from open()"),
+        ("how did we fix the UnicodeEncodeError, ascii codec?", "Mended: the ascii codec came"),
         ("did we already agree on a name for the metrics table?", None),
     ],
 )
