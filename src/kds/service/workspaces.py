@@ -1,7 +1,7 @@
 """The workspaces of a service: opened when they are first named, let go when nobody uses them.
 
-Each has a router and threads of its own: one that never finishes loading, or is busy, does not
-hold up the others.
+Each has a router and threads of its own (people of a shared service share theirs): one that never
+finishes loading, or is busy, does not hold up the others.
 """
 
 import asyncio
