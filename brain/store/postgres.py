@@ -30,7 +30,7 @@ tenths of a second."""
 
 LOCK_S: Final = 2.0
 """For the others who write the same conversation or the same memory: a turn takes 10 to 60 ms, and
-who waits for it holds a thread that others may need."""
+a request that waits holds a thread that others may need."""
 
 CONNECT_S: Final = 2
 """Seconds for a connection to be made: with the pause, who is back is found in four."""

@@ -173,7 +173,7 @@ def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
         assert sorted(heard(ann)) == sorted([*said, "Make it white", *["Add tests for that"] * 2])
 
 
-def test_who_asks_too_often_is_told_to_wait_and_nobody_else() -> None:
+def test_too_many_requests_of_a_token_are_refused_and_those_of_others_are_not() -> None:
     class Ready(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)

@@ -378,7 +378,7 @@ def test_a_statement_that_takes_too_long_in_mid_turn_is_said_and_got_over(
     assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
 
 
-def test_figures_stand_for_a_while_whoever_asks_for_them_all_the_time(
+def test_figures_of_a_shared_service_stand_for_a_while(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kds.service.routes.memory.FIGURES_STAND", 1e9)

@@ -48,8 +48,8 @@ MOST_HOURS: Final = 30 * 24
 """As long as measurements are kept."""
 
 FIGURES_STAND: Final = 20
-"""Times as long as it took to work them out figures of a shared service stand: who asks all the
-time takes a twentieth of a processor."""
+"""How much longer figures of a shared service stand than it took to compute them: asking for them
+all the time takes a twentieth of a processor."""
 
 STORED: Final = ("sessions", "messages", "tokens", "size_bytes")
 HELD: Final = ("documents", "sections", "chunks", "tokens", "size_bytes")
