@@ -98,6 +98,10 @@ class Stats:
     schema_version: int
 
 
+EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
+"""Of no store."""
+
+
 @dataclass(frozen=True, slots=True)
 class Archive:
     """A whole session, to be written out or put back. Its messages are numbered from 1."""

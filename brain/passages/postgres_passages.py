@@ -97,10 +97,17 @@ class PostgresPassages(PassageStore):
         clock: Clock = utc_now,
         count_tokens: TokenCounter = estimate_tokens,
         owns_server: bool = False,
+        beside: int | None = None,
+        person: str = "",
     ) -> None:
-        """See the rows of ``tenant``; asks nothing yet. ``owns_server``: close it, too."""
+        """See the rows of ``tenant``; asks nothing yet. ``owns_server``: close it, too.
+
+        ``beside`` and ``person`` are those of `Tenancy`.
+        """
         self.count_tokens = count_tokens
-        self.database = Tenancy(server, tenant, area=self.area, clock=clock)
+        self.database = Tenancy(
+            server, tenant, area=self.area, clock=clock, beside=beside, person=person
+        )
         self._owns_server = owns_server
         self._forms = WordForms()
 

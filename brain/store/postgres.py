@@ -106,7 +106,7 @@ class Server:
 
     @property
     def begin(self) -> str:
-        """Begins a transaction as the owner of the tables, in which nothing takes too long."""
+        """Begins a transaction as the role of the address, in which nothing takes too long."""
         return f"BEGIN; SET LOCAL statement_timeout = {int(self.timeout_s * 1000)}"
 
     @contextmanager
@@ -321,4 +321,7 @@ def _store_error(error: Any, place: str, kinds: Any) -> KdsError:
             "the person was removed", hint="ask for a new token: kds team add PERSON"
         )
     message = f"the database refused (SQLSTATE {error.sqlstate})"
-    return StoreError(message, where=where, hint="see kds db check")
+    hint = "see kds db check"
+    if isinstance(error, kinds.InsufficientPrivilege):
+        hint = "the role may not do that: kds help operations says which role is for what"
+    return StoreError(message, where=where, hint=hint)

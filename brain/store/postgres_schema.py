@@ -10,13 +10,20 @@ with a tenant in every row, so that the same SQL runs on both. What keeps tenant
 - a row gets its tenant by default, and a key is unique within its tenant;
 - the functions of `schema/passages.sql` read past the policies, because an index on words cannot be
   used under them (``@@`` is not leakproof): they name the tenant themselves, and return numbers
-  only. A lexeme "tenant:N" stands in every ``words``, so that the index itself narrows a search.
+  only. A lexeme "tenant:N" stands in every ``words``, so that the index itself narrows a search;
+- the policies bind the owner of the tables, too, once the roles below are there (`protect`).
+
+The login roles that an administrator makes are members of ``kds_service`` (acts for people, and may
+ask whose a token is) or of ``kds_tokens`` (makes and ends tokens, reads the audit log).
+``kds_reader`` is nobody's login: the functions that search are its own, and backups are made as it.
+Where these roles cannot be made, one role does everything, as before.
 
 Services of the version before go on serving during an upgrade: steps add, they do not take away.
 """
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -60,8 +67,36 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_sql("details"),),
     (),
     (_sql("assistants"), *(_sql("own_rows", schema=one) for one in ("kds", "kds_assistants"))),
+    (_sql("team"),),
 )
-"""Only ever added to at the end: a step that a server has had stays as it is."""
+"""Only ever added to at the end: a step that a server has had stays as it is. Functions that search
+are dropped and made again, since they may be `kds_reader`'s; the owner may drop them."""
+
+SCHEMAS: Final = "'kds', 'kds_documents', 'kds_assistants'"
+"""All that have tables with a tenant in every row."""
+
+ROLES: Final = _sql("roles", schemas=SCHEMAS)
+"""Makes the roles that are not there, and says what each may do, as often as it is run."""
+
+_READERS: Final = _sql("readers", schemas=SCHEMAS)
+
+_OWNS: Final = (
+    b"SELECT pg_has_role(nspowner, 'USAGE') AND to_regproc('kds.person_of') IS NOT NULL "
+    b"FROM pg_namespace WHERE nspname = 'kds'"
+)
+_BECOMES_READER: Final = (
+    b"SELECT coalesce((SELECT pg_has_role(oid, 'SET') FROM pg_roles "
+    b"WHERE rolname = 'kds_reader'), false)"
+)
+_TENANT_TABLES: Final = (
+    "FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
+    "JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+    f"WHERE nspname IN ({SCHEMAS}) AND relkind = 'r' AND attname = 'tenant'"
+)
+_UNPROTECTED: Final = (
+    f"SELECT pg_class.oid::regclass::text {_TENANT_TABLES} AND NOT relforcerowsecurity"
+)
+_PROTECTED: Final = f"SELECT pg_class.oid::regclass::text {_TENANT_TABLES} AND relforcerowsecurity"
 
 INDEXES: Final = {
     7: {
@@ -102,6 +137,7 @@ def upgrade(server: Server) -> tuple[int, int]:
     while after < len(STEPS):
         build_indexes(server, INDEXES.get(after + 1, {}))
         after = _take_step(server) + 1
+    protect(server)
     return before, len(STEPS)
 
 
@@ -109,13 +145,19 @@ def build_indexes(server: Server, wanted: Mapping[str, str]) -> None:
     """Build the indexes (name -> table and columns) that there are not, while others write."""
     if not wanted:
         return
+    with _building(server), server.alone() as connection:
+        for name, columns in wanted.items():
+            _build_index(connection, name, columns)
+
+
+@contextmanager
+def _building(server: Server) -> Iterator[None]:
+    """Build while the block runs: nobody else does, who would wait for the same tables."""
     while True:
         with server.transaction("BEGIN", limit_s=inf) as guard:
             row = guard.execute(BUILDING).fetchone()
             if row and row[0]:
-                with server.alone() as connection:
-                    for name, columns in wanted.items():
-                        _build_index(connection, name, columns)
+                yield
                 return
         time.sleep(BUSY_S)
 
@@ -130,6 +172,30 @@ def _build_index(
     if row is None or not row[0]:
         index = name.partition(".")[2]
         connection.execute(f"CREATE INDEX CONCURRENTLY {index} ON {columns}".encode())
+
+
+def protect(server: Server) -> None:
+    """Set the roles apart, and bind the owner to the row policies, as far as the role may.
+
+    Each table is a transaction of its own, so that no service waits for two of them.
+    """
+    with server.transaction("BEGIN") as connection:
+        if connection.execute(_OWNS).fetchone() != (True,):
+            return  # a service's role, or older tables
+    with _building(server):
+        with server.transaction("BEGIN", limit_s=inf) as connection:
+            connection.execute(ROLES.encode())
+            if connection.execute(_BECOMES_READER).fetchone() != (True,):
+                return  # one role for everything
+            connection.execute(_READERS.encode())
+            tables = connection.execute(_UNPROTECTED.encode()).fetchall()
+        for (name,) in tables:
+            with server.transaction("BEGIN", limit_s=inf) as connection:
+                connection.execute(
+                    f"DROP POLICY IF EXISTS reader ON {name}; "
+                    f"CREATE POLICY reader ON {name} FOR SELECT TO kds_reader USING (true); "
+                    f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY".encode()
+                )
 
 
 def _take_step(server: Server) -> int:
@@ -156,6 +222,9 @@ def _take_step(server: Server) -> int:
         if not before:
             _prepare(connection, server.place)
         connection.execute(b"SET LOCAL search_path = kds, public")
+        if before > 1:  # a step may change rows of everybody
+            for (name,) in connection.execute(_PROTECTED.encode()).fetchall():
+                connection.execute(f"ALTER TABLE {name} NO FORCE ROW LEVEL SECURITY".encode())
         for script in STEPS[before]:
             connection.execute(script.encode())
         connection.execute(b"UPDATE kds.version SET steps = %s", (before + 1,))
@@ -207,14 +276,19 @@ def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> N
     )
 
 
-_STATE: Final = b"""
+_STATE: Final = f"""
 SELECT current_setting('server_version_num')::int, current_setting('server_version'),
   (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
   current_user, rolsuper, rolbypassrls, pg_is_in_recovery(),
   EXISTS (SELECT 1 FROM pg_roles AS member
-    WHERE member.rolname = %s AND pg_has_role(current_user, member.oid, 'SET'))
+    WHERE member.rolname = %s AND pg_has_role(current_user, member.oid, 'SET')),
+  EXISTS (SELECT 1 FROM pg_auth_members WHERE roleid = to_regrole('kds_service')),
+  EXISTS (SELECT 1 FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname IN ({SCHEMAS}) AND relkind = 'r' AND attname = 'tenant'
+      AND NOT relforcerowsecurity)
 FROM pg_roles WHERE rolname = current_user
-"""
+""".encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +308,10 @@ class ServerState:
     standby: bool
     member: bool
     """Whether the role may act as services do."""
+    services_apart: bool
+    """Whether services have a role that does not own the tables."""
+    owner_unbound: bool
+    """Whether the row policies leave the owner of some tables out."""
 
     @property
     def problems(self) -> Iterator[str]:
@@ -262,6 +340,16 @@ class ServerState:
             yield (
                 f"the role {self.role} is {kind}: who has its password reads every tenant, and "
                 "more; use a role of its own (kds help operations)"
+            )
+        if self.steps and self.owner_unbound:
+            yield (
+                "the row policies do not bind the owner of the tables: have an administrator make "
+                "the roles, then run `kds db upgrade` (kds help operations)"
+            )
+        if self.steps and not self.services_apart:
+            yield (
+                "one role owns the tables and serves people: give services a role of their own, a "
+                "member of kds_service (kds help operations)"
             )
         if self.steps > len(STEPS):
             yield f"a newer KDS made the tables (version {self.steps}): update this one soon"

@@ -6,7 +6,7 @@ one from a dump. No text of a conversation is ever in the audit log.
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from math import inf
@@ -15,6 +15,7 @@ from typing import Final, Literal, get_args
 from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import MEMBER, checked_name
+from kds.brain.workspace import SharedDatabase
 
 Role = Literal["member", "admin"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
@@ -34,9 +35,19 @@ the tenant itself."""
 AT_ONCE: Final = 2000
 """Rows that one transaction removes: others wait for no more than that."""
 
+EVERYBODY: Final = "*"
+"""In the place of a person: whose the documents of a project are."""
+
 _AUDIT: Final = (
-    b"INSERT INTO kds.audit(organisation, actor, action, person) VALUES (%s, %s, %s, %s)"
+    b"INSERT INTO kds.audit(organisation, actor, action, person) VALUES (%s, session_user, %s, %s)"
 )
+"""The actor is the role that the database has authenticated, whatever is written there."""
+
+
+def of_everybody(shared: SharedDatabase) -> SharedDatabase:
+    """Return the same project as the tenant whose documents everybody in it sees."""
+    organisation, _, project = shared.tenant
+    return replace(shared, tenant=(organisation, EVERYBODY, project))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +86,19 @@ class AuditEntry:
 
 
 class Team:
-    """The tokens and the audit log of a server, as its owner sees them: of every organisation."""
+    """The tokens and the audit log of a server: of every organisation."""
 
-    def __init__(self, server: Server, *, actor: str) -> None:
-        """``actor`` is who the audit log names: a user of the command line, or an admin."""
+    def __init__(self, server: Server) -> None:
+        """The role of the ``server`` owns the tables, or is a member of ``kds_tokens``."""
         self._server = server
-        self._actor = actor
 
     def make_token(
         self, organisation: str, person: str, role: Role = "member", *, days: int | None = None
     ) -> str:
         """Make a token and return it, this once; it ends after ``days``, if they are given."""
         checked_name(organisation, "organisation")
-        checked_name(person, "person")
+        if checked_name(person, "person") == EVERYBODY:
+            raise StoreError(f"{EVERYBODY!r} stands for everybody", hint="name one person")
         if role not in ROLES:
             raise StoreError(f"{role!r} is not a role", hint=f"use {' or '.join(ROLES)}")
         token = PREFIX + secrets.token_urlsafe(32)
@@ -98,7 +109,7 @@ class Team:
                 b"VALUES (%s, %s, %s, %s, now() + %s::interval)",
                 (_digest(token), organisation, person, role, lifetime),
             )
-            connection.execute(_AUDIT, (organisation, self._actor, "token made", person))
+            connection.execute(_AUDIT, (organisation, "token made", person))
         return token
 
     def tokens(self, organisation: str | None = None) -> tuple[Token, ...]:
@@ -121,7 +132,7 @@ class Team:
                 (organisation, person, token or ""),
             ).rowcount
             if gone:
-                connection.execute(_AUDIT, (organisation, self._actor, "token revoked", person))
+                connection.execute(_AUDIT, (organisation, "token revoked", person))
         return gone
 
     def remove(
@@ -153,7 +164,7 @@ class Team:
                 ("/".join(names),),
             ).fetchall()
             if known or not left:
-                connection.execute(_AUDIT, (organisation, self._actor, "person removed", person))
+                connection.execute(_AUDIT, (organisation, "person removed", person))
         for (number,) in left:
             self._remove_rows(number, tell)
         return len(left)
@@ -197,13 +208,8 @@ class Team:
 def person_of(server: Server, token: str) -> Person | None:
     """Return whose token it is; None when it is nobody's, or has ended. Raises StoreError."""
     with server.transaction(server.begin) as connection:
-        row = connection.execute(
-            b"SELECT organisation, person, role, (SELECT coalesce(max(num), 0) FROM kds.audit "
-            b"WHERE audit.organisation = token.organisation AND audit.person = token.person "
-            b"AND action = 'person removed') FROM kds.token WHERE digest = %s "
-            b"AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())",
-            (_digest(token),),
-        ).fetchone()
+        query = b"SELECT organisation, person, role, removal FROM kds.person_of(%s)"
+        row = connection.execute(query, (_digest(token),)).fetchone()
     return Person(*row) if row else None
 
 

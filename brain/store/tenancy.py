@@ -62,9 +62,15 @@ class Tenancy:
         *,
         area: Area = CONVERSATIONS,
         clock: Clock = utc_now,
+        beside: int | None = None,
+        person: str = "",
     ) -> None:
-        """``tenant`` is a number that `tenant_number` gave."""
+        """``tenant`` is a number that `tenant_number` gave; documents of ``beside`` are seen, too.
+
+        ``person`` is noted as who adds documents.
+        """
         self.server, self.tenant, self.clock = server, tenant, clock
+        self._beside, self._person = beside, person
         self._area = area
         self._closed = False
 
@@ -104,8 +110,12 @@ class Tenancy:
 
     def _acting(self) -> str:
         millis = int(self.server.timeout_s * 1000)
+        more = "" if self._beside is None else f"SET LOCAL kds.shared = '{self._beside}'; "
+        if self._person:
+            quoted = self._person.replace("'", "''")
+            more += f"SET LOCAL kds.person = '{quoted}'; "
         return (
-            f"SET LOCAL ROLE {MEMBER}; SET LOCAL kds.tenant = '{self.tenant}'; "
+            f"SET LOCAL ROLE {MEMBER}; SET LOCAL kds.tenant = '{self.tenant}'; {more}"
             f"SET LOCAL search_path = {self._area.schema}, public; "
             # A few rows are named by their ids first in every join of the tables; without
             # statistics (new tables, a new tenant) the planner would begin at the other end.

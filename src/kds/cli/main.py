@@ -52,6 +52,8 @@ GROUPS: Final[Sections] = {
         "service": ("service:service", "Start, stop or look at the background service."),
         "serve": ("service:serve", "Run the service in the foreground, on a socket or HTTP."),
         "team": ("shared:team", "Manage tokens for a shared service."),
+        "login": ("shared:login", "Work with a team's service, by token."),
+        "logout": ("shared:logout", "Forget the token of a team's service."),
         "mcp": ("service:mcp", "Serve the router to MCP clients."),
     },
 }

@@ -72,7 +72,7 @@ def add_documents(
 
     Documents whose files have gone from these places are told, and removed with ``prune``.
     """
-    found = list(dict.fromkeys(one for path in paths for one in _named(path)))
+    found = list(dict.fromkeys(one for path in paths for one in files_of(path)))
     known = {document.path: document for document in store.documents()}
     current = store.current_paths()
     outcomes: list[Outcome] = []
@@ -98,7 +98,7 @@ def add_documents(
     return Report(tuple(outcomes))
 
 
-def _named(path: Path) -> Iterator[Path | DocumentError]:
+def files_of(path: Path) -> Iterator[Path | DocumentError]:
     """Yield a file, or the readable files below a folder by name, and what cannot be looked at.
 
     Links in it are not followed: in a cloned project they may lead anywhere.

@@ -105,7 +105,14 @@ def known_in(config: Config, library: PromptLibrary) -> Known:
     )
 
 
-def teach(workspace: Workspace, message: str, intent: str, *, force: bool = False) -> Taught:
+def teach(
+    workspace: Workspace,
+    message: str,
+    intent: str,
+    *,
+    force: bool = False,
+    environ: Mapping[str, str] = os.environ,
+) -> Taught:
     """Let ``message`` be an example of ``intent`` from now on, for messages like it too.
 
     It counts at once, in a running service as well, until `Learning.undo` takes it back. Its
@@ -116,7 +123,7 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     for an empty message, WorkspaceError and StoreError when nothing can be kept there, ConfigError
     when a prompt file does not load.
     """
-    learning = _opened(workspace)
+    learning = _opened(workspace, environ)
     library = PromptLibrary.load(workspace.prompts_dir)
     name = library.intent_named(intent)
     text = storable(clean_message(message))
@@ -129,7 +136,7 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     redacted, text = plain != text, one_line(text)
     learning.check_enabled()
     one = LearnedExample(example_id(text, name), text, name, YOU)
-    before = known_in(LiveConfig(workspace).current(), library)
+    before = known_in(LiveConfig(workspace, environ=environ).current(), library)
     same = [old for old in before.examples if phrase_key(old.text) == phrase_key(text)]
     instead_of = next((old.intent for old in same if old.intent != name), "")
     if same and not instead_of:
@@ -145,7 +152,13 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     return Taught(one, True, redacted, instead_of, before.warnings)
 
 
-def teach_reference(workspace: Workspace, description: str, antecedent: str) -> TaughtReference:
+def teach_reference(
+    workspace: Workspace,
+    description: str,
+    antecedent: str,
+    *,
+    environ: Mapping[str, str] = os.environ,
+) -> TaughtReference:
     """Let ``description`` ("the button") mean ``antecedent`` ("FAB button") from now on.
 
     It counts wherever the conversation has mentioned that thing, until `Learning.undo` takes it
@@ -154,7 +167,7 @@ def teach_reference(workspace: Workspace, description: str, antecedent: str) -> 
     Raises LearningError when learning is off, or for a description or thing that cannot be
     learned; WorkspaceError and StoreError when nothing can be kept there.
     """
-    learning = _opened(workspace)
+    learning = _opened(workspace, environ)
     said, meant = one_line(description), without_article(one_line(antecedent))
     if reason := unteachable(said, meant):
         hint = "name a thing as it was mentioned: kds learn teach 'the button' --means 'FAB button'"
@@ -175,6 +188,18 @@ def offer(event: LearningEvent) -> str:
     """How a correction that was said in passing becomes an example, in one line."""
     command = f"kds learn teach {shlex.quote(event.text)} {event.intent}"
     return f"'{event.text}' as {event.intent}; so that it counts from now on: {command}"
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSoFar:
+    """All that was learned, and what was corrected in passing and not taught."""
+
+    enabled: bool
+    examples: tuple[LearnedExample, ...]
+    references: tuple[LearnedReference, ...]
+    corrections: tuple[LearningEvent, ...]
+    place: str
+    warnings: tuple[str, ...] = ()
 
 
 class Learning:
@@ -228,6 +253,14 @@ class Learning:
                 open_ones.pop(event.key, None)
         return tuple(reversed(open_ones.values()))
 
+    def so_far(self) -> LearnedSoFar:
+        """All of it."""
+        warnings = tuple(self.events.load().warnings)
+        examples, described = self.examples(), self.references()
+        corrections = self.corrections()
+        place = str(self.file.text)
+        return LearnedSoFar(self.enabled, examples, described, corrections, place, warnings)
+
     def note(self, event: LearningEvent) -> bool:
         """Keep a correction; False when it repeats the last one: it is offered once."""
         said = [one for one in self.events.load().events if one.key == event.key]
@@ -262,11 +295,11 @@ class Learning:
         raise LearningError("there is nothing to undo", hint=LIST)
 
 
-def _opened(workspace: Workspace) -> Learning:
+def _opened(workspace: Workspace, environ: Mapping[str, str]) -> Learning:
     if not workspace.root.is_dir():
         hint = "make it, or name another one"
         raise WorkspaceError("no such folder", where=str(workspace.root), hint=hint)
-    return Learning(workspace)
+    return Learning(workspace, environ=environ)
 
 
 def _event(now: datetime, one: Learned) -> LearningEvent:

@@ -27,8 +27,12 @@ from kds.query.values import Chunk, Query
 class Library:
     """Searches the document store of a workspace; looking makes no file."""
 
-    def __init__(self, workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, workspace: Workspace, *, environ: Mapping[str, str] = os.environ, team: bool = False
+    ) -> None:
+        """With ``team`` the documents that everybody in the project shares are searched, too."""
         self.workspace = workspace
+        self._team = team
         self.place = DocumentPlace.of(workspace, environ=environ)
         self._lock = Lock()
         self._store: Documents | None = None
@@ -38,8 +42,15 @@ class Library:
         """The store; None when no document was ever added. Raises StoreError."""
         with self._lock:
             if self._store is None and self.place.exists:
-                self._store = self.place.open()
+                self._store = self._opened()
             return self._store
+
+    def _opened(self) -> Documents:
+        if not self._team or self.place.shared is None:
+            return self.place.open()
+        from kds.brain.documents.postgres_documents import PostgresDocuments  # takes psycopg along
+
+        return PostgresDocuments.of_member(self.place.shared)
 
     def search(
         self,

@@ -143,8 +143,12 @@ class QueryService:
         rewriter: FindRewriter | None = None,
         clock: Clock = utc_now,
         environ: Mapping[str, str] = os.environ,
+        team: bool = False,
     ) -> None:
-        """``rewriter`` finds the model that rewrites; None: the one that the settings name."""
+        """``rewriter`` finds the model that rewrites; None: the one that the settings name.
+
+        With ``team`` the documents that everybody in the project shares are searched, too.
+        """
         self._clock = clock
         tools = Tools(
             find_summarizer=lambda: self._answerer.summarizer(),
@@ -153,7 +157,7 @@ class QueryService:
             surface=QUERY,
         )
         self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
-        self.library = Library(parts.workspace, environ=environ)
+        self.library = Library(parts.workspace, environ=environ, team=team)
         self.embedder = EmbedderSlot(lambda: model_name(self._settings().recall.embeddings))
         self._answerer = Answerer(
             parts.library, str(parts.workspace.root), lambda: self._settings().model

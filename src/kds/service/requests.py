@@ -50,6 +50,9 @@ PERSON: Final = "kds.person"
 BODY_LIMIT: Final = 1_000_000
 """Bytes. A message at MESSAGE_LIMIT takes 600 kB when every character is escaped (`\\uXXXX`)."""
 
+UPLOADS: Final = {"/documents": 16 * BODY_LIMIT, "/sessions/import": 16 * BODY_LIMIT}
+"""Bytes of what takes a whole file."""
+
 DRAIN_LIMIT: Final = 16 * BODY_LIMIT
 """Bytes beyond the limit that are read and thrown away, so that a client that writes first
 and reads afterwards sees the 413 instead of a broken connection."""
@@ -168,18 +171,18 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the layers below, and count what they read."""
-        size = 0
+        size, limit = 0, max(self._limit, UPLOADS.get(scope.get("path", ""), 0))
 
         async def counted() -> Message:
             nonlocal size
             event = await receive()
             size += len(event.get("body", b""))
-            if size <= self._limit:
+            if size <= limit:
                 return event
-            while event.get("more_body") and size <= self._limit + DRAIN_LIMIT:
+            while event.get("more_body") and size <= limit + DRAIN_LIMIT:
                 event = await receive()
                 size += len(event.get("body", b""))
-            raise HTTPException(413, f"the body is larger than {self._limit:,} bytes")
+            raise HTTPException(413, f"the body is larger than {limit:,} bytes")
 
         await self._app(scope, counted, send)
 

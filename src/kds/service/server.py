@@ -245,7 +245,8 @@ class Service:
             require(server)
         except OutageError as error:  # people are told, and the balancer, until it is back
             self._log(f"not ready yet: {' '.join(str(error).split())}")
-        return TeamAuth(app, server, str(workspace.root), self._options.tell)
+        project = shared.tenant[2]
+        return TeamAuth(app, server, str(workspace.root), self._options.tell, project=project)
 
     async def _look_around(self) -> None:
         """End when nobody asks or the installation was replaced; let go of what nobody uses."""

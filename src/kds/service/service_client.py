@@ -21,7 +21,7 @@ from kds.brain.environment import (
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import failure, make_private_folder
 from kds.brain.turn import Turn, Utterance, from_wire
-from kds.brain.workspace import Workspace, own_settings_path
+from kds.brain.workspace import Workspace, own_settings_path, shared_database
 from kds.hooks.call import (
     HUNG_NAME,
     LOCK_NAME,
@@ -39,6 +39,7 @@ from kds.service.freshness import Installation
 if TYPE_CHECKING:  # the router and the memory: a client of a service needs neither
     from kds.api.conversations import Conversations
     from kds.api.turn_log import TurnRecord
+    from kds.service.team_client import TeamService
 
 INSTALLATION: Final = Installation()
 """What this process was started from."""
@@ -75,6 +76,9 @@ KNOWN_LIMIT: Final = 200
 """Terms that go along: a conversation refers to a handful."""
 
 LOOPBACK: Final = "127.0.0.1"
+
+LOGIN_NAME: Final = "login.json"
+"""Beside the user's own settings: where the user is logged in (`kds.service.team_client`)."""
 
 _PORT_MAX: Final = 65_535
 
@@ -264,6 +268,19 @@ def _answer(status: int, content: bytes) -> Mapping[str, Any]:
         raise ServiceDeclinedError("the running service is not of this version", hint=hint)
     refusal = ServiceDeclinedError if status == CONFLICT else KdsError
     raise refusal(message, where=problem.get("where"), hint=problem.get("hint"))
+
+
+def team_of(workspace: Workspace) -> "TeamService | None":
+    """The team's service that commands ask; None, told at once, where nobody is logged in.
+
+    A database that is named goes before it. Raises StoreError when the login cannot be used.
+    """
+    if not own_settings_path().with_name(LOGIN_NAME).exists() or shared_database(workspace):
+        return None
+    from kds.service.team_client import TeamService, read_login  # pydantic: 0.1 s of CPU
+
+    login = read_login()
+    return TeamService(login) if login else None
 
 
 class RouterClient:

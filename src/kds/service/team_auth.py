@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kds.brain.errors import KdsError, OutageError
@@ -36,8 +36,8 @@ LONGEST: Final = 128
 """Characters of a token; ours have 47. Longer guesses are neither looked up nor kept."""
 
 OPEN: Final = re.compile(
-    r"/(?:route|context|query|prompts(?:/.*)?|sessions(?:/.*)?|api/memory/(?:consent|metrics)"
-    r"|openapi\.json)"
+    r"/(?:route|context|query|prompts(?:/.*)?|sessions(?:/.*)?|documents(?:/.*)?|learned(?:/.*)?"
+    r"|api/memory/(?:consent|metrics|profile|search)|openapi\.json|whoami)"
 )
 """What there is for others: nothing that takes a path, a hook's transcript or an address."""
 
@@ -85,7 +85,9 @@ class Passes:
 class TeamAuth:
     """ASGI layer of a shared listener: a person's token, then what there is for others."""
 
-    def __init__(self, app: ASGIApp, server: Server, root: str, tell: Tell) -> None:
+    def __init__(
+        self, app: ASGIApp, server: Server, root: str, tell: Tell, *, project: str = ""
+    ) -> None:
         """``root`` is the workspace whose rules and prompts everybody uses.
 
         ``tell`` is told of every request: its kind, how it ended, whose it was. Never a text.
@@ -97,6 +99,7 @@ class TeamAuth:
         self._app = app
         self._root = root
         self._tell = tell
+        self._project = project
         self._prometheus: Any = load_extra(
             "prometheus_client", extra="postgres", purpose="count requests"
         )
@@ -162,6 +165,9 @@ class TeamAuth:
                 raise ForbiddenError("only an admin may see the figures", where=path)
             text = self._prometheus.generate_latest(self._registry)
             return Response(text, media_type=self._prometheus.CONTENT_TYPE_LATEST)
+        if path == "/whoami":
+            told = {"organisation": person.organisation, "person": person.name}
+            return JSONResponse({**told, "role": person.role, "project": self._project})
         if not OPEN.fullmatch(path):
             raise NotServedError("a shared service does not have this", where=path)
         scope[PERSON], scope[WORKSPACE] = person, self._root

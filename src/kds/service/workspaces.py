@@ -239,7 +239,10 @@ class ServedWorkspace:
         self.attendance = Attendance()
         self._base = base
         self.queries = QueryService(
-            conversations.parts, rewriter=conversations.rewriter, environ=environ
+            conversations.parts,
+            rewriter=conversations.rewriter,
+            environ=environ,
+            team=person is not None,
         )
         self.people: OrderedDict[tuple[str, str], ServedWorkspace] = OrderedDict()
         self.embedding = EmbeddingRecord()

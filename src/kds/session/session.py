@@ -98,6 +98,7 @@ class Session:
         log: bool = True,
         clock: Clock = utc_now,
         routes: "Callable[[SessionMemory], NearestConversations] | None" = None,
+        memory: SessionMemory | None = None,
     ) -> Self:
         """Open the session of the workspace at ``path``, or of the one found from here upwards.
 
@@ -106,12 +107,14 @@ class Session:
         begun. ``context`` names the context alone. ``model`` is a chat model or the name of one,
         in the place of that of the settings; without any, agents return their prompts. Without
         ``log`` nothing is kept. Where a service runs it routes the messages, unless ``routes``
-        makes what does. Raises WorkspaceError, ConfigError, ModelError for a ``model`` that can
+        makes what does; ``memory`` stands in for that of the workspace.
+
+        Raises WorkspaceError, ConfigError, ModelError for a ``model`` that can
         be none, and StoreError for a `last` session where there is none.
         """
         workspace = Workspace.at(path)
         desk = AgentDesk(workspace, model)
-        memory = SessionMemory(workspace, clock=clock, keeps=log)
+        memory = memory or SessionMemory(workspace, clock=clock, keeps=log)
         conversation = context if name is None else _resume(workspace, memory, name)
         conversations = (routes or _nearest)(memory)
         notes = memory.take_notes()

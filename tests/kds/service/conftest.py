@@ -191,7 +191,7 @@ def folder(new_workspace: Callable[[], Path]) -> Path:
 @pytest.fixture
 def team(server: Server) -> Team:
     """The people of the test's database."""
-    return Team(server, actor="root")
+    return Team(server)
 
 
 @pytest.fixture(scope="session")

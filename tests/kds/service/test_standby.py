@@ -95,7 +95,7 @@ def test_with_the_primary_lost_a_promoted_standby_has_all_that_was_acknowledged(
 ) -> None:
     primary, standby = pair
     server = Server(primary.url)
-    token = Team(server, actor="root").make_token("acme", "ann")
+    token = Team(server).make_token("acme", "ann")
     server.close()
     monkeypatch.setenv("KDS_DATABASE", following(*pair))
     monkeypatch.setenv("KDS_MEMORY", "on")

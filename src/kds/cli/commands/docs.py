@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
-from kds.brain.documents.store import DocumentPlace, Documents
+from kds.brain.documents.store import Documents
 from kds.brain.documents.values import ALL, Document, Section
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
@@ -25,6 +25,8 @@ from kds.cli.options import (
 from kds.cli.output import Shown, Table, counted, fields, hit_lines, say
 from kds.cli.terminal import reported, slow
 from kds.documents.indexing import Outcome, Report, State, add_documents
+from kds.service.service_client import team_of
+from kds.service.team_stores import documents_at_team, documents_of
 
 NOTHING: Final = "no documents have been added"
 
@@ -53,10 +55,16 @@ def add(*, paths: tuple[Path, ...], prune: bool, workspace: Workspace) -> int:
     Files that have not changed since are skipped. The vectors for search by meaning are made
     too, unless `recall.embeddings` is off.
     """
-    embedder = search_embedder(workspace)
-    with changing(DocumentPlace.of(workspace)) as store:
+    team = team_of(workspace)
+    if team and prune:
+        raise Refusal("--prune is not for the documents of a team", "kds docs remove DOC")
+    embedder = None if team else search_embedder(workspace)
+    with changing(documents_of(workspace)) as store:
         with reported("reading documents") as tell:
-            report = add_documents(store, paths, prune=prune, tell=tell)
+            if (shared := documents_at_team(store)) is not None:
+                report = shared.add(workspace.root.resolve(), paths, tell)
+            else:
+                report = add_documents(store, paths, prune=prune, tell=tell)
         for one in report.outcomes:
             path = _shown_path(one.path)
             if one.error is not None:
@@ -106,7 +114,7 @@ def show(*, name: str | None, workspace: Workspace) -> None:
 
     DOC is an id, a path, a file name or a title.
     """
-    with looking(DocumentPlace.of(workspace)) as store:
+    with looking(documents_of(workspace)) as store:
         if name is None:
             found = store.documents() if store else ()
             columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
@@ -153,12 +161,12 @@ def search(*, query: str, scope: str, limit: int, why: bool, workspace: Workspac
 
     A question for a defined term finds its definition first; a section is found by its number.
     """
-    with looking(DocumentPlace.of(workspace)) as store:
+    with looking(documents_of(workspace)) as store:
         if store is None:
             say({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the documents"):
-            embedder = search_embedder(workspace)
+            embedder = None if team_of(workspace) else search_embedder(workspace)
             found = store.search(query, limit=limit, scope=scope, embedder=embedder)
     pass_on(() if asked_json() else found.notes)
     hits = [
@@ -181,7 +189,7 @@ def search(*, query: str, scope: str, limit: int, why: bool, workspace: Workspac
 @click.argument("names", metavar="DOC...", nargs=-1, required=True)
 def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     """Remove documents from the store and wipe their bytes; the files themselves stay."""
-    with looking(DocumentPlace.of(workspace)) as store, slow("wiping them from the store"):
+    with looking(documents_of(workspace)) as store, slow("wiping them from the store"):
         found = _kept(store).remove(names)
     lines = [f"removed '{one.title}' ({_shown_path(one.path)})" for one in found]
     say({"removed": [fields(one, _DOCUMENT) for one in found]}, lines)

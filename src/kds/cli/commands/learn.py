@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import click
 
-from kds.brain.learning.examples import Learned
+from kds.brain.learning.examples import Learned, LearnedExample, LearnedReference
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, flag, group, option
 from kds.cli.guard import Refusal, pass_on
@@ -16,9 +17,14 @@ from kds.cli.terminal import slow
 from kds.forget import KINDS, restore, survey
 from kds.forget import forget as forget_all
 from kds.learning import teaching
-from kds.learning.teaching import Learning, offer
+from kds.learning.teaching import LearnedSoFar, Learning, Taught, TaughtReference, offer
+from kds.service.service_client import team_of
+
+if TYPE_CHECKING:
+    from kds.service.team_client import TeamService
 
 NOTHING: Final = "nothing was learned yet"
+_LEARNED: Final = "/learned"
 OFF: Final = "off: nothing is recorded, and nothing learned is used"
 
 
@@ -30,23 +36,20 @@ def learn() -> None:
 @command("kds learn list", of=learn, name="list")
 def list_(*, workspace: Workspace) -> None:
     """List what is learned, and what you corrected in passing and have not taught."""
-    learning = Learning(workspace)
-    examples, described = learning.examples(), learning.references()
-    learned: list[Learned] = [*examples, *described]
-    pass_on(learning.events.load().warnings)
-    corrected = learning.corrections()
+    team = team_of(workspace)
+    found = team.ask("GET", _LEARNED, LearnedSoFar) if team else Learning(workspace).so_far()
+    learned: list[Learned] = [*found.examples, *found.references]
+    pass_on(found.warnings)
     say(
         {
-            "enabled": learning.enabled,
-            "examples": examples,
-            "references": described,
-            "corrections": [fields(one, "text intent was at") for one in corrected],
-            "file": str(learning.file.text),
+            **fields(found, "enabled examples references"),
+            "corrections": [fields(one, "text intent was at") for one in found.corrections],
+            "file": found.place,
         },
-        None if learning.enabled else ("learning", OFF),
-        None if learned or corrected else NOTHING,
+        None if found.enabled else ("learning", OFF),
+        None if learned or found.corrections else NOTHING,
         [(one.id, f"{one.told}, by {one.by}") for one in learned],
-        [("corrected", offer(one)) for one in corrected],
+        [("corrected", offer(one)) for one in found.corrections],
     )
 
 
@@ -70,17 +73,28 @@ def teach(
 
     A description ('the button') counts in conversations that have mentioned the thing.
     """
+    team = team_of(workspace)
     if means is not None and intent is None:
-        taught = teaching.teach_reference(workspace, message, means)
+        asked = {"message": message, "means": means}
+        taught = (
+            team.ask("POST", _LEARNED, TaughtReference, asked)
+            if team
+            else teaching.teach_reference(workspace, message, means)
+        )
         _say_learned(taught.reference, new=taught.new)
         return
     if means is not None or intent is None:
         raise Refusal("name an INTENT or --means THING", "kds prompts list shows the intents")
-    done = teaching.teach(workspace, message, intent, force=force)
+    if team:
+        wanted = {"message": message, "intent": intent, "force": force}
+        done, place = team.ask("POST", _LEARNED, Taught, wanted), str(team)
+    else:
+        done = teaching.teach(workspace, message, intent, force=force)
+        place = str(Learning(workspace).file.text)
     pass_on(done.warnings)
     instead = f", no longer {done.instead_of}" if done.instead_of else ""
     secret = "the secret in it is not kept" if done.redacted else None
-    more = fields(done, "redacted instead_of") | {"file": str(Learning(workspace).file.text)}
+    more = fields(done, "redacted instead_of") | {"file": place}
     _say_learned(done.example, new=done.new, more=more, instead=instead, note=secret)
 
 
@@ -100,9 +114,17 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
     """Take back what was learned; everything else in the file stays."""
     if bool(ids) == last:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
-    learning = Learning(workspace)
-    taken = [learning.undo_last()] if last else [learning.undo(one) for one in ids]
+    if (team := team_of(workspace)) is not None:
+        taken = [_undone_at(team, one) for one in ids or ("last",)]
+    else:
+        learning = Learning(workspace)
+        taken = [learning.undo_last()] if last else [learning.undo(one) for one in ids]
     say({"undone": taken}, [f"taken back: {one.told}" for one in taken])
+
+
+def _undone_at(team: "TeamService", name: str) -> Learned:
+    told = team.ask("DELETE", f"{_LEARNED}/{quote(name, safe='')}", dict[str, Any])
+    return LearnedExample(**told) if "intent" in told else LearnedReference(**told)
 
 
 @command(

@@ -11,18 +11,17 @@ from typing import Any, Final, Literal
 import click
 
 from kds.api.embeddings import embed_waiting, load_embedder, model_name
+from kds.api.memory_search import Searched, search_memory
 from kds.api.turn_log import LAST, NOTHING, all_sessions, find_session
-from kds.brain.clock import utc_now
-from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import Holdings
 from kds.brain.files import replace_private
 from kds.brain.memory.export import archive, checksum, to_json, to_markdown
-from kds.brain.memory.memory_store import MemoryPlace, MemoryStore, Stats, log_recall
+from kds.brain.memory.memory_store import EMPTY, MemoryStore
 from kds.brain.memory.profile import Consent, ConsentEvent, Profile
 from kds.brain.memory.sessions import Session
-from kds.brain.passages.recall import Hit, assemble, recall, recall_settings
+from kds.brain.passages.recall import Hit, recall_settings
 from kds.brain.passages.store import PassageStore
-from kds.brain.passages.values import EmbeddingModel, Scope
+from kds.brain.passages.values import EmbeddingModel
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag, group, option
@@ -55,12 +54,12 @@ from kds.cli.output import (
     session_table,
 )
 from kds.cli.terminal import reported, shown, slow, tracked
+from kds.service.team_stores import documents_of, memory_at_team, memory_of, refuse_for_team
 
 MARKDOWN: Final = "markdown"
 _RULE: Final = "\n---\n\n"
 """Between two sessions in one Markdown file."""
 _AUDITED: Final = {
-    "search": "searched: kds memory search",
     "show": "shown to its owner: kds memory profile show",
     "set": "edited by its owner: kds memory profile set",
 }
@@ -73,7 +72,6 @@ _AUDIT_LINES: Final = 20
 
 NO_CONSENT: Final = "there is no consent: nothing is kept about you"
 GRANT_HINT: Final = "give it first: kds memory consent grant"
-EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 NO_DOCUMENTS: Final = Holdings(0, 0, 0, 0, 0, 0)
 
 session_argument = click.argument("name", metavar="SESSION")
@@ -83,7 +81,7 @@ yes_option = flag("--yes", "Do it; without this it is only shown.")
 @contextmanager
 def _found(workspace: Workspace, name: str) -> Iterator[tuple[MemoryStore, Session]]:
     """The memory, and the session in it that ``name`` stands for."""
-    with looking(MemoryPlace.of(workspace)) as store:
+    with looking(memory_of(workspace)) as store:
         session = find_session(store, name)
         assert store is not None  # or find_session would have refused
         yield store, session
@@ -115,27 +113,16 @@ def search(
 
     The service makes the vectors for that, and `kds memory check --backfill`.
     """
-    with looking(MemoryPlace.of(workspace)) as store:
+    with looking(memory_of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
             say({"query": query, "hits": [], "summaries": [], "profile": [], "counts": {},
                  "timings_ms": {}, "notes": [NOTHING]}, NOTHING)  # fmt: skip
             return
+        asked = {"session": session and session.id, "limit": limit, "budget": budget}
         with slow("searching the memory"):
-            found = recall(
-                store, query, scope=Scope(session.id if session else None), limit=limit,
-                settings=recall_settings(load_settings(workspace).recall),
-                embedder=search_embedder(workspace, embeddings), now=utc_now(),
-            )  # fmt: skip
-        context = assemble(query, found.hits, budget_tokens=budget) if budget else None
-        used = context.tokens if context else None
-        known = store.profile.matching(found.question, _AUDITED["search"], vector=found.vector)
-        found = log_recall(
-            store, found, surface="cli", budget_tokens=budget, used_tokens=used, profile=len(known)
-        )
-        ids = {hit.passage.session_id for hit in found.hits}
-        kept = [one for one in map(store.find_session, ids) if one is not None]
-        titles = {one.id: one.title for one in kept}
+            found = _searched(store, workspace, query, asked, embeddings)
+    context, known, titles = found.context, found.profile, found.titles
     pass_on([] if asked_json() else [*found.notes, *(context.notes if context else ())])
     shown_hits = [] if context else [
         _hit_lines(number, hit, titles.get(hit.passage.session_id, ""), explain=explain)
@@ -168,6 +155,17 @@ def search(
         None if known or found.hits or summaries else "nothing was found",
         figures if explain else None,
     )
+
+
+def _searched(
+    store: MemoryStore, workspace: Workspace, query: str, asked: Mapping[str, Any],
+    embeddings: str | None,
+) -> Searched:  # fmt: skip
+    if (team := memory_at_team(store)) is not None:
+        return team.search(query=query, **asked)
+    settings = recall_settings(load_settings(workspace).recall)
+    embedder = search_embedder(workspace, embeddings)
+    return search_memory(store, query, settings=settings, embedder=embedder, **asked)
 
 
 def _hit_dict(hit: Hit, titles: Mapping[str, str]) -> dict[str, Any]:
@@ -205,7 +203,7 @@ def show(*, name: str | None, limit: int, offset: int, workspace: Workspace) -> 
     SESSION is an id or the beginning of one, a title or a part of it, or `last`.
     """
     if name is None:
-        with looking(MemoryPlace.of(workspace)) as some:
+        with looking(memory_of(workspace)) as some:
             sessions = some.sessions(limit=limit, offset=offset) if some else ()
         say(map(session_dict, sessions), session_table(sessions))
         return
@@ -259,7 +257,7 @@ def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
 
     Without --yes it only shows what would be deleted. Only an export brings a session back.
     """
-    with looking(MemoryPlace.of(workspace)) as store:
+    with looking(memory_of(workspace)) as store:
         sessions = tuple(dict.fromkeys(find_session(store, name) for name in names))
         if yes and store is not None:
             for session in tracked(sessions, "deleting"):
@@ -276,7 +274,7 @@ def cleanup(*, age: timedelta, yes: bool, workspace: Workspace) -> None:
 
     Without --yes it only shows what would be deleted. Interrupted, it goes on when run again.
     """
-    with looking(MemoryPlace.of(workspace)) as store, reported("looking for old sessions") as told:
+    with looking(memory_of(workspace)) as store, reported("looking for old sessions") as told:
         tell = partial(told, "deleting messages")
         sessions = store.cleanup(age, dry_run=not yes, tell=tell).sessions if store else ()
     _say_deleted(sessions, done=yes)
@@ -312,7 +310,7 @@ def export(
         raise Refusal("--json does not go with Markdown on stdout", "add --to FILE")
     if target is not None and target.exists():
         raise Refusal(f"'{target}' exists already", "name another one")
-    with looking(MemoryPlace.of(workspace)) as store:
+    with looking(memory_of(workspace)) as store:
         chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
         chosen += tuple(find_session(store, name) for name in dict.fromkeys(names))
         told = tracked(chosen, "exporting") if store else ()
@@ -342,6 +340,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     from kds.brain.memory.memory import ConversationMemory, Tools
     from kds.router.prompts.library import PromptLibrary
 
+    refuse_for_team(workspace, "to summarize by hand", "the service does so by itself")
     with _found(workspace, name) as (_, session):
         settings = load_settings(workspace)
     library = PromptLibrary.load(workspace.prompts_dir)
@@ -375,11 +374,12 @@ def check(
     """
     if (off or embeddings) and not backfill:
         raise Refusal("--off and --embeddings are for vectors", "add --backfill")
+    refuse_for_team(workspace, "checking")
     embedder = None if off or not backfill else chosen_embedder(embeddings, workspace)
     if backfill and not off and embedder is None:
         raise Refusal("the embedding model is off", "name one: --embeddings shipped")
-    place = MemoryPlace.of(workspace)
-    with looking(place) as store, looking(DocumentPlace.of(workspace)) as documents:
+    place = memory_of(workspace)
+    with looking(place) as store, looking(documents_of(workspace)) as documents:
         stores = [one for one in (store, documents) if one is not None]
         embedded = sum(_backfilled(one, embedder) for one in stores) if backfill else None
         with slow("examining memory and documents"):
@@ -443,7 +443,7 @@ def consent(*, action: str, purpose: str, workspace: Workspace) -> None:
     """
     found, log = Consent(given=False), tuple[ConsentEvent, ...]()
     opened = changing if action == "grant" else looking
-    with opened(MemoryPlace.of(workspace)) as store:
+    with opened(memory_of(workspace)) as store:
         if store is not None and action == "show":
             found, log = store.profile.consent(), store.profile.events()[-_AUDIT_LINES:]
         elif store is not None:
@@ -476,7 +476,7 @@ def profile(
     if bool(pairs) != (action == "set"):
         hint = "kds memory profile set role='backend developer'; see --help"
         raise Refusal("KEY=VALUE is for set, which needs one at least", hint)
-    with looking(MemoryPlace.of(workspace)) as store:
+    with looking(memory_of(workspace)) as store:
         if action == "clear":
             granted = store is not None and store.profile.consent().given
             if store is not None and granted:
@@ -488,7 +488,8 @@ def profile(
             if store is None or found is None:
                 raise Refusal(NO_CONSENT, GRANT_HINT)
             found = store.profile.save(_changed(found, pairs))
-            _embed(store, workspace)
+            if memory_at_team(store) is None:
+                _embed(store, workspace)
     say({"consent": found is not None, "profile": found}, _profile_lines(found))
 
 

@@ -13,7 +13,6 @@ import click
 from kds.brain.clock import utc_now
 from kds.brain.errors import StoreError
 from kds.brain.memory.export import archive, checksum, from_json
-from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import flag, option
@@ -39,6 +38,7 @@ from kds.cli.output import (
     session_table,
 )
 from kds.cli.terminal import reported, shown, slow, tracked
+from kds.service.team_stores import memory_of
 from kds.transcripts import importing
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
 from kds.transcripts.handoff import brief
@@ -212,7 +212,7 @@ def import_(
     except UnicodeDecodeError as error:
         raise StoreError("is not UTF-8 text", where=file.name, hint="check the file") from error
     archives = from_json(text, where=where)
-    with changing(MemoryPlace.of(workspace)) as store:
+    with changing(memory_of(workspace)) as store:
         restored = [store.restore(one) for one in tracked(archives, "importing")]
         total = checksum(archive(store, session.id) for session in restored)
     messages = sum(session.message_count for session in restored)

@@ -16,7 +16,7 @@ from kds.brain.message import clean_message, utterances, well_formed
 from kds.brain.turn import WARNING, ContextEntry, Utterance, entry_to_wire
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, flag, group, option
-from kds.cli.guard import complain, pass_on
+from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.options import (
     command,
     context_option,
@@ -26,7 +26,7 @@ from kds.cli.options import (
 )
 from kds.cli.output import Shown, counted, entry_table, say, step_lines, turn_lines
 from kds.cli.terminal import slow
-from kds.service.service_client import RouterClient
+from kds.service.service_client import How, RouterClient, team_of
 
 why_option = flag("--why", "Also print what every step recorded.")
 no_log_option = flag("--no-log", "Leave the conversation context as it is.")
@@ -66,9 +66,15 @@ def route(
     before = read_history(history, reply)
     client = RouterClient(workspace, tell=complain, watch=slow)
     kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
-    turn = client.route(
-        message, conversation=context, origin=terminal_origin(kind), log=not no_log, history=before
-    )
+    how: How = {
+        "conversation": context, "origin": terminal_origin(kind), "log": not no_log,
+        "history": before,
+    }  # fmt: skip
+    if (team := team_of(workspace)) is not None:
+        with slow("waiting for the team's service"):
+            turn = team.route(message, tell=complain, **how)
+    else:
+        turn = client.route(message, **how)
     # of the context: a line that cannot be read
     pass_on(note.removeprefix(WARNING) for note in turn.why if note.startswith(WARNING))
     if client.alone and not no_log:
@@ -109,8 +115,11 @@ def context() -> None:
 def load(*, only_path: bool, context: str | None, workspace: Workspace) -> None:
     """Show what is remembered, oldest first, and which terminal said it."""
     if not only_path:
-        _show(Contexts(workspace).journal(context).load())
+        team = team_of(workspace)
+        _show(team.context(context) if team else Contexts(workspace).journal(context).load())
         return
+    if team_of(workspace) is not None:
+        raise Refusal("a team's service has no file of the context", "kds context load shows it")
     place = workspace.context_path if context is None else conversation_path(workspace, context)
     say({"path": place}, str(place))
 
@@ -129,6 +138,10 @@ def log(
     context: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Remember one message, with secrets taken out."""
+    if (team := team_of(workspace)) is not None:
+        said = {"message": message, "intent": intent, "context_ref": context_ref}
+        _show(team.log({**said, "session_id": session_id, "conversation": context}))
+        return
     entry = ContextEntry(
         timestamp=utc_now(),
         user_message=clean_message(message),
@@ -144,8 +157,11 @@ def log(
 @context_option
 def clear(*, context: str | None, workspace: Workspace) -> None:
     """Forget the conversation context."""
-    count = Contexts(workspace).journal(context).clear()
-    kds.TurnLog(workspace).forget(context)
+    if (team := team_of(workspace)) is not None:
+        count = team.clear(context)
+    else:
+        count = Contexts(workspace).journal(context).clear()
+        kds.TurnLog(workspace).forget(context)
     say({"cleared": count}, f"cleared {counted(count, 'message')}")
 
 

@@ -1,6 +1,6 @@
-"""`kds db` and `kds team`: the server that keeps conversations for many, and who may use it."""
+"""`kds db`, `kds team`, `kds login`: a server for many, who may use it, and being one of them."""
 
-import getpass
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,10 +17,11 @@ from kds.brain.store.postgres_schema import upgrade as upgrade_tables
 from kds.brain.store.team import Team, Token
 from kds.brain.workspace import SharedDatabase, Workspace, shared_database
 from kds.cli.command import flag, group, option
-from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
+from kds.cli.guard import TESTS_FAILED, Refusal, complain, pass_on
 from kds.cli.options import COUNT, command
 from kds.cli.output import Table, counted, fields, say
 from kds.cli.terminal import reported, shown, slow
+from kds.service.team_client import Login, TeamService, checked_url, forget_login, keep_login
 
 AUDIT_LINES: Final = 100
 
@@ -136,6 +137,47 @@ def remove(*, person: str, token: str | None, yes: bool, workspace: Workspace) -
     say({"revoked": count}, f"revoked {counted(count, 'token')}")
 
 
+@command("kds login https://team.example", "pass show kds | kds login https://team.example")
+@click.argument("url")
+@flag("--plain-http", "Send the token to another machine unencrypted.")
+def login(*, url: str, plain_http: bool, workspace: Workspace) -> None:
+    """Have commands work with a team's service, as the person whose token you give.
+
+    The token is asked for, or read from a pipe. It is checked, and kept beside your own settings,
+    for you alone. From then on route, ask, chat, context, memory, docs, learn and metrics use what
+    the service keeps, in every folder, until `kds logout`. `kds status` tells where you are
+    logged in.
+    """
+    found = Login(checked_url(url, plain_http=plain_http), _read_token())
+    with slow("asking the service"):
+        who = TeamService(found).whoami()
+    keep_login(found)
+    if shared_database(workspace) is not None:
+        complain(f"a database is named, and goes before the service: unset {DATABASE}")
+    told = f"logged in at {found.url} as {who.person} of {who.organisation} ({who.role})"
+    say({"url": found.url, **fields(who, "organisation person role project")}, told)
+
+
+def _read_token() -> str:
+    if sys.stdin is not None and sys.stdin.isatty():
+        token = str(click.prompt("token", hide_input=True, err=True))
+    else:
+        token = sys.stdin.readline() if sys.stdin is not None else ""
+    if not token.strip() or not token.strip().isascii():
+        raise Refusal("no token given", "type it, or pipe it in: `kds team add` prints one")
+    return token.strip()
+
+
+@command("kds logout")
+def logout(*, workspace: Workspace) -> None:
+    """Forget the token; commands use what is kept on this machine again.
+
+    The token itself stays valid: an admin ends it with `kds team remove PERSON --token ID`.
+    """
+    done = forget_login()
+    say({"logged_out": done}, "logged out" if done else "nobody is logged in")
+
+
 @contextmanager
 def _opened(workspace: Workspace) -> Iterator[tuple[SharedDatabase, Server]]:
     """The database that the user named, and its server. Raises Refusal, StoreError."""
@@ -158,7 +200,7 @@ def _team(workspace: Workspace) -> Iterator[tuple[Team, str]]:
     """The team on the server, and the name of the organisation."""
     with _opened(workspace) as (shared, server):
         require(server)
-        yield Team(server, actor=getpass.getuser()), shared.tenant[0]
+        yield Team(server), shared.tenant[0]
 
 
 def _state(token: Token) -> str:

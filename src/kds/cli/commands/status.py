@@ -6,12 +6,10 @@ from typing import Any, Final
 
 from kds.brain.clock import minute
 from kds.brain.context.journal import Contexts
-from kds.brain.documents.store import DocumentPlace
-from kds.brain.memory.memory_store import KEPT, MemoryPlace, Stats
+from kds.brain.memory.memory_store import EMPTY, KEPT, Stats
 from kds.brain.settings import load_layers
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag, group, option
-from kds.cli.commands.memory import EMPTY
 from kds.cli.guard import TESTS_FAILED, Refusal
 from kds.cli.options import (
     COUNT,
@@ -26,6 +24,9 @@ from kds.clients.plan import installed_hooks
 from kds.clients.project import Project
 from kds.router.prompts.library import PromptLibrary
 from kds.service.lifecycle import standing_of
+from kds.service.service_client import ServiceUnavailableError, team_of
+from kds.service.team_client import TeamService
+from kds.service.team_stores import documents_of, memory_at_team, memory_of
 from kds.testing.metrics import MetricsReport, read_report
 from kds.transcripts.arriving import hook_calls, with_words
 
@@ -44,11 +45,13 @@ def status(*, workspace: Workspace) -> None:
     layers = load_layers(workspace)
     settings, service = layers.settings(), standing_of(workspace)
     state = "running" if "version" in service else service["status"]
-    place, documents = MemoryPlace.of(workspace), DocumentPlace.of(workspace)
-    with looking(place) as memory, looking(documents) as indexed:
-        kept = memory.stats() if memory else EMPTY
-        count = len(indexed.documents()) if indexed else 0
-    here = len(Contexts(workspace).journal().load().entries)
+    team: TeamService | None = None
+    problem: str | None = None
+    try:
+        team = team_of(workspace)
+        counts = _counts(workspace, team)
+    except ServiceUnavailableError as error:
+        counts, problem = {}, error.message
     report: dict[str, Any] = {
         "workspace": {"root": str(workspace.root), "exists": workspace.brain.is_dir()},
         "service": {"state": state, "pid": service.get("pid")},
@@ -59,9 +62,21 @@ def status(*, workspace: Workspace) -> None:
         },
         "model": {"name": settings.model.name, "from": layers.source(("model", "name"))},
         "hooks": [hook.name for hook in installed_hooks(Project.of(workspace))],
-        "counts": {"context": here, **fields(kept, "sessions messages"), "documents": count},
+        "team": team and {"url": team.url, "as": counts.pop("as", None), "problem": problem},
+        "counts": counts,
     }
     say(report, _lines(report))
+
+
+def _counts(workspace: Workspace, team: TeamService | None) -> dict[str, Any]:
+    """How much is kept, here or at a team's service, and as whom that knows the user."""
+    who = team and team.whoami()
+    with looking(memory_of(workspace)) as memory, looking(documents_of(workspace)) as indexed:
+        kept = memory.stats() if memory else EMPTY
+        count = len(indexed.documents()) if indexed else 0
+    entries = (team.context(None) if team else Contexts(workspace).journal().load()).entries
+    counts = {"context": len(entries), **fields(kept, "sessions messages"), "documents": count}
+    return counts | ({"as": f"{who.person} of {who.organisation}"} if who else {})
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -70,6 +85,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "workspace", place["root"] + ("" if place["exists"] else " (nothing is kept yet)")
     yield "service", service["state"] + (f", pid {service['pid']}" if service["pid"] else "")
     where = "" if memory["on"] else " for `kds ask` and `kds chat` alone"
+    if team := report["team"]:
+        yield "team", f"{team['url']}, {team['problem'] or 'as ' + team['as']}"
     state = f"on{where}" if memory["on"] or memory["on_in_chats"] else "off"
     yield "memory", f"{state} ({memory['from']})"
     yield "model", f"{model['name']} ({model['from']})" if model["name"] else "none"
@@ -151,9 +168,12 @@ def metrics(*, since: timedelta, workspace: Workspace) -> None:
     if since > KEPT:
         raise Refusal(f"{since.days} days are longer than measurements are kept", "at most 30d")
     corrections = PromptLibrary.load(workspace.prompts_dir).corrections()
-    with looking(MemoryPlace.of(workspace)) as store:
-        report = read_report(store, since, corrections)
-        stats = store.stats() if store else EMPTY
+    with looking(memory_of(workspace)) as store:
+        if (team := memory_at_team(store)) is not None:
+            report, stats = team.figures(since)
+        else:
+            report = read_report(store, since, corrections)
+            stats = store.stats() if store else EMPTY
     memory = fields(stats, "sessions messages tokens size_bytes")
     say(report.as_dict() | {"memory": memory}, _metrics_lines(report, stats))
 

@@ -4,14 +4,13 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import click
 
 import kds
 from kds.agents.agent import prompt_named
 from kds.brain.errors import KdsError
-from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
 from kds.cli.command import MessageCommand, asked_json, flag, option
@@ -28,7 +27,8 @@ from kds.cli.options import (
 )
 from kds.cli.output import counted, entry_table, fields, say, show, step_lines, turn_lines
 from kds.cli.terminal import slow, toned
-from kds.service.service_client import LOADING
+from kds.service.service_client import LOADING, team_of
+from kds.service.team_stores import memory_of
 from kds.session.answers import Answer
 
 NO_ANSWER: Final = 3
@@ -82,7 +82,7 @@ def ask(
     if agent is not None:  # refuse a wrong name before the rest is loaded
         prompt_named(agent, kds.PromptLibrary.load(workspace.prompts_dir))
     with slow(LOADING):
-        asked = kds.Session.open(workspace, name=session, context=context, model=model, log=keeps)
+        asked = _opened(workspace, name=session, context=context, model=model, log=keeps)
     with asked:
         pass_on(asked.warnings)
         if dry_run:
@@ -131,9 +131,7 @@ def chat(
     running answer.
     """
     with slow(LOADING):
-        opened = kds.Session.open(
-            workspace, name=session, context=context, model=model, log=not no_log
-        )
+        opened = _opened(workspace, name=session, context=context, model=model, log=not no_log)
     with opened:
         pass_on(opened.warnings)
         if sys.stdin is None:
@@ -150,6 +148,18 @@ def chat(
             talk.take(line)
             if opened.alone and not no_log:
                 start_now(workspace)  # it answers once it has loaded
+
+
+def _opened(workspace: Workspace, *, log: bool, **how: Any) -> "kds.Session":
+    """Open a session of the workspace; of the team's service where the user is logged in."""
+    if (team := team_of(workspace)) is None:
+        return kds.Session.open(workspace, log=log, **how)
+    from kds.session.team import TeamConversations, TeamSessionMemory  # for few
+
+    memory = TeamSessionMemory(workspace, team, keeps=log)
+    return kds.Session.open(
+        workspace, log=log, memory=memory, routes=lambda _: TeamConversations(memory), **how
+    )
 
 
 class _Chat:
@@ -208,7 +218,7 @@ class _Chat:
         kept = stays is not None and memory.find(stays) is not None
         click.echo(f"cleared {counted(self.session.clear(), 'message')}")
         if kept:
-            click.echo(f"still in {MemoryPlace.of(self.session.workspace)}: what both sides said")
+            click.echo(f"still in {memory_of(self.session.workspace)}: what both sides said")
             click.echo(f"delete that, too: kds memory delete {stays} --yes")
 
 

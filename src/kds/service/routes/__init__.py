@@ -23,7 +23,7 @@ from kds.service.requests import (
     current,
     named_root,
 )
-from kds.service.routes import hook, memory, query, turns
+from kds.service.routes import documents, hook, memory, query, turns
 from kds.service.workspaces import Log, ServedWorkspace, Workspaces, is_same
 
 DESCRIPTION: Final = """\
@@ -116,7 +116,10 @@ def make_app(
     app.state.site = None
     add_error_handlers(app)
     app.add_middleware(BodyLimit)
-    rooms = (turns.router, hook.router, query.router, memory.sessions, memory.router)
+    rooms = (
+        turns.router, hook.router, query.router, memory.sessions, memory.router,
+        documents.router, turns.learning,
+    )  # fmt: skip
     for router in (health, *rooms):
         app.include_router(router)
     return app

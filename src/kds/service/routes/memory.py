@@ -1,21 +1,24 @@
 """The memory over HTTP: its sessions, figures, and the consent to a profile."""
 
+import asyncio
 import time
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.encoders import jsonable_encoder
 from pydantic import AfterValidator, AwareDatetime, Field
 from starlette.responses import JSONResponse, Response
 
 from kds.api.embeddings import model_name
-from kds.api.turn_log import session_page
+from kds.api.memory_search import Searched, search_memory
+from kds.api.turn_log import NOTHING, session_page
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
-from kds.brain.memory.export import ArchiveFile, archive, to_json, to_markdown
-from kds.brain.memory.profile import PURPOSE_LIMIT, Consent
+from kds.brain.errors import MessageError
+from kds.brain.memory.export import ArchiveFile, archive, from_json, to_json, to_markdown
+from kds.brain.memory.profile import PURPOSE_LIMIT, Consent, Profile
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT, Session
 from kds.brain.passages.values import Message, Role
 from kds.brain.store.columns import within_reach
@@ -24,6 +27,7 @@ from kds.brain.turn import plain
 from kds.query.reading import checked_session
 from kds.service.errors import BusyError, ConflictError
 from kds.service.requests import (
+    BODY_LIMIT,
     JSON,
     PATH_LIMIT,
     MessageText,
@@ -107,6 +111,17 @@ class GrantRequest(RequestBody):
     purpose: str = Field(min_length=1, max_length=PURPOSE_LIMIT)
 
 
+class SearchRequest(RequestBody):
+    """What to look for in past conversations."""
+
+    query: MessageText
+    session: str | None = Field(None, max_length=ID_LIMIT)
+    """Look in this one first, in the others only when it has too little."""
+    limit: int = Field(10, ge=1, le=MOST)
+    budget: int | None = Field(None, ge=1, le=BODY_LIMIT)
+    """Put the hits together as context of at most so many tokens."""
+
+
 sessions = APIRouter(prefix="/sessions", tags=["sessions"])
 router = APIRouter(prefix="/api/memory", tags=["memory"])
 
@@ -140,6 +155,17 @@ def list_sessions(served: Served, limit: LimitQuery = 50, offset: OffsetQuery = 
     return JSONResponse({"sessions": list(map(_told, found)), "next_offset": following})
 
 
+@sessions.post("/import", status_code=201, response_model=JSON)
+async def import_session(request: Request, served: Served) -> Response:
+    """Store one exported session, under a new id where its own is taken."""
+    archives = await asyncio.to_thread(from_json, (await request.body()).decode(errors="replace"))
+    if len(archives) != 1:
+        raise MessageError("this is not one session", hint="send them one by one")
+    store = await served.archivist.run(served.memory_for_writing)
+    stored = await served.archivist.run(lambda: store.restore(archives[0]))
+    return JSONResponse(_told(stored), 201)
+
+
 @sessions.get(
     f"{_ONE}/export",
     response_model=ArchiveFile,
@@ -161,13 +187,14 @@ def export_session(
 def show_session(
     served: Served, session: SessionPath, limit: LimitQuery = 50, offset: OffsetQuery = 0
 ) -> Response:
-    """Return a session with a page of its messages, oldest first."""
+    """Return a session with a page of its messages, oldest first, and what it has referred to."""
     store = served.store_of(session)
-    found = store.session(session)
+    found, known = store.session(session), store.entities.load(session)
     end = min(offset + limit, found.message_count)
     page = store.messages(session, last=end - offset, before_seq=end + 1) if end > offset else ()
     following = end if offset < end < found.message_count else None
-    return JSONResponse({**_told(found), "page": jsonable_encoder(page), "next_offset": following})
+    more = {"page": page, "terms": known.terms if known else (), "next_offset": following}
+    return JSONResponse(_told(found) | jsonable_encoder(more))
 
 
 @sessions.patch(_ONE, response_model=JSON)
@@ -223,6 +250,43 @@ def metrics(served: Served, hours: HoursQuery = WEEK_HOURS) -> Response:
     ended = time.monotonic()
     served.figures = Figures(hours, reply, until=ended + FIGURES_STAND * (ended - begun))
     return JSONResponse(reply)
+
+
+@router.post("/search")
+@on_archivist
+def search(served: Served, asked: SearchRequest) -> Searched:
+    """Search past conversations; the search is measured."""
+    store = served.memory_if_any()
+    if store is None:
+        return Searched(asked.query, (), (), (NOTHING,), {}, {}, (), {})
+    settings, embedder = served.memory.recall_settings, served.queries.embedder.ready
+    given = dict(asked)
+    return search_memory(
+        store, given.pop("query"), settings=settings, embedder=embedder, surface="http", **given
+    )
+
+
+@router.get("/profile")
+@on_archivist
+def profile(
+    served: Served, purpose: Annotated[str, Query(min_length=1, max_length=PURPOSE_LIMIT)]
+) -> Profile | None:
+    """Return what is kept about the user, null without consent; the use is logged."""
+    store = served.memory_if_any()
+    return store.profile.use(purpose) if store else None
+
+
+@router.put("/profile")
+@on_archivist
+def change_profile(served: Served, asked: Profile) -> Profile:
+    """Replace what is kept about the user, who has given consent."""
+    kept = served.memory_for_writing().profile
+    if not kept.consent().given:
+        raise ConflictError("there is no consent", hint="give it first: kds memory consent grant")
+    changed = kept.save(asked)
+    if (embedder := served.queries.embedder.ready) is not None:
+        kept.embed(embedder)
+    return changed
 
 
 @router.get("/debug/stats", response_model=JSON)

@@ -1,4 +1,4 @@
-"""Routing a message, the context, the prompts, and opening the web page."""
+"""Routing a message, the context, the prompts, what was taught, and opening the web page."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -14,8 +14,17 @@ from kds.brain.clock import utc_now
 from kds.brain.context.journal import LoadedContext
 from kds.brain.environment import routing_variables
 from kds.brain.errors import DispatchError, KdsError, MessageError
+from kds.brain.learning.examples import Learned
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn, entry_to_wire, to_wire
+from kds.learning.teaching import (
+    LearnedSoFar,
+    Learning,
+    Taught,
+    TaughtReference,
+    teach,
+    teach_reference,
+)
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.listening import SiteHost
 from kds.service.requests import (
@@ -28,6 +37,7 @@ from kds.service.requests import (
     RouteRequest,
     Served,
     ShortText,
+    on_archivist,
 )
 from kds.service.routes.hook import fitting
 from kds.service.service_client import SWITCHED_OFF
@@ -184,3 +194,49 @@ def _check_variables(served: ServedWorkspace, theirs: dict[str, str]) -> None:
         )
     if not served.memory.config.settings.service.enabled:
         raise ConflictError("the service is switched off for commands", where=SWITCHED_OFF)
+
+
+class TeachRequest(RequestBody):
+    """A message that has an intent, or a description that means a thing."""
+
+    message: MessageText
+    intent: str | None = Field(None, max_length=TEXT_LIMIT)
+    means: str | None = Field(None, max_length=TEXT_LIMIT)
+    force: bool = False
+    """Replace what the message was taught to mean before."""
+
+
+learning = APIRouter(prefix="/learned", tags=["learned"])
+
+
+@learning.get("")
+@on_archivist
+def list_learned(served: Served) -> LearnedSoFar:
+    """List what was taught, and what was corrected in passing and was not."""
+    found = _learning(served).so_far()
+    return replace(found, place="the service") if served.person else found
+
+
+@learning.post("", status_code=201)
+@on_archivist
+def teach_this(served: Served, asked: TeachRequest) -> Taught | TaughtReference:
+    """Teach; it counts from the next message on."""
+    workspace, environ = served.workspace, served.environ
+    if (asked.means is None) == (asked.intent is None):
+        raise MessageError("give an intent, or what the message means", where="intent")
+    if asked.means is not None:
+        return teach_reference(workspace, asked.message, asked.means, environ=environ)
+    intent = asked.intent or ""
+    return teach(workspace, asked.message, intent, force=asked.force, environ=environ)
+
+
+@learning.delete("/{id}")
+@on_archivist
+def take_back(served: Served, id: Annotated[str, PathParameter(max_length=TEXT_LIMIT)]) -> Learned:
+    """Take back what has this id, or begins so; `last`: what was taught last."""
+    known = _learning(served)
+    return known.undo_last() if id == "last" else known.undo(id)
+
+
+def _learning(served: ServedWorkspace) -> Learning:
+    return Learning(served.workspace, environ=served.environ)

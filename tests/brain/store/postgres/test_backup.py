@@ -11,9 +11,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from kds.brain.memory.memory_store import PostgresStore
 from kds.brain.store.postgres import Server
-from kds.brain.store.postgres_schema import require, upgrade
+from kds.brain.store.postgres_schema import require, state_of, upgrade
 from kds.brain.store.team import Team, person_of
+from kds.brain.store.tenancy import tenant_number
 
 from ....postgres import of_database
 
@@ -26,7 +28,7 @@ def role(postgres: str, template: str) -> Iterator[str]:
     name = f"kds_{uuid4().hex[:12]}"
     with psycopg.connect(postgres, autocommit=True) as admin:
         admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
-        admin.execute(f"GRANT kds_member TO {name}")
+        admin.execute(f"GRANT kds_member, kds_reader TO {name} WITH INHERIT FALSE, SET TRUE")
         admin.execute(f"CREATE DATABASE {name} OWNER {name}")
         with psycopg.connect(of_database(postgres, name), autocommit=True) as inside:
             inside.execute("CREATE EXTENSION vector")
@@ -40,7 +42,10 @@ def test_the_steps_of_the_page_restore_a_backup(postgres: str, role: str, tmp_pa
     address = as_role(of_database(postgres, role), role)
     server = Server(address)
     upgrade(server)
-    token = Team(server, actor="root").make_token("acme", "ann")
+    token = Team(server).make_token("acme", "ann")
+    number = tenant_number(server, ("acme", "ann", "shop"))
+    with PostgresStore(server, number) as store:
+        store.append(store.create_session(session_id="fab").id, "user", "a FAB button")
     server.close()
     with psycopg.connect(postgres) as admin:
         row = admin.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone()
@@ -66,7 +71,12 @@ def test_the_steps_of_the_page_restore_a_backup(postgres: str, role: str, tmp_pa
     assert (done.returncode, done.stderr) == (0, "")
     copy = Server(restored)
     require(copy)
+    upgrade(copy)
+    assert not list(state_of(copy).problems)
     person = person_of(copy, token)
+    with PostgresStore(copy, number) as store:
+        assert [one.content for one in store.messages("fab")] == ["a FAB button"]
+        assert store.search_words(["button"], limit=9, weights=(1,) * 4)
     copy.close()
     assert person is not None
     assert person.name == "ann"

@@ -14,7 +14,7 @@ from .conftest import OpenStore
 
 @pytest.fixture
 def team(server: Server) -> Team:
-    return Team(server, actor="root")
+    return Team(server)
 
 
 def test_a_token_says_whose_it_is(server: Server, team: Team) -> None:
@@ -56,9 +56,9 @@ def test_removing_a_person_removes_all_they_had(server: Server, team: Team, url:
         assert admin.execute("SELECT count(*) FROM kds.tenant").fetchone() == (0,)
     done = [(one.actor, one.action, one.person) for one in team.audit("acme")]
     assert done == [
-        ("root", "person removed", "ann"),
-        ("root", "token made", "bob"),
-        ("root", "token made", "ann"),
+        ("postgres", "person removed", "ann"),
+        ("postgres", "token made", "bob"),
+        ("postgres", "token made", "ann"),
     ]
 
 
