@@ -100,9 +100,12 @@ $(NPM_CLIENTS)/node_modules:
 	mkdir -p $(NPM_CLIENTS) && cd $(NPM_CLIENTS) && npm init -y >/dev/null && npm install node@24 && \
 	  PATH="$$PWD/node_modules/.bin:$$PATH" npm install $(CLIENT_PACKAGES)
 
-vscode: editors/vscode/node_modules  ## the VS Code extension, into editors/vscode/dist/kds-vscode.vsix
+$(BIN)/kds:
+	$(PYTHON) -m venv $(VENV) && $(BIN)/pip install -e .
+
+vscode: $(BIN)/kds editors/vscode/node_modules  ## the VS Code extension, into editors/vscode/dist/kds-vscode.vsix
 	$(BIN)/python editors/vscode/scripts/generate.py
-	cd editors/vscode && npm run --silent check && npm test --silent && npm run --silent package
+	cd editors/vscode && npm run --silent check && npm test --silent && KDS_BUILT_WITH="$(abspath $(BIN))/kds" npm run --silent package
 
 editors/vscode/node_modules:
 	cd editors/vscode && npm ci

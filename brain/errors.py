@@ -18,6 +18,7 @@ KdsError                 anything a user can be told about and can fix
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class KdsError(Exception):
@@ -47,8 +48,29 @@ class Problem:
     message: str
     hint: str
 
+    @property
+    def path(self) -> Path:
+        """The file, or the folder where it is one as a whole."""
+        return place_of(self.where)
+
     def __str__(self) -> str:
         return f"{self.where}: {self.message}\n  fix: {self.hint}"
+
+
+def place_of(where: str) -> Path:
+    """The file or folder of a ``path:line`` or path."""
+    path, _, line = where.rpartition(":")
+    return Path(path if line.isdigit() else where)
+
+
+def line_of(where: str) -> int:
+    """The line of a ``path:line``; 1 where none is named.
+
+    >>> line_of("rules/mine.yaml:3"), line_of("rules")
+    (3, 1)
+    """
+    line = where.rpartition(":")[2]
+    return int(line) if line.isdigit() else 1
 
 
 class ConfigError(KdsError):

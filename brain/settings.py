@@ -442,6 +442,22 @@ class Config:
         return None
 
 
+def cautious(workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> Settings:
+    """What holds while the settings of a workspace are wrong: the user's own, else the defaults.
+
+    Nothing is remembered meanwhile, as the file may say so. Raises SettingsError when it is the
+    environment that is wrong.
+    """
+    texts = {workspace.settings_path: ""}
+    try:
+        settings = load_layers(workspace, environ=environ, texts=texts).settings()
+    except SettingsError:
+        texts[own_settings_path(environ)] = ""
+        settings = load_layers(workspace, environ=environ, texts=texts).settings()
+    memory = settings.memory.model_copy(update={"enabled": False})
+    return settings.model_copy(update={"memory": memory})
+
+
 class LiveConfig:
     """The configuration of a workspace as it is now. For any threads."""
 
@@ -452,7 +468,7 @@ class LiveConfig:
         self._stamp: object = None
         self._config: Config | None = None
         self.problem: SettingsError | None = None
-        """What is wrong with settings that have changed since; the last good ones still hold."""
+        """What is wrong with the settings as they are now."""
 
     @property
     def settings(self) -> Settings:
@@ -462,8 +478,9 @@ class LiveConfig:
     def current(self, *, marks: object = None) -> Config:
         """Return the configuration as it is now: the same object while nothing has changed.
 
-        ``marks`` tell states of a server apart. Raises SettingsError when the settings are wrong
-        the first time; later the last good ones hold, and `problem` says why.
+        ``marks`` tell states of a server apart. While the settings are wrong the last good ones
+        hold, the first time `cautious` ones, and `problem` says why. Raises SettingsError when it
+        is the environment that is wrong.
         """
         with self._lock:
             files = (self.workspace.settings_path, own_settings_path(self.environ))
@@ -484,10 +501,11 @@ class LiveConfig:
         try:
             settings = load_settings(self.workspace, environ=self.environ)
         except SettingsError as error:
-            if last is None:
-                raise
             self.problem = error
-            return last
+            if last is not None:
+                return last
+            settings = cautious(self.workspace, environ=self.environ)
+            return Config(self.workspace, settings, self.environ)
         self.problem = None
         return Config(self.workspace, settings, self.environ, last and last.learned_as_of)
 

@@ -8,17 +8,19 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from kds.brain.errors import Problem
+from kds.brain.errors import ConfigError, Problem
 
 MAX_DEPTH: Final = 40
 """Nesting above this is refused: real files stay below 8, and readers recurse."""
@@ -150,6 +152,7 @@ MOST_BYTES: Final = 500_000
 that takes a second or two. What ships has 60 kB of rules and 85 kB of prompts."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+LoadedT = TypeVar("LoadedT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +180,19 @@ class Document:
         return f"{self.path}:{self.line(at)}"
 
 
-def files_in(folder: Path, pattern: str) -> list[Path] | Problem:
+NOTHING: Final[frozenset[Path]] = frozenset()
+
+
+def files_in(
+    folder: Path, pattern: str, without: frozenset[Path] = NOTHING
+) -> list[Path] | Problem:
     """The files of a workspace's folder by name, or the Problem that they are too many.
 
-    Nothing of a folder that is not there.
+    Nothing of a folder that is not there, or is left out by name or with a folder above it.
     """
-    found = sorted(folder.glob(pattern)) if folder.is_dir() else []
+    if not without.isdisjoint((folder, *folder.parents)):
+        return []
+    found = sorted(set(folder.glob(pattern)) - without) if folder.is_dir() else []
     if len(found) > MOST_FILES:
         message = f"holds {len(found):,} files, more than {MOST_FILES}"
         return Problem(str(folder), message, "join them, or move what is not needed away")
@@ -193,8 +203,35 @@ def files_in(folder: Path, pattern: str) -> list[Path] | Problem:
     return found
 
 
+UNSAVED: Final[ContextVar[Mapping[Path, str]]] = ContextVar("unsaved", default=MappingProxyType({}))
+"""Texts that count in place of what is in the files: those of an editor that are not saved yet."""
+
+
+def loading(
+    load: Callable[[frozenset[Path]], LoadedT], folder: Path
+) -> tuple[LoadedT, tuple[Problem, ...]]:
+    """Load what a workspace's ``folder`` has without the files that are wrong, and say what is.
+
+    ``load`` takes the files to leave out. Raises ConfigError when it is not the folder that is
+    wrong.
+    """
+    left_out, problems = NOTHING, list[Problem]()
+    while True:
+        try:
+            return load(left_out), tuple(problems)
+        except ConfigError as error:
+            if folder in left_out:
+                raise
+            found = {problem.path for problem in error.problems}
+            own = {path for path in found if path.is_relative_to(folder)} - left_out
+            problems += error.problems
+            left_out |= own or {folder}
+
+
 def read_text(path: Path) -> str | Problem:
     """The text of a UTF-8 file, or the Problem that keeps it from being read."""
+    if (unsaved := UNSAVED.get().get(path)) is not None:
+        return unsaved.replace("\r\n", "\n")
     try:
         raw = _bytes_of(path)
     except OSError as error:

@@ -13,6 +13,7 @@ await build({
   platform: "node",
   target: "node20",
   external: ["vscode"],
+  define: { BUILT_WITH: JSON.stringify(process.env.KDS_BUILT_WITH ?? "") },
   alias: { "@kds/transit": transit },
 });
 copyFileSync("../../LICENSE", "LICENSE"); // vsce wants one beside package.json

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
-from kds.brain.yaml_files import Document, files_in, nearest, parse_yaml, read_text
+from kds.brain.yaml_files import NOTHING, Document, files_in, nearest, parse_yaml, read_text
 
 PACKAGED: Final = Path(__file__).parent
 
@@ -57,12 +57,12 @@ def words(name: str, key: str) -> frozenset[str]:
     return table(name)[key]
 
 
-def load_english(folder: Path | None = None) -> English:
+def load_english(folder: Path | None = None, *, without: frozenset[Path] = NOTHING) -> English:
     """The tables with what a workspace's ``folder`` says, which may be absent.
 
-    Raises ConfigError with the problems of all its files.
+    ``without`` are files to leave out. Raises ConfigError with the problems of all others.
     """
-    own = [] if folder is None else files_in(folder, "*.yaml")
+    own = [] if folder is None else files_in(folder, "*.yaml", without)
     if isinstance(own, Problem):
         raise ConfigError([own])
     return _english(tuple((path, read_text(path)) for path in own))

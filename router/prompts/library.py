@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import kds.prompts
 from kds.brain.errors import DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
-from kds.brain.yaml_files import NodePath, files_in, nearest, read_text
+from kds.brain.yaml_files import NOTHING, NodePath, files_in, loading, nearest, read_text
 from kds.router.prompts.promptfile import (
     FENCE,
     SUFFIX,
@@ -61,20 +61,31 @@ class PromptLibrary:
         self._by_intent = {prompt.intent or "": prompt for prompt in self._agents}
 
     @classmethod
-    def load(cls, overlay: Path | None = None) -> "PromptLibrary":
+    def load(
+        cls, overlay: Path | None = None, *, without: frozenset[Path] = NOTHING
+    ) -> "PromptLibrary":
         """The packaged prompts, and those of the workspace's `prompts/` folder over them.
 
-        Raises PromptFileError with the problems of all files.
+        ``without`` are files to leave out, each with the other file of the same prompt. Raises
+        PromptFileError with the problems of all others.
         """
-        return cls.from_roots([packaged_root(), *([] if overlay is None else [overlay])])
+        roots = [packaged_root(), *([] if overlay is None else [overlay])]
+        return cls.from_roots(roots, without=without)
 
     @classmethod
-    def from_roots(cls, roots: Iterable[Path]) -> "PromptLibrary":
+    def sound(cls, overlay: Path) -> tuple["PromptLibrary", tuple[Problem, ...]]:
+        """The same without the files that do not load, and what is wrong with them."""
+        return loading(lambda without: cls.load(overlay, without=without), overlay)
+
+    @classmethod
+    def from_roots(
+        cls, roots: Iterable[Path], *, without: frozenset[Path] = NOTHING
+    ) -> "PromptLibrary":
         """Prompts from several folders; later ones win. The first must be prompts throughout.
 
         Raises PromptFileError.
         """
-        return _library(*_gathered(roots))
+        return _library(*_gathered(roots, without))
 
     def prompts(self) -> tuple[PromptFile, ...]:
         """Every prompt file, by its place."""
@@ -146,14 +157,17 @@ class _File(NamedTuple):
 _Problems = tuple[Problem, ...]
 
 
-def _gathered(roots: Iterable[Path]) -> tuple[tuple[_File, ...], _Problems, _Problems]:
+def _gathered(
+    roots: Iterable[Path], without: frozenset[Path]
+) -> tuple[tuple[_File, ...], _Problems, _Problems]:
     """The prompt files of several folders, what keeps others from being one, and mere notes.
 
     A file is not a note when "---" comes first, even if the rest of its front matter is wrong.
     """
     first, *overlays = roots
-    own, problems = _files([first])
-    laid_over, links = _files(overlays)
+    own, problems = _files([first], NOTHING)
+    names = {path: f"{path.name.removesuffix(SUFFIX)}.md" for path in without}
+    laid_over, links = _files(overlays, without | {path.with_name(names[path]) for path in names})
     packaged = {path.name for path in own.values()}
     files, problems, notes = dict(own), [*problems, *links], []
     for name, path in laid_over.items():
@@ -185,12 +199,14 @@ def _examples(path: Path, packaged: Path) -> ExamplesText | None:
     return ExamplesText(inherited, read_text(inherited), True) if inherited.is_file() else None
 
 
-def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
+def _files(
+    roots: Iterable[Path], without: frozenset[Path]
+) -> tuple[dict[str, Path], list[Problem]]:
     """Every Markdown file by its name within its root, and the links that lead out of it."""
     files: dict[str, Path] = {}
     problems: list[Problem] = []
     for folder in (root / name for root in roots for name in FOLDERS):
-        found = files_in(folder, "*.md")
+        found = files_in(folder, "*.md", without)
         if isinstance(found, Problem):
             raise PromptFileError([found])
         problems += [_leaves(path) for path in found if not _is_inside(path)]
@@ -266,7 +282,7 @@ def _problems_together(
             if intent not in intents:
                 near = nearest(intent, intents)
                 hint = f"did you mean {near}?" if near else f"use one of: {', '.join(intents)}"
-                yield Problem(prompt.front.where(at), f"{told} unknown intent {intent}", hint)
+                yield Problem(prompt.front.where(at), f"{told} unknown intent '{intent}'", hint)
     for prompt in readable:
         if templates.is_sound(_template_name(prompt)):
             yield from _input_problems(prompt, templates.variables(_template_name(prompt)))

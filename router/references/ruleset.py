@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import Problem, RuleFileError
-from kds.brain.yaml_files import Document, NodePath, files_in, parse_yaml, read_text, validate
+from kds.brain.yaml_files import (
+    NOTHING,
+    Document,
+    NodePath,
+    files_in,
+    parse_yaml,
+    read_text,
+    validate,
+)
 from kds.router.discourse.knowledge import Knowledge, Selection
 from kds.router.language.late_terms import EntityPattern, with_plurals
 from kds.router.pattern import Pattern
@@ -42,13 +50,18 @@ class RuleSet:
     files: tuple[Path, ...]
 
 
-def load_rules(overlay: Path | None = None, *, packaged: Path = PACKAGED) -> RuleSet:
+def load_rules(
+    overlay: Path | None = None,
+    *,
+    packaged: Path = PACKAGED,
+    without: frozenset[Path] = NOTHING,
+) -> RuleSet:
     """Read the packaged rules and the workspace's overlay (a folder that may be absent).
 
-    Raises RuleFileError with the problems of all files.
+    ``without`` are files to leave out. Raises RuleFileError with the problems of all others.
     """
     files = {path.name: path for path in sorted(packaged.glob("*.yaml"))}
-    own = [] if overlay is None else files_in(overlay, "*.yaml")
+    own = [] if overlay is None else files_in(overlay, "*.yaml", without)
     if isinstance(own, Problem):
         raise RuleFileError([own])
     files |= {path.name: path for path in own}

@@ -2,19 +2,17 @@
 
 import * as vscode from "vscode";
 import { forget } from "./participant.ts";
-import { findProgram, NoProgramError, run } from "./program.ts";
+import { findProgram, run } from "./program.ts";
 import { correct } from "./teaching.ts";
 import { guarded, type Window } from "./window.ts";
 import { KdsError } from "./wire.ts";
-
-const INSTALL = "python3 -m venv .venv && .venv/bin/pip install .";
 
 const CLIENTS = ["claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents"];
 
 export function registerCommands(window: Window, extension: string): vscode.Disposable {
   const on = <A extends unknown[]>(name: string, action: (...args: A) => Promise<unknown>): vscode.Disposable =>
     vscode.commands.registerCommand(`kds.${name}`, guarded(window, action));
-  const walkthrough = `${extension}#start`;
+  const steps = async (): Promise<unknown> => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${extension}#start`);
   return vscode.Disposable.from(
     on("ask", () => openChat("@kds ", true)),
     on("say", (text: string) => openChat(`@kds ${text}`, false)),
@@ -28,8 +26,8 @@ export function registerCommands(window: Window, extension: string): vscode.Disp
     on("logs", () => inTerminal(window, "logs", ["service", "logs", "-n", "100"])),
     on("init", () => init(window)),
     on("service", () => startOrStop(window)),
-    on("install", install),
-    on("walkthrough", async () => vscode.commands.executeCommand("workbench.action.openWalkthrough", walkthrough)),
+    on("install", steps), // the first of them
+    on("walkthrough", steps),
     on("refresh", () => refresh(window)),
     vscode.workspace.registerTextDocumentContentProvider("kds-prompt", { provideTextDocumentContent: (uri) => promptBody(window, uri) }),
     vscode.workspace.registerTextDocumentContentProvider("kds-preview", { provideTextDocumentContent: (uri) => previews.get(uri.path) ?? "" }),
@@ -50,7 +48,6 @@ async function promptBody(window: Window, uri: vscode.Uri): Promise<string> {
 async function inTerminal(window: Window, title: string, args: readonly string[]): Promise<void> {
   const place = window.places.now();
   const program = await findProgram(place);
-  if (program === undefined) throw new NoProgramError();
   const execution = new vscode.ProcessExecution(program, [...args, "-w", place.root], { cwd: place.root });
   const scope = vscode.workspace.getWorkspaceFolder(place.uri) ?? vscode.TaskScope.Workspace;
   const task = new vscode.Task({ type: "kds" }, scope, title, "KDS", execution, []);
@@ -102,12 +99,4 @@ async function refresh(window: Window): Promise<void> {
     if (isWanted && (await service.health()) === undefined) await service.start();
   }
   window.refresh();
-}
-
-async function install(): Promise<void> {
-  const [copy, setting] = ["Copy the Command", "Open the Setting"];
-  const detail = `KDS is a Python program (3.11 or newer), which runs on this machine. In a clone of it:\n\n${INSTALL}\n\nIt is found in .venv of the workspace and on the PATH. Or say in the setting kds.path where it is.`;
-  const chosen = await vscode.window.showInformationMessage("How to install KDS", { modal: true, detail }, copy, setting);
-  if (chosen === copy) await vscode.env.clipboard.writeText(INSTALL);
-  if (chosen === setting) await vscode.commands.executeCommand("workbench.action.openSettings", "kds.path");
 }

@@ -8,10 +8,7 @@ import type { Agent } from "./wire.ts";
 const ROUNDS = 8;
 
 /** Names of an agent's tools (docs/prompt-files.md) and what they are called here. */
-const OWN_TOOLS: Readonly<Record<string, string>> = {
-  search_memory: "kds_search_memory",
-  search_documents: "kds_search_documents",
-};
+const OWN_TOOLS: Readonly<Record<string, string>> = { search_memory: "kds_search_memory", search_documents: "kds_search_documents" };
 
 /** Stream the model's answer, and return its text. Throws vscode.LanguageModelError. */
 export async function answer(

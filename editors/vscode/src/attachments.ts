@@ -6,11 +6,7 @@ import * as vscode from "vscode";
 const LONGEST = 40_000;
 
 /** The text of the attachments, as they stand, for the model; each is shown as a chip. */
-export async function attached(
-  references: readonly vscode.ChatPromptReference[],
-  stream: vscode.ChatResponseStream,
-  room: number,
-): Promise<string> {
+export async function attached(references: readonly vscode.ChatPromptReference[], stream: vscode.ChatResponseStream, room: number): Promise<string> {
   const texts: string[] = [];
   let left = room;
   for (const reference of references) {
@@ -26,11 +22,7 @@ export async function attached(
   return texts.length > 0 ? `The user attached:\n\n${texts.join("\n\n")}\n\n` : "";
 }
 
-interface Text {
-  readonly name: string;
-  readonly language: string;
-  readonly text: string;
-}
+interface Text { readonly name: string; readonly language: string; readonly text: string }
 
 async function read(value: unknown, stream: vscode.ChatResponseStream): Promise<Text | undefined> {
   if (typeof value === "string") return { name: "Text", language: "", text: value };

@@ -1,90 +1,79 @@
-// Checks of rules, prompts and dialogues, and the lenses above them.
+// What is wrong in prompts, rules, words, settings and dialogues: the running service is asked about
+// the texts as they stand in the editor.
 
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import * as vscode from "vscode";
-import { type Change, isWithin, type Kind, kindOf, kindsAt, onDisk, placeIn, Soon } from "./files.ts";
+import { type Change, isWithin, kindOf, kindsAt, onDisk, Soon } from "./files.ts";
 import type { Place } from "./place.ts";
-import { findProgram, run } from "./program.ts";
+import type { Checked, Finding } from "./service.ts";
 import { guarded, type Window } from "./window.ts";
-import { errorIn, KdsError, type Problem } from "./wire.ts";
+import { KdsError } from "./wire.ts";
 
-/** What the three checks print, each its part of it. */
-interface Report {
-  readonly problems?: readonly Problem[];
-  readonly passed_over?: readonly Problem[];
-  readonly strays?: readonly Problem[];
-  readonly lost?: readonly Problem[];
-  readonly failed?: readonly FailedRule[];
-  readonly examples?: readonly { readonly astray: readonly { where: string; text: string; intent: string }[] }[];
-}
-
-interface FailedRule {
-  readonly rule: string;
-  readonly where: string;
-  readonly in: string;
-  readonly expected: readonly string[];
-  readonly actual: string;
-}
-
-interface Finding {
-  readonly where: string;
-  readonly message: string;
-  readonly severity: vscode.DiagnosticSeverity;
-}
-
-const { Error: WRONG, Warning: DOUBTFUL } = vscode.DiagnosticSeverity;
+const MOST_FILES = 200;
 
 export function registerChecks(window: Window): vscode.Disposable {
   const checks = new Checks(window);
-  const seen = ({ uri }: vscode.TextDocument): void => void checks.look(kindOf(uri), uri, { again: false });
-  vscode.workspace.textDocuments.forEach(seen);
+  const on = ({ uri }: vscode.TextDocument, full = false): void => checks.look(uri, { full });
+  vscode.workspace.textDocuments.forEach((document) => on(document, true));
+  const selector = { scheme: "file" };
   return vscode.Disposable.from(
     checks,
-    vscode.workspace.onDidSaveTextDocument(({ uri }) => checks.changed(uri)),
-    vscode.workspace.onDidOpenTextDocument(seen),
+    vscode.workspace.onDidOpenTextDocument((document) => on(document, true)),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => on(document)),
+    vscode.workspace.onDidSaveTextDocument((document) => on(document, true)),
     onDisk((uri, change) => checks.changed(uri, change)),
+    vscode.languages.registerCodeActionsProvider(selector, { provideCodeActions: (document, range, { diagnostics }) => checks.fixes(document, range, diagnostics) }),
     vscode.commands.registerCommand("kds.check", guarded(window, () => checks.all())),
   );
 }
 
+/** What is known of one workspace. */
+class Root {
+  readonly place: Place;
+  readonly collection: vscode.DiagnosticCollection;
+  /** Dialogue files that are checked whether they are open or not. */
+  readonly dialogues = new Map<string, vscode.Uri>();
+  found: readonly Finding[] = [];
+  /** What only the slow check finds, and the texts of that time: it counts while they stay. */
+  slow: Sent & { readonly found: readonly Finding[] } = { texts: {}, found: [] };
+  wanted: "no" | "quick" | "full" = "no";
+  running: Promise<void> | undefined;
+
+  constructor(place: Place) {
+    this.place = place;
+    this.collection = vscode.languages.createDiagnosticCollection(`kds ${place.root}`);
+  }
+}
+
+interface Sent { readonly texts: Readonly<Record<string, string>> }
+
 class Checks implements vscode.Disposable {
   readonly #window: Window;
-  readonly #collections = new Map<string, vscode.DiagnosticCollection>();
-  readonly #running = new Map<string, AbortController>();
+  readonly #roots = new Map<string, Root>();
   readonly #soon = new Soon();
+  #told = "";
 
   constructor(window: Window) {
     this.#window = window;
   }
 
-  /** A file or folder came, changed or went: check its kind, which hangs together, or the dialogue that is known. */
-  changed(uri: vscode.Uri, change: Change = "changed"): void {
-    if (change === "gone") this.#forget(uri);
-    for (const kind of kindsAt(uri)) {
-      const key = keyOf(this.#window.places.of(uri), kind, uri);
-      const isWanted = kind !== "dialogues" || (change !== "gone" && this.#collections.has(key));
-      if (isWanted) this.#soon.do(key, () => this.look(kind, uri, { again: true }));
-    }
-  }
-
-  /** Nothing is wrong in a file that is gone. */
-  #forget(gone: vscode.Uri): void {
-    for (const collection of this.#collections.values()) {
-      const files = [...collection].map(([uri]) => uri).filter((uri) => isWithin(uri, gone));
-      files.forEach((uri) => collection.delete(uri));
-    }
-  }
-
-  /** Check what a file is part of; when that was checked before, only `again`. */
-  async look(kind: Kind | undefined, uri: vscode.Uri, { again }: { again: boolean }): Promise<void> {
-    if (kind === undefined || !vscode.workspace.getConfiguration("kds", uri).get("checkOnSave", true)) return;
+  /** A text changed, in the editor or on disk: check its workspace soon. */
+  look(uri: vscode.Uri, { full = true } = {}): void {
     const place = this.#window.places.of(uri);
-    if (!place.trusted || (this.#collections.has(keyOf(place, kind, uri)) && !again)) return;
-    try {
-      if ((await findProgram(place)) !== undefined) await this.#check(place, kind, uri);
-    } catch (error) {
-      this.#window.log.warn(`the ${kind} cannot be checked: ${String(error)}`); // saving goes on
-    }
+    if (!place.trusted || !isOfKds(uri, place) || !vscode.workspace.getConfiguration("kds", uri).get("checkOnSave", true)) return;
+    const root = this.#root(place);
+    if (kindOf(uri) === "dialogues") root.dialogues.set(uri.toString(), uri);
+    if (root.wanted !== "full") root.wanted = full ? "full" : "quick";
+    this.#soon.do(place.root, () => this.#run(root).catch((error: unknown) => this.#tell(error)));
+  }
+
+  /** A file or folder came, changed or went on disk. */
+  changed(uri: vscode.Uri, change: Change): void {
+    const known = [...this.#roots.values()].flatMap((root) => [...root.dialogues]);
+    const isKnown = known.some(([, one]) => isWithin(one, uri));
+    if (change === "gone") this.#roots.forEach((root) => root.dialogues.forEach((one, id) => isWithin(one, uri) && root.dialogues.delete(id)));
+    const kinds = kindsAt(uri);
+    if (isKnown || (kinds.size > 0 && !kinds.has("dialogues"))) this.look(uri);
   }
 
   /** Check everything in the window, and say how it is. */
@@ -92,113 +81,133 @@ class Checks implements vscode.Disposable {
     const places = this.#window.places.all().filter((place) => place.trusted);
     if (places.length === 0) throw new KdsError("there is nothing to check", { hint: "open a folder, and trust it" });
     const told = { location: vscode.ProgressLocation.Notification, title: "KDS checks prompts, rules and dialogues" };
-    const counts = await vscode.window.withProgress(told, async () => {
-      const found: number[] = [];
+    const count = await vscode.window.withProgress(told, async () => {
       for (const place of places) {
-        for (const kind of ["prompts", "rules"] as const) found.push(await this.#check(place, kind, place.uri));
+        const root = this.#root(place);
         const pattern = new vscode.RelativePattern(place.root, "**/{*.dialogue.*,dialogues/**/*.{yaml,yml}}");
-        const files = await vscode.workspace.findFiles(pattern, "**/node_modules/**", 200);
-        for (const uri of files.filter((one) => kindOf(one) === "dialogues")) found.push(await this.#check(place, "dialogues", uri));
+        const files = await vscode.workspace.findFiles(pattern, "**/node_modules/**", MOST_FILES);
+        for (const uri of files.filter((one) => kindOf(one) === "dialogues")) root.dialogues.set(uri.toString(), uri);
+        root.wanted = "full";
+        await root.running;
+        await this.#run(root);
       }
-      return found;
+      return places.reduce((sum, place) => sum + this.#root(place).found.length, 0);
     });
-    const count = counts.reduce((sum, one) => sum + one, 0);
-    const message = count === 0 ? "KDS: all of it is in order." : `KDS: ${count} to look at.`;
-    void vscode.window.showInformationMessage(message);
+    void vscode.window.showInformationMessage(count === 0 ? "KDS: all of it is in order." : `KDS: ${count} to look at.`);
     if (count > 0) await vscode.commands.executeCommand("workbench.actions.view.problems");
   }
 
-  async #check(place: Place, kind: Kind, uri: vscode.Uri): Promise<number> {
-    const key = keyOf(place, kind, uri);
-    this.#running.get(key)?.abort(); // what it finds would be out of date
-    const controller = new AbortController();
-    this.#running.set(key, controller);
-    const collection = this.#collections.get(key) ?? vscode.languages.createDiagnosticCollection(`kds ${key}`);
-    this.#collections.set(key, collection);
-    const args = kind === "dialogues" ? ["test", "--list", uri.fsPath] : [kind, "check"];
-    let stdout: string;
-    try {
-      ({ stdout } = await run(place, [...args, "--json", "-w", place.root], { signal: controller.signal }));
-    } catch (error) {
-      if (controller.signal.aborted) return 0;
-      throw error;
+  /** What to write instead, where a finding says so. */
+  fixes(document: vscode.TextDocument, range: vscode.Range, diagnostics: readonly vscode.Diagnostic[]): vscode.CodeAction[] {
+    const root = this.#roots.get(this.#window.places.of(document.uri).root);
+    return (root?.found ?? []).flatMap((one) => {
+      const { replacement } = one;
+      if (replacement === null || uriOf(one, root?.place).path !== document.uri.path || !range.intersection(rangeOf(one))) return [];
+      const action = new vscode.CodeAction(`Write '${replacement}'`, vscode.CodeActionKind.QuickFix);
+      action.edit = new vscode.WorkspaceEdit();
+      action.edit.replace(document.uri, rangeOf(one), replacement);
+      action.isPreferred = true;
+      action.diagnostics = diagnostics.filter((shown) => shown.source === "kds" && shown.range.isEqual(rangeOf(one)));
+      return [action];
+    });
+  }
+
+  #root(place: Place): Root {
+    const root = this.#roots.get(place.root) ?? new Root(place);
+    this.#roots.set(place.root, root);
+    return root;
+  }
+
+  /** One check at a time; what was asked for meanwhile is done then. */
+  #run(root: Root): Promise<void> {
+    root.running ??= this.#checked(root).finally(() => (root.running = undefined));
+    return root.running;
+  }
+
+  async #checked(root: Root): Promise<void> {
+    while (root.wanted !== "no") {
+      const full = root.wanted === "full";
+      root.wanted = "no";
+      const sent = { texts: await textsOf(root) };
+      const { problems } = await this.#asked(root, sent, false);
+      show(root, problems, sent);
+      if (full) void this.#slowly(root, problems, sent).catch((error: unknown) => this.#window.log.warn(String(error)));
     }
-    const found = findingsIn(JSON.parse(stdout) as Report);
-    const isInside = (path: string): boolean => [place.root, place.folder].some((root) => path.startsWith(`${root}/`));
-    const isOwn = (path: string): boolean => kind === (kindOf(vscode.Uri.file(path)) ?? "prompts"); // each problem once
-    const here = found.filter((one) => isOwn(pathOf(one, place)) && (one.severity === WRONG || isInside(pathOf(one, place))));
-    collection.clear(); // setting many leaves the files alone that are in order by now
-    collection.set(asDiagnostics(here, place));
-    return here.length;
+  }
+
+  async #slowly(root: Root, quick: readonly Finding[], sent: Sent): Promise<void> {
+    const known = new Set(quick.map(keyOf));
+    const { problems } = await this.#asked(root, sent, true);
+    root.slow = { ...sent, found: problems.filter((one) => !known.has(keyOf(one))) };
+    show(root, root.found.filter((one) => !root.slow.found.includes(one)), { texts: await textsOf(root) });
+  }
+
+  #asked(root: Root, { texts }: Sent, full: boolean): Promise<Checked> {
+    return this.#window.service(root.place).check(texts, full);
+  }
+
+  /** Say once why nothing can be checked. */
+  #tell(error: unknown): void {
+    this.#window.log.warn(`the files cannot be checked: ${String(error)}`);
+    if (String(error) !== this.#told) void guarded(this.#window, () => Promise.reject(error as Error))();
+    this.#told = String(error);
   }
 
   dispose(): void {
     this.#soon.dispose();
-    for (const controller of this.#running.values()) controller.abort();
-    for (const collection of this.#collections.values()) collection.dispose();
+    this.#roots.forEach((root) => root.collection.dispose());
   }
 }
 
-function keyOf(place: Place, kind: Kind, uri: vscode.Uri): string {
-  return kind === "dialogues" ? `${place.root} ${uri.fsPath}` : `${place.root} ${kind}`;
+/** Whether the service reads the file there. */
+function isOfKds(uri: vscode.Uri, place: Place): boolean {
+  return kindsAt(uri).size > 0 && (kindOf(uri) === "dialogues" || /^(prompts|kds-brain)(\/|$)/.test(relative(place.root, uri.fsPath)));
 }
 
-/** Everything that a report finds wrong or doubtful. */
-export function findingsIn(report: Report): Finding[] {
-  const wrong = [...(report.problems ?? []), ...(errorIn(report)?.problems ?? [])];
-  const doubtful = [...(report.passed_over ?? []), ...(report.strays ?? []), ...(report.lost ?? [])];
-  const rules = (report.failed ?? []).filter((one) => "rule" in one);
-  const astray = (report.examples ?? []).flatMap((one) => one.astray);
-  return [
-    ...wrong.map((one) => ({ where: one.where, message: withHint(one), severity: WRONG })),
-    ...doubtful.map((one) => ({ where: one.where, message: withHint(one), severity: DOUBTFUL })),
-    ...rules.map((one) => ({ where: one.where, message: failure(one), severity: WRONG })),
-    ...astray.map((one) => ({ where: one.where, message: `the example '${one.text}' reaches ${one.intent}`, severity: DOUBTFUL })),
-  ];
-}
-
-function withHint({ message, hint }: Problem): string {
-  return hint ? `${message}\nfix: ${hint}` : message;
-}
-
-function failure(one: FailedRule): string {
-  return `the test of rule '${one.rule}' fails: '${one.in}' came out as '${one.actual}', not '${one.expected.join("' or '")}'`;
-}
-
-function asDiagnostics(found: readonly Finding[], place: Place): [vscode.Uri, vscode.Diagnostic[]][] {
-  const byFile = new Map<string, vscode.Diagnostic[]>();
-  for (const one of found) {
-    const path = pathOf(one, place);
-    const { line } = placeIn(one.where);
-    const diagnostic = new vscode.Diagnostic(new vscode.Range(line, 0, line, 1000), one.message, one.severity);
-    diagnostic.source = "kds";
-    byFile.set(path, [...(byFile.get(path) ?? []), diagnostic]);
+/** The texts that count: of the files that are open, and of dialogues that are known. */
+async function textsOf(root: Root): Promise<Record<string, string>> {
+  const open = vscode.workspace.textDocuments.filter(({ uri, isClosed }) => !isClosed && kindOf(uri) !== undefined && isWithin(uri, vscode.Uri.file(root.place.root)));
+  const texts = Object.fromEntries(open.map((document) => [nameOf(document.uri, root.place), document.getText()]));
+  for (const [, uri] of root.dialogues) {
+    const name = nameOf(uri, root.place);
+    const read = (): Thenable<string> => vscode.workspace.fs.readFile(uri).then((bytes) => new TextDecoder().decode(bytes));
+    const text = texts[name] ?? (await read().then((found) => found, () => undefined));
+    if (text !== undefined) texts[name] = text;
   }
-  return [...byFile].map(([path, diagnostics]) => [vscode.Uri.file(path), diagnostics]);
+  return texts;
 }
 
-function pathOf(one: Finding, place: Place): string {
-  const { path } = placeIn(one.where);
-  return isAbsolute(path) ? path : join(place.root, path);
+export function nameOf(uri: vscode.Uri, { root }: Place): string {
+  return isWithin(uri, vscode.Uri.file(root)) ? relative(root, uri.fsPath) : uri.fsPath;
 }
 
-const LANGUAGES = ["yaml", "json", "markdown", "prompt", "chatagent", "instructions"];
-
-export function registerLenses(): vscode.Disposable {
-  const selector = LANGUAGES.map((language) => ({ language, scheme: "file" }));
-  return vscode.languages.registerCodeLensProvider(selector, { provideCodeLenses: lensesOf });
+function show(root: Root, quick: readonly Finding[], { texts }: Sent): void {
+  const isSame = ({ path }: Finding): boolean => texts[path] === root.slow.texts[path];
+  const all = new Map([...quick, ...root.slow.found.filter(isSame)].map((one) => [keyOf(one), one]));
+  root.found = [...all.values()];
+  const byFile = new Map<string, [vscode.Uri, vscode.Diagnostic[]]>();
+  for (const one of root.found) {
+    const uri = uriOf(one, root.place);
+    const entry = byFile.get(uri.path) ?? [uri, []];
+    byFile.set(uri.path, [uri, [...entry[1], asDiagnostic(one)]]);
+  }
+  root.collection.clear();
+  root.collection.set([...byFile.values()]);
 }
 
-function lensesOf(document: vscode.TextDocument): vscode.CodeLens[] {
-  const { uri } = document;
-  const kind = kindOf(uri);
-  if (kind === undefined || kind === "dialogues") return []; // those of dialogues: dialoguetests.ts
-  const first = kind === "rules" ? "$(checklist) Check the rules and run their tests" : "$(checklist) Check the prompts";
-  const lenses = [lens(0, { title: first, command: "kds.check" })];
-  if (uri.path.endsWith(".md")) lenses.push(lens(0, { title: "$(comment-discussion) Ask @kds", command: "kds.ask" }));
-  return lenses;
+const keyOf = (one: Finding): string => JSON.stringify(one);
+
+export function asDiagnostic(one: Finding): vscode.Diagnostic {
+  const { Error: WRONG, Warning: DOUBTFUL } = vscode.DiagnosticSeverity;
+  const text = one.hint ? `${one.message}\nfix: ${one.hint}` : one.message;
+  const diagnostic = new vscode.Diagnostic(rangeOf(one), text, one.severity === "error" ? WRONG : DOUBTFUL);
+  return Object.assign(diagnostic, { source: "kds", code: one.code });
 }
 
-function lens(line: number, command: vscode.Command): vscode.CodeLens {
-  return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
+function rangeOf({ line, start, end }: Finding): vscode.Range {
+  return new vscode.Range(line, start, line, Math.max(end, start + 1));
+}
+
+function uriOf({ path }: Finding, place: Place | undefined): vscode.Uri {
+  return vscode.Uri.file(isAbsolute(path) ? path : join(place?.root ?? "/", path));
 }

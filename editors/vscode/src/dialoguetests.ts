@@ -2,15 +2,12 @@
 
 import { basename } from "node:path/posix";
 import * as vscode from "vscode";
+import { nameOf } from "./checks.ts";
 import { type Change, isWithin, kindOf, onDisk, placeIn, Soon } from "./files.ts";
 import { runJson } from "./program.ts";
 import { signalOf } from "./socket.ts";
 import { guarded, type Window } from "./window.ts";
 import { KdsError } from "./wire.ts";
-
-interface Listed {
-  readonly dialogues: readonly { readonly id: string; readonly where: string }[];
-}
 
 interface Played {
   readonly played: readonly string[];
@@ -83,7 +80,9 @@ export function registerDialogueTests(window: Window): vscode.Disposable {
     soon,
     onDisk(moved),
     vscode.workspace.onDidOpenTextDocument(seen),
-    vscode.workspace.onDidSaveTextDocument(seen),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => {
+      if (kindOf(document.uri) === "dialogues") soon.do(document.uri.toString(), () => fill(fileItem(controller, document.uri)));
+    }),
     vscode.commands.registerCommand("kds.runDialogue", guarded(window, one)),
   );
 }
@@ -103,11 +102,14 @@ async function filled(window: Window, controller: vscode.TestController, file: v
   file.busy = true;
   try {
     const place = window.places.of(uri);
-    const listed = place.trusted ? (await runJson<Listed>(place, ["test", "--list", uri.fsPath, "--json", "-w", place.root])).dialogues : [];
-    file.error = undefined;
-    file.children.replace(listed.map(({ id, where }) => {
+    const name = nameOf(uri, place);
+    const text = (await vscode.workspace.openTextDocument(uri)).getText();
+    const { dialogues, problems } = place.trusted ? await window.service(place).check({ [name]: text }) : { dialogues: [], problems: [] };
+    const wrong = problems.find((one) => one.path === name && one.severity === "error");
+    file.error = wrong && `line ${wrong.line + 1}: ${wrong.message} (${wrong.hint})`;
+    file.children.replace(dialogues.map(([, id, line]) => {
       const item = controller.createTestItem(id, id, uri);
-      item.range = new vscode.Range(placeIn(where).line, 0, placeIn(where).line, 0);
+      item.range = new vscode.Range(line, 0, line, 0);
       return item;
     }));
   } catch (error) {
@@ -118,12 +120,7 @@ async function filled(window: Window, controller: vscode.TestController, file: v
   }
 }
 
-async function played(
-  window: Window,
-  controller: vscode.TestController,
-  request: vscode.TestRunRequest,
-  token: vscode.CancellationToken,
-): Promise<void> {
+async function played(window: Window, controller: vscode.TestController, request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
   await vscode.workspace.saveAll(false); // what is played is the file
   const run = controller.createTestRun(request);
   try {
@@ -144,13 +141,7 @@ async function played(
   }
 }
 
-async function playFile(
-  window: Window,
-  run: vscode.TestRun,
-  file: vscode.TestItem,
-  tests: readonly vscode.TestItem[],
-  token: vscode.CancellationToken,
-): Promise<void> {
+async function playFile(window: Window, run: vscode.TestRun, file: vscode.TestItem, tests: readonly vscode.TestItem[], token: vscode.CancellationToken): Promise<void> {
   tests.forEach((test) => run.started(test));
   const uri = file.uri ?? vscode.Uri.file("");
   try {

@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 import { registerCommands } from "./actions.ts";
-import { registerChecks, registerLenses } from "./checks.ts";
+import { registerChecks } from "./checks.ts";
 import { registerDialogueTests } from "./dialoguetests.ts";
 import { registerParticipant } from "./participant.ts";
 import { registerContextView, registerSessions } from "./sessions.ts";
@@ -26,7 +26,6 @@ export function activate(context: vscode.ExtensionContext): void {
     registerCommands(window, context.extension.id),
     registerChecks(window),
     registerDialogueTests(window),
-    registerLenses(),
     vscode.workspace.onDidChangeWorkspaceFolders(() => window.refresh()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => window.refresh()),
   );

@@ -13,14 +13,13 @@ export function kindOf(uri: vscode.Uri): Kind | undefined {
 export function kindsAt(uri: vscode.Uri): Set<Kind> {
   if (uri.scheme !== "file") return new Set();
   const inside = ["", "/x.yaml", "/x.md", "/internal/x.md"].map((name) => kindOfPath(uri.path + name));
-  if (/\/kds-brain\/[^/]+\.yaml$/.test(uri.path)) inside.push("prompts"); // settings and what was taught are checked with them
   return new Set(inside.filter((kind) => kind !== undefined));
 }
 
 function kindOfPath(path: string): Kind | undefined {
   if (/\/(node_modules|site-packages)\//.test(path)) return undefined;
-  if (/\/kds-brain\/(rules|english)\/[^/]+\.yaml$/.test(path)) return "rules";
-  if (/\/prompts\/(internal|shared|user)\/[^/]+\.(md|examples\.yaml)$/.test(path)) return "prompts";
+  if (/\/kds-brain\/((rules|english)\/[^/]+|settings)\.yaml$/.test(path)) return "rules";
+  if (/\/prompts\/(.+\/)?[^/]+\.(md|examples\.yaml)$/.test(path)) return "prompts";
   if (/\.dialogue\.(ya?ml|json)$/i.test(path) || /\/dialogues\/(.+\/)?[^/]+\.ya?ml$/i.test(path)) return "dialogues";
   return undefined;
 }
@@ -31,8 +30,8 @@ export function placeIn(where: string): { path: string; line: number } {
   return found ? { path: found[1] ?? where, line: Math.max(0, Number(found[2]) - 1) } : { path: where, line: 0 };
 }
 
-/** Events come in bursts: a branch is checked out, a file is saved and then seen to be saved. */
-const BURST_MS = 500;
+/** Keys and events come in bursts: somebody types, a branch is checked out, a file is saved and then seen to be saved. */
+const BURST_MS = 60;
 
 export type Change = "made" | "changed" | "gone";
 

@@ -18,11 +18,7 @@ export interface Left {
 }
 
 /** Something that may be said next. */
-export interface Next {
-  readonly prompt: string;
-  readonly label: string;
-  readonly command?: string;
-}
+export interface Next { readonly prompt: string; readonly label: string; readonly command?: string }
 
 /** Characters of the newest reply that routing gets to see: its end. */
 const REPLY_END = 8000;

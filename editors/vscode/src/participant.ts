@@ -1,19 +1,24 @@
 // @kds in chat: read the message, show how, run its agent on the model that was picked.
 
+import { basename } from "node:path";
 import type { Said } from "@kds/transit";
 import * as vscode from "vscode";
 import { answer } from "./answering.ts";
 import { attached } from "./attachments.ts";
+import { placeIn } from "./files.ts";
 import { heardIn, type Left, leftIn, saidIn } from "./history.ts";
 import { NoProgramError } from "./program.ts";
 import { addressed, agentFor, choicesOf, escaped, nextOf, readingOf, whyOf } from "./reading.ts";
 import type { Service } from "./service.ts";
 import { signalOf } from "./socket.ts";
-import { type Agent, KdsError, type Passage, type Turn } from "./wire.ts";
+import { type Agent, KdsError, type Passage, type Problem, type Turn } from "./wire.ts";
 import { isKept, type Window } from "./window.ts";
 
 /** Characters that a token stands for, at least: what is attached must leave the model room. */
 const CHARS_A_TOKEN = 2;
+
+/** Files with mistakes that an answer names. */
+const MOST_NAMED = 3;
 
 type Given = Parameters<vscode.ChatRequestHandler>;
 type Aside = (window: Window, stream: vscode.ChatResponseStream) => Promise<Left>;
@@ -57,11 +62,23 @@ async function turned(window: Window, ...[request, chat, stream, token]: Given):
   const [turn, agents] = await Promise.all([service.route(message, { conversation, history: heard, signal }), service.agents()]);
   const kept = window.read(turn, place);
   if (vscode.workspace.getConfiguration("kds").get("showReading", true)) stream.markdown(readingOf(turn));
+  named(turn.problems ?? [], stream);
   window.log.info(`read in ${Math.round(performance.now() - started)} ms before the model`);
   const work: Work = { window, service, request, stream, token, history, turn, agents };
   const reply = turn.action === "clarify" ? asked(work) : await answered(work);
   await Promise.all([kept, remembered(work, reply)]);
   return { reply, message: turn.message, root: place.root, next: nextOf(turn, agents) };
+}
+
+/** Files with mistakes, each once and as a link: KDS goes on without them. */
+function named(problems: readonly Problem[], stream: vscode.ChatResponseStream): void {
+  const byFile = new Map(problems.map((one) => [placeIn(one.where).path, one]).reverse() as [string, Problem][]);
+  for (const [path, { where, message, hint }] of [...byFile].slice(-MOST_NAMED).reverse()) {
+    const { line } = placeIn(where);
+    stream.markdown("> ⚠ ");
+    stream.anchor(new vscode.Location(vscode.Uri.file(path), new vscode.Position(line, 0)), `${basename(path)}:${line + 1}`);
+    stream.markdown(` does not count: ${escaped(message)} (${escaped(hint)})\n\n`);
+  }
 }
 
 interface Work {
@@ -181,7 +198,8 @@ export async function forget(window: Window): Promise<void> {
 function told(window: Window, error: unknown, stream: vscode.ChatResponseStream): vscode.ChatResult {
   window.log.error(error instanceof Error ? error : String(error));
   if (error instanceof NoProgramError) {
-    stream.markdown(`${escaped(error.message)}. KDS is a program of its own, which runs on this machine.\n\n`);
+    stream.markdown(`KDS is a program of its own, which runs on this machine. ${escaped(error.advice)}\n\n`);
+    stream.button({ command: "workbench.action.openSettings", title: "Open the setting kds.path", arguments: ["kds.path"] });
     stream.button({ command: "kds.install", title: "How to install it" });
     return { metadata: { kds: { reply: "", aside: true } satisfies Left } };
   }

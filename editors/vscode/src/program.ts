@@ -3,56 +3,76 @@
 import { execFile } from "node:child_process";
 import { constants, promises as fs } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, isAbsolute, join, sep } from "node:path";
+import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 import * as vscode from "vscode";
 import type { Place } from "./place.ts";
 import { errorIn, KdsError } from "./wire.ts";
 
 const WINDOWS = process.platform === "win32";
 const PROGRAM = WINDOWS ? "kds.exe" : "kds";
-/** Another author's package brings a `kds` as well; only KDS brings this one. */
 const SIBLING = WINDOWS ? "kds-hook.exe" : "kds-hook";
 const VENV_BIN = WINDOWS ? "Scripts" : "bin";
 const VENVS = [".venv", "venv"];
 
-export interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export interface Ended { readonly code: number; readonly stdout: string; readonly stderr: string }
 
 /** KDS is not installed, or not where it is looked for. */
 export class NoProgramError extends KdsError {
-  constructor(message = "KDS was not found in .venv or venv of the opened folder, nor on the PATH") {
-    super(message, { hint: "install it, or name it in the setting kds.path" });
+  constructor(message: string, hint = "install it, or name it in the setting kds.path") {
+    super(message, { hint });
   }
 }
 
+/** The program beside which the extension was built, as `make vscode` does; else "". */
+declare const BUILT_WITH: string;
+
 /**
- * The program for a place: the setting's, that of a venv in the opened folder, the one on the PATH.
- * What lies in a folder above was not opened, so nothing of it is run unless the setting says so.
+ * The program for a place: the setting's, that of a venv in the opened folder, of the interpreter
+ * that the Python extension uses, the one on the PATH, the one beside which this was built. What
+ * lies in a folder above was not opened, so nothing of it is run unless the setting says so.
  */
-export async function findProgram(place: Place): Promise<string | undefined> {
+export async function findProgram(place: Place): Promise<string> {
   const set = vscode.workspace.getConfiguration("kds", place.uri).get<string>("path", "").trim();
+  const onPath = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   if (set) {
-    const named = spelledOut(set, place);
-    if (await isProgram(named)) return named;
-    throw new NoProgramError(`kds.path is ${named}, which cannot be run`);
+    const named = /[\\/]/.test(set) ? [spelledOut(set, place)] : onPath.map((folder) => join(folder, set));
+    for (const one of named) if ((await isProgram(one)) && (await isKds(one))) return one;
+    const [first = set] = named.length === 1 ? named : [`${set} on the PATH`];
+    throw new NoProgramError(`kds.path is ${first}, which ${(await isProgram(first)) ? "is not KDS" : "cannot be run"}`, "correct the setting kds.path");
   }
   // A folder that is not trusted may bring a program of that name along.
   const roots = place.trusted ? [place.folder, ...(place.root.startsWith(place.folder + sep) ? [place.root] : [])] : [];
   const own = roots.flatMap((root) => VENVS.map((venv) => join(root, venv, VENV_BIN)));
-  const onPath = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
-  for (const folder of [...own, ...onPath]) {
+  const python = place.trusted ? await interpreterFolder(place.uri) : [];
+  const built = typeof BUILT_WITH === "string" && BUILT_WITH ? [dirname(BUILT_WITH)] : [];
+  for (const folder of [...own, ...python, ...onPath, ...built]) {
     const candidate = join(folder, PROGRAM);
-    if ((await isProgram(candidate)) && (await isProgram(join(folder, SIBLING)))) return candidate;
+    if ((await isProgram(candidate)) && (await isKds(candidate))) return candidate;
   }
-  return undefined;
+  const looked = [...own, ...python].map((folder) => join(folder, PROGRAM)).join(", ");
+  throw new NoProgramError(`KDS was not found: not ${looked ? `at ${looked}, nor ` : ""}on the PATH`);
+}
+
+interface PythonApi { readonly environments?: { getActiveEnvironmentPath(uri: vscode.Uri): { readonly path: string } | undefined } }
+
+async function interpreterFolder(uri: vscode.Uri): Promise<string[]> {
+  const extension = vscode.extensions.getExtension<PythonApi>("ms-python.python");
+  const api = await extension?.activate().then((found) => found, () => undefined); // its own troubles
+  const path = api?.environments?.getActiveEnvironmentPath(uri)?.path ?? "";
+  return isAbsolute(path) ? [dirname(path)] : [];
 }
 
 function spelledOut(path: string, place: Place): string {
   const whole = path.replace(/^~(?=$|[\\/])/, homedir()).replaceAll("${workspaceFolder}", place.folder);
   return isAbsolute(whole) ? whole : join(place.folder, whole);
+}
+
+/** Another author's package brings a `kds` as well: only KDS has a `kds-hook` beside it, or says its version so. */
+async function isKds(path: string): Promise<boolean> {
+  if (await isProgram(join(dirname(await fs.realpath(path)), SIBLING))) return true;
+  return new Promise((resolve) => {
+    execFile(path, ["--version"], { timeout: 10_000 }, (error, stdout) => resolve(error === null && /^kds \d+\./.test(stdout)));
+  });
 }
 
 async function isProgram(path: string): Promise<boolean> {
@@ -65,13 +85,8 @@ async function isProgram(path: string): Promise<boolean> {
 }
 
 /** Run `kds`. Throws NoProgramError where there is none, KdsError where it cannot be run. */
-export async function run(
-  place: Place,
-  args: readonly string[],
-  options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {},
-): Promise<Ended> {
+export async function run(place: Place, args: readonly string[], options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}): Promise<Ended> {
   const program = await findProgram(place);
-  if (program === undefined) throw new NoProgramError();
   const env = { ...process.env, NO_COLOR: "1" };
   const { timeoutMs: timeout = 120_000, signal } = options;
   const how = { cwd: place.root, env, timeout, maxBuffer: 32_000_000, ...(signal && { signal }) };
@@ -79,7 +94,7 @@ export async function run(
     execFile(program, [...args], how, (error, stdout, stderr) => {
       const code = error === null ? 0 : error.code;
       if (typeof code === "number") resolve({ code, stdout, stderr });
-      else reject(new KdsError(`kds ${args[0]}: ${error?.message ?? "it was stopped"}`, { hint: "see KDS: Doctor" }));
+      else reject(new KdsError(`${program} ${args[0]}: ${error?.message ?? "it was stopped"}`, { hint: "see KDS: Doctor" }));
     });
   });
 }

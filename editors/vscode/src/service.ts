@@ -5,9 +5,7 @@ import { join } from "node:path";
 import type { Place } from "./place.ts";
 import { run } from "./program.ts";
 import { type Asked as Sent, exchange, NotThereError, socketOfUser } from "./socket.ts";
-import {
-  type Agent, type Entry, type Found, type Health, KdsError, type Session, type SessionPage, type Turn,
-} from "./wire.ts";
+import { type Agent, type Entry, type Found, type Health, KdsError, type Session, type SessionPage, type Turn } from "./wire.ts";
 import type { Said } from "@kds/transit";
 
 /** Messages of the history that the service takes (HISTORY_LIMIT of kds.service.service_client). */
@@ -15,6 +13,15 @@ const HISTORY_LIMIT = 32;
 const START_MS = 60_000;
 
 type Asked = Omit<Sent, "workspace">;
+
+/** Something to look at in a file (Finding of kds.testing.findings). */
+export interface Finding {
+  readonly path: string; readonly line: number; readonly start: number; readonly end: number;
+  readonly message: string; readonly hint: string; readonly code: string; readonly severity: "error" | "warning";
+  readonly replacement: string | null;
+}
+
+export interface Checked { readonly problems: readonly Finding[]; readonly dialogues: readonly (readonly [path: string, id: string, line: number])[] }
 
 export class Service {
   readonly place: Place;
@@ -26,20 +33,14 @@ export class Service {
   }
 
   /** Read a message: what it refers to, what it wants, who is for it. */
-  async route(
-    message: string,
-    asked: { conversation: string; history: readonly Said[]; log?: boolean; signal?: AbortSignal },
-  ): Promise<Turn> {
+  async route(message: string, asked: { conversation: string; history: readonly Said[]; log?: boolean; signal?: AbortSignal }): Promise<Turn> {
     const history = asked.history.slice(-HISTORY_LIMIT);
     const body = { message, conversation: asked.conversation, history, log: asked.log ?? true, fits: true };
     return (await this.ask({ method: "POST", path: "/route", body, signal: asked.signal })) as Turn;
   }
 
   /** Passages of documents or of remembered conversations; no model is asked. */
-  async search(
-    query: string,
-    asked: { scope: "documents" | "memory"; limit: number; history?: readonly Said[]; signal?: AbortSignal },
-  ): Promise<Found> {
+  async search(query: string, asked: { scope: "documents" | "memory"; limit: number; history?: readonly Said[]; signal?: AbortSignal }): Promise<Found> {
     const { scope, limit, history = [], signal } = asked;
     const body = { query, scope, limit, answer: false, conversation_context: history };
     return (await this.ask({ method: "POST", path: "/query", body, signal })) as Found;
@@ -48,6 +49,17 @@ export class Service {
   /** The prompt files of the workspace; those with an intent are agents. */
   async agents(): Promise<readonly Agent[]> {
     return (await this.ask({ method: "GET", path: "/prompts" })) as Agent[];
+  }
+
+  /** What is wrong in the files of the workspace, with these texts in place of what is saved. */
+  async check(texts: Readonly<Record<string, string>>, full = false): Promise<Checked> {
+    try {
+      return (await this.ask({ method: "POST", path: "/check", body: { texts, full } })) as Checked;
+    } catch (error) {
+      if (!(error instanceof KdsError) || error.status !== 404) throw error;
+      const { version } = (await this.health()) ?? { version: "unknown" };
+      throw new KdsError(`the running KDS (version ${version}) is too old for this extension`, { hint: "update it, or name another one in the setting kds.path" });
+    }
   }
 
   async promptBody(name: string): Promise<string> {
@@ -155,9 +167,7 @@ export class Service {
   async #start(): Promise<void> {
     const ended = await run(this.place, ["service", "start", "-w", this.place.root], { timeoutMs: START_MS });
     if (ended.code === 0 || ended.code === 1) return; // 1: degraded, it answers all the same
-    throw new KdsError(ended.stderr.trim().replace(/^kds: /, "") || "the service does not start", {
-      hint: "see KDS: Doctor",
-    });
+    throw new KdsError(ended.stderr.trim().replace(/^kds: /, "") || "the service does not start", { hint: "see KDS: Doctor" });
   }
 }
 

@@ -8,10 +8,7 @@ import type { Service } from "./service.ts";
 import { guarded, type Window } from "./window.ts";
 import type { Session, Entry } from "./wire.ts";
 
-interface Item {
-  readonly place: Place;
-  readonly session: Session;
-}
+interface Item { readonly place: Place; readonly session: Session }
 
 const ROLES = ["user", "assistant"];
 

@@ -82,10 +82,7 @@ function shortSpelling(path: string): { path: string; close: () => void } {
 
 function send(socketPath: string, asked: Asked): Promise<{ status: number; content: string }> {
   const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
-  const headers: Record<string, string> = {
-    Connection: "close",
-    "Kds-Workspace": encodeURI(asked.workspace),
-  };
+  const headers: Record<string, string> = { Connection: "close", "Kds-Workspace": encodeURI(asked.workspace) };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const limit = AbortSignal.timeout(asked.timeoutMs ?? 90_000);
   const signal = asked.signal ? AbortSignal.any([asked.signal, limit]) : limit;

@@ -7,11 +7,7 @@ import { capital } from "./reading.ts";
 import type { Window } from "./window.ts";
 import { KdsError } from "./wire.ts";
 
-interface Taught {
-  readonly id: string;
-  readonly text: string;
-  readonly intent: string;
-}
+interface Taught { readonly id: string; readonly text: string; readonly intent: string }
 
 /** Ask what a message meant, the last one where none is `given`, and teach it where it was read. */
 export async function correct(window: Window, given?: string, root?: string): Promise<void> {

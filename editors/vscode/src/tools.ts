@@ -8,13 +8,23 @@ import { KdsError, type Passage } from "./wire.ts";
 
 const PASSAGES = 5;
 
-interface Search {
-  readonly query: string;
-  readonly limit?: number;
+interface Search { readonly query: string; readonly limit?: number }
+
+/** Where VS Code starts the MCP server of KDS, its tools stand in for ours: one surface is enough. */
+async function yieldToServer(): Promise<void> {
+  const files = await vscode.workspace.findFiles(".vscode/mcp.json");
+  const texts = await Promise.all(files.map((uri) => vscode.workspace.fs.readFile(uri).then(String, () => "")));
+  await vscode.commands.executeCommand("setContext", "kds.mcp", texts.some((text) => /"kds"\s*:/.test(text)));
 }
 
 export function registerTools(window: Window): vscode.Disposable {
+  const watcher = vscode.workspace.createFileSystemWatcher("**/.vscode/mcp.json");
+  void yieldToServer();
   return vscode.Disposable.from(
+    watcher,
+    watcher.onDidCreate(yieldToServer),
+    watcher.onDidChange(yieldToServer),
+    watcher.onDidDelete(yieldToServer),
     vscode.lm.registerTool("kds_resolve", tool((input: { message: string }, signal) => resolve(window, input.message, signal))),
     vscode.lm.registerTool("kds_search_memory", tool((input: Search, signal) => search(window, input, "memory", signal))),
     vscode.lm.registerTool("kds_recall", tool((input: Search, signal) => recall(window, input, signal))),

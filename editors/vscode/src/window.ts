@@ -25,10 +25,7 @@ interface Kept {
 }
 
 /** The last message of the window, where it was read, and how. */
-export interface LastTurn {
-  readonly turn: Turn;
-  readonly place: Place;
-}
+export interface LastTurn { readonly turn: Turn; readonly place: Place }
 
 export class Window implements vscode.Disposable {
   readonly places: Places;
@@ -129,10 +126,7 @@ function fresh(): Kept {
 }
 
 /** A command that shows its errors, with their fix, instead of throwing them at VS Code. */
-export function guarded<A extends unknown[], R>(
-  window: Window,
-  action: (...args: A) => Promise<R>,
-): (...args: A) => Promise<R | undefined> {
+export function guarded<A extends unknown[], R>(window: Window, action: (...args: A) => Promise<R>): (...args: A) => Promise<R | undefined> {
   return async (...args) => {
     try {
       return await action(...args);
@@ -146,9 +140,10 @@ export function guarded<A extends unknown[], R>(
 
 async function tell(error: unknown): Promise<void> {
   if (error instanceof NoProgramError) {
-    const install = "How to Install";
-    const chosen = await vscode.window.showWarningMessage(`KDS: ${error.message}.`, install);
+    const [install, setting] = ["How to Install", "Open the Setting"];
+    const chosen = await vscode.window.showWarningMessage(`KDS: ${error.advice}`, install, setting);
     if (chosen === install) await vscode.commands.executeCommand("kds.install");
+    if (chosen === setting) await vscode.commands.executeCommand("workbench.action.openSettings", "kds.path");
     return;
   }
   await vscode.window.showErrorMessage(`KDS: ${error instanceof KdsError ? error.advice : String(error)}`);

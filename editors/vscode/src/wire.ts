@@ -1,24 +1,10 @@
 // What the service and the command line of KDS say (docs/service.md, docs/cli.md), as far as it is read here.
 
-export interface Reference {
-  readonly text: string;
-  readonly target: string;
-  readonly rule: string;
-  readonly score: number;
-}
+export interface Reference { readonly text: string; readonly target: string; readonly rule: string; readonly score: number }
 
-export interface Entry {
-  readonly timestamp: string;
-  readonly user_message: string;
-  readonly intent: string;
-  readonly context_ref?: string | null;
-}
+export interface Entry { readonly timestamp: string; readonly user_message: string; readonly intent: string; readonly context_ref?: string | null }
 
-export interface StepRecord {
-  readonly step: string;
-  readonly cpu_ms: number;
-  readonly notes: readonly string[];
-}
+export interface StepRecord { readonly step: string; readonly cpu_ms: number; readonly notes: readonly string[] }
 
 export interface Turn {
   readonly message: string;
@@ -40,6 +26,8 @@ export interface Turn {
   readonly at: string;
   readonly records: readonly StepRecord[];
   readonly warnings: readonly string[];
+  /** What is wrong in files of the workspace, which do not count. */
+  readonly problems?: readonly Problem[];
   /** The skill, agent, command or prompt file of the project that the message calls for. */
   readonly fits?: { readonly name: string; readonly kind: "skill" | "agent" | "command" | "prompt" } | null;
 }
@@ -54,28 +42,13 @@ export interface Agent {
   readonly tools: readonly string[];
 }
 
-export interface Passage {
-  readonly text: string;
-  readonly citation: string;
-  readonly source_path: string | null;
-  readonly line: number | null;
-}
+export interface Passage { readonly text: string; readonly citation: string; readonly source_path: string | null; readonly line: number | null }
 
-export interface Found {
-  readonly chunks: readonly Passage[];
-  readonly warnings: readonly string[];
-}
+export interface Found { readonly chunks: readonly Passage[]; readonly warnings: readonly string[] }
 
-export interface Session {
-  readonly id: string;
-  readonly title: string;
-  readonly updated_at: string;
-  readonly messages: number;
-}
+export interface Session { readonly id: string; readonly title: string; readonly updated_at: string; readonly messages: number }
 
-export interface SessionPage extends Session {
-  readonly page: readonly { readonly role: string; readonly content: string }[];
-}
+export interface SessionPage extends Session { readonly page: readonly { readonly role: string; readonly content: string }[] }
 
 export interface Health {
   readonly status: "ok" | "degraded";
@@ -85,11 +58,7 @@ export interface Health {
 }
 
 /** A fault of a file: `where` is `path:line`. */
-export interface Problem {
-  readonly where: string;
-  readonly message: string;
-  readonly hint: string;
-}
+export interface Problem { readonly where: string; readonly message: string; readonly hint: string }
 
 /** What KDS says when something is wrong, with what to do about it. */
 export class KdsError extends Error {
@@ -98,10 +67,7 @@ export class KdsError extends Error {
   readonly hint: string | null;
   readonly problems: readonly Problem[];
 
-  constructor(
-    message: string,
-    more: { status?: number; hint?: string | null; problems?: readonly Problem[] } = {},
-  ) {
+  constructor(message: string, more: { status?: number; hint?: string | null; problems?: readonly Problem[] } = {}) {
     super(message);
     this.status = more.status ?? 0;
     this.hint = more.hint ?? null;

@@ -29,10 +29,7 @@ describe("what goes along with a message", () => {
   });
 
   it("is the text of an answer that left nothing behind", () => {
-    expect(saidIn([request("Hi"), response(undefined, "Hello", " there")])).toEqual([
-      { role: "user", content: "Hi" },
-      { role: "assistant", content: "Hello there" },
-    ]);
+    expect(saidIn([request("Hi"), response(undefined, "Hello", " there")])).toEqual([{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello there" }]);
   });
 
   it("has no turn that was about the chat itself", () => {

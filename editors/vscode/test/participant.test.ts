@@ -29,6 +29,9 @@ class Stream {
   reference(value: unknown): void {
     this.chips.push(value);
   }
+  anchor({ uri, range }: Location, title: string): void {
+    this.text += `[${title}](${uri.path}:${range.start.line})`;
+  }
   progress(): void {}
 }
 
@@ -78,18 +81,13 @@ function say(prompt: string, more: object = {}, history: unknown[] = []): Promis
 describe("a message", () => {
   it("shows what it means, and streams the agent's answer", async () => {
     const result = await say("Make it purple");
-    expect(stream.text).toBe(
-      "> **Make the FAB button purple**  \n> *it* → FAB button · `EXECUTE` · code\\-executor · 98 %\n\nIt is purple now.",
-    );
+    expect(stream.text).toBe("> **Make the FAB button purple**  \n> *it* → FAB button · `EXECUTE` · code\\-executor · 98 %\n\nIt is purple now.");
     expect(model.asked[0]?.messages.at(-1)?.content).toBe(TURN.prompt);
     expect(leftIn(result)?.reply).toBe("It is purple now.");
   });
 
   it("goes to the service with the window's session and the history of the chat", async () => {
-    const earlier = [
-      { prompt: "I want to add a FAB button" },
-      { response: [], result: { metadata: { kds: { reply: "A plan. ".repeat(100) } } } },
-    ];
+    const earlier = [{ prompt: "I want to add a FAB button" }, { response: [], result: { metadata: { kds: { reply: "A plan. ".repeat(100) } } } }];
     await say("Make it purple", {}, earlier);
     const body = service.asked("/route")[0]?.body as { history: { role: string; content: string }[]; conversation: string };
     expect(body.conversation).toBe(window.conversation);
@@ -118,10 +116,7 @@ describe("a message", () => {
   it("is remembered in a session of the window, which is begun when there is none", async () => {
     const path = `/sessions/${window.conversation}/messages`;
     let begun = false;
-    service.replies = {
-      [`POST ${path}`]: () => (begun ? {} : undefined),
-      "POST /sessions": (body: { id: string }) => (begun = body.id === window.conversation) && {},
-    };
+    service.replies = { [`POST ${path}`]: () => (begun ? {} : undefined), "POST /sessions": (body: { id: string }) => (begun = body.id === window.conversation) && {} };
     await say("Make it purple");
     expect(service.asked(path).map((one) => one.body["role"])).toEqual(["user", "user", "assistant"]);
   });
@@ -142,11 +137,7 @@ describe("a message", () => {
     service.replies = { "POST /route": { ...TURN, fits: { name: "release-notes", kind } } };
     await say("Make it purple");
     expect(service.asked("/route")[0]?.body["fits"]).toBe(true);
-    expect(stream.buttons[0]).toEqual({
-      command: "workbench.action.chat.open",
-      title: `Run the ${kind} "release-notes"`,
-      arguments: [{ query }],
-    });
+    expect(stream.buttons[0]).toEqual({ command: "workbench.action.chat.open", title: `Run the ${kind} "release-notes"`, arguments: [{ query }] });
   });
 
   it("can be said to be misread", async () => {
@@ -225,11 +216,20 @@ describe("when something is wrong", () => {
     expect(result.errorDetails?.message).toBe("message: the message is empty (say something)");
   });
 
+  it("names each file that does not count, as a link, and answers", async () => {
+    const problem = (where: string) => ({ where, message: "unknown key 'x'", hint: "remove it" });
+    service.replies = { "POST /route": { ...TURN, problems: [problem("/p/a.yaml:3"), problem("/p/a.yaml:9"), problem("/p/b.md:1")] } };
+    await say("Make it purple");
+    expect(stream.text).toContain("> ⚠ [a.yaml:3](/p/a.yaml:2) does not count: unknown key 'x' (remove it)\n\n> ⚠ [b.md:1](/p/b.md:0)");
+    expect(stream.text).toContain("It is purple now.");
+  });
+
   it("says how to install KDS where there is none", async () => {
     await service.close();
     fake.settings = { path: "/nowhere/kds" };
     await say("Make it purple");
-    expect(stream.buttons).toEqual([{ command: "kds.install", title: "How to install it" }]);
+    expect(stream.text).toContain("kds\\.path is /nowhere/kds");
+    expect(stream.buttons.map((one) => one.title)).toEqual(["Open the setting kds.path", "How to install it"]);
     service = await new FakeService().listen();
   });
 });
@@ -281,7 +281,7 @@ describe("the tools of agent mode", () => {
     expect(await text("kds_search_memory", { query: "fee" })).toBe("Nothing was found.");
     expect(service.asked("/query")[0]?.body).toMatchObject({ scope: "memory", answer: false, limit: 5 });
     fake.settings = { path: join(service.root, "kds-program") };
-    writeFileSync(fake.settings["path"] as string, '#!/bin/sh\necho "$*"\n', { mode: 0o755 });
+    writeFileSync(fake.settings["path"] as string, '#!/bin/sh\n[ "$1" = --version ] && echo kds 0.1.0 || echo "$*"\n', { mode: 0o755 });
     expect(await text("kds_recall", { query: "which port?" })).toBe(`recall --limit 5 -w ${service.root} -- which port?`);
   });
 });

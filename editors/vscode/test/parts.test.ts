@@ -1,11 +1,10 @@
 // The parts that stand by themselves: places of files, findings, the panel, the socket.
 
-import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
-import { findingsIn } from "../src/checks.ts";
 import { kindOf, kindsAt } from "../src/files.ts";
 import { Places, rootOf } from "../src/place.ts";
 import { findProgram } from "../src/program.ts";
@@ -18,7 +17,7 @@ let root: string;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "kds-"));
-  Object.assign(fake, { settings: {}, folders: [{ uri: Uri.file(root) }], trusted: true });
+  Object.assign(fake, { settings: {}, folders: [{ uri: Uri.file(root) }], trusted: true, python: undefined });
 });
 
 const path = process.env["PATH"];
@@ -79,23 +78,32 @@ describe("the place of a message", () => {
 });
 
 describe("the program", () => {
-  it("is the setting's, else that of the venv, else the one on the PATH", async () => {
+  it("is the setting's, else that of the venv, of the Python extension, on the PATH", async () => {
     process.env["PATH"] = "/nowhere";
-    expect(await findProgram(place())).toBeUndefined();
+    await expect(findProgram(place())).rejects.toThrow(`not at ${join(root, ".venv", "bin", "kds")}`);
     const onPath = program(join(root, "bin"));
     process.env["PATH"] = join(root, "bin");
     expect(await findProgram(place())).toBe(onPath);
+    const beside = program(join(root, "conda"));
+    fake.python = join(root, "conda", "python");
+    expect(await findProgram(place())).toBe(beside);
     const own = program(join(root, ".venv", "bin"));
     expect(await findProgram(place())).toBe(own);
-    fake.settings = { path: "${workspaceFolder}/bin/kds" };
-    expect(await findProgram(place())).toBe(onPath);
+    for (const path of ["${workspaceFolder}/bin/kds", "kds"]) {
+      fake.settings = { path };
+      expect(await findProgram(place())).toBe(onPath);
+    }
   });
 
-  it("is never one that a folder brings along which is not trusted", async () => {
+  it("is never one that a folder brings along which is not trusted, or another author's", async () => {
     program(join(root, ".venv", "bin"));
     process.env["PATH"] = `.venv/bin:${join(root, "none")}`;
     fake.trusted = false;
-    expect(await findProgram(place())).toBeUndefined();
+    await expect(findProgram(place())).rejects.toThrow("KDS was not found: not on the PATH");
+    rmSync(join(dirname(program(join(root, "none"), "echo kds-lint 3")), "kds-hook"));
+    await expect(findProgram(place())).rejects.toThrow("not on the PATH");
+    rmSync(join(dirname(program(join(root, "none"), "echo kds 0.1.0")), "kds-hook"));
+    expect(await findProgram(place())).toBe(join(root, "none", "kds")); // bare
   });
 
   it("is not run unasked out of a folder above the one that was opened", async () => {
@@ -104,12 +112,14 @@ describe("the program", () => {
     mkdirSync(join(root, "part"));
     process.env["PATH"] = "";
     fake.folders = [{ uri: Uri.file(join(root, "part")) }];
-    expect([place().root, await findProgram(place())]).toEqual([root, undefined]);
+    expect(place().root).toBe(root);
+    await expect(findProgram(place())).rejects.toThrow("KDS was not found");
   });
 
-  it("is named with the setting where the setting is wrong", async () => {
-    fake.settings = { path: "/nowhere/kds" };
-    await expect(findProgram(place())).rejects.toThrow("kds.path is /nowhere/kds, which cannot be run");
+  it.each(["/nowhere/kds", "kds"])("is named with the setting where the setting is wrong: %s", async (path) => {
+    process.env["PATH"] = "";
+    fake.settings = { path };
+    await expect(findProgram(place())).rejects.toThrow(`kds.path is ${path}`);
   });
 });
 
@@ -139,27 +149,10 @@ describe("the socket", () => {
 
 describe("files", () => {
   it("are told by place and name", () => {
-    const kinds = ["/p/kds-brain/rules/a.yaml", "/p/prompts/internal/a.md", "/p/prompts/internal/a.examples.yaml", "/p/a.dialogue.json", "/p/dialogues/x/a.yaml", "/p/a.yaml", "/p/README.md"];
-    expect(kinds.map((one) => kindOf(Uri.file(one) as unknown as vscode.Uri))).toEqual(["rules", "prompts", "prompts", "dialogues", "dialogues", undefined, undefined]);
+    const kinds = ["/p/kds-brain/settings.yaml", "/p/prompts/notes/deep/a.md", "/p/kds-brain/rules/a.yaml", "/p/prompts/internal/a.md", "/p/prompts/internal/a.examples.yaml", "/p/a.dialogue.json", "/p/dialogues/x/a.yaml", "/p/a.yaml", "/p/README.md"];
+    expect(kinds.map((one) => kindOf(Uri.file(one) as unknown as vscode.Uri))).toEqual(["rules", "prompts", "rules", "prompts", "prompts", "dialogues", "dialogues", undefined, undefined]);
     const folders = ["/p/kds-brain", "/p/kds-brain/rules", "/p/prompts", "/p/dialogues", "/p/node_modules/a/dialogues", "/p/src"];
     expect(folders.map((one) => [...kindsAt(Uri.file(one) as unknown as vscode.Uri)])).toEqual([[], ["rules"], ["prompts"], ["dialogues"], [], []]);
-  });
-});
-
-describe("findings", () => {
-  it("are the problems with their fix, failed tests, and what is doubtful", () => {
-    const report = {
-      problems: [{ where: "a.yaml:3", message: "unknown key", hint: "did you mean 'x'?" }],
-      strays: [{ where: "b.md:1", message: "nobody reads it", hint: "" }],
-      failed: [{ rule: "r", where: "a.yaml:9", in: "it", expected: ["this"], actual: "that" }],
-      examples: [{ astray: [{ where: "c.md:2", text: "go", intent: "PLAN" }] }],
-    };
-    expect(findingsIn(report).map((one) => [one.where, one.message, one.severity])).toEqual([
-      ["a.yaml:3", "unknown key\nfix: did you mean 'x'?", 0],
-      ["b.md:1", "nobody reads it", 1],
-      ["a.yaml:9", "the test of rule 'r' fails: 'it' came out as 'that', not 'this'", 0],
-      ["c.md:2", "the example 'go' reaches PLAN", 1],
-    ]);
   });
 });
 

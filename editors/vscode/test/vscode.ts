@@ -75,10 +75,7 @@ export const LanguageModelTextPart = holder<[string], { value: string }>("value"
 export const LanguageModelToolCallPart = holder<[string, string, object], object>("callId", "name", "input");
 export const LanguageModelToolResultPart = holder<[string, unknown[]], object>("callId", "content");
 export const LanguageModelToolResult = holder<[unknown[]], { content: { value: string }[] }>("content");
-export const LanguageModelChatMessage = {
-  User: (content: unknown) => ({ role: "user", content }),
-  Assistant: (content: unknown) => ({ role: "assistant", content }),
-};
+export const LanguageModelChatMessage = { User: (content: unknown) => ({ role: "user", content }), Assistant: (content: unknown) => ({ role: "assistant", content }) };
 export const DiagnosticSeverity = { Error: 0, Warning: 1 };
 export const ChatResultFeedbackKind = { Unhelpful: 0, Helpful: 1 };
 
@@ -96,6 +93,8 @@ export const fake = {
   handler: undefined as unknown,
   participant: undefined as unknown,
   tools: new Map<string, Tool>(),
+  /** The interpreter that the Python extension uses. */
+  python: undefined as string | undefined,
 };
 
 const nothing = { dispose: () => undefined };
@@ -112,6 +111,8 @@ export const workspace = {
   getWorkspaceFolder: (uri: Uri) => fake.folders.find((one) => uri.path.startsWith(one.uri.path)),
   getConfiguration: () => ({ get: (key: string, or: unknown) => fake.settings[key] ?? or }),
   asRelativePath: (uri: Uri | string) => (typeof uri === "string" ? uri : uri.path).split("/").at(-1),
+  findFiles: async () => [],
+  createFileSystemWatcher: () => ({ ...nothing, onDidCreate: event, onDidChange: event, onDidDelete: event }),
   onDidChangeConfiguration: event,
   onDidChangeWorkspaceFolders: event,
   onDidGrantWorkspaceTrust: event,
@@ -123,14 +124,12 @@ export const workspace = {
   },
 };
 
-export const window = {
-  activeTextEditor: undefined,
-  createOutputChannel: () => ({ info() {}, warn() {}, error() {}, dispose() {} }),
-};
+export const window = { activeTextEditor: undefined, createOutputChannel: () => ({ info() {}, warn() {}, error() {}, dispose() {} }) };
 
-export const commands = {
-  executeCommand: async (...call: unknown[]) => void fake.executed.push(call),
-};
+const python = { environments: { getActiveEnvironmentPath: () => ({ path: fake.python }) } };
+export const extensions = { getExtension: () => fake.python && { activate: async () => python } };
+
+export const commands = { executeCommand: async (...call: unknown[]) => void fake.executed.push(call) };
 
 export const chat = {
   createChatParticipant: (_id: string, handler: unknown) => {

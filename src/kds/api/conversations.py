@@ -19,6 +19,7 @@ from kds.api.routing import Router, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.journal import MAX_AGE, Contexts, Journal, LoadedContext
+from kds.brain.errors import Problem
 from kds.brain.settings import LiveConfig
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
@@ -129,7 +130,7 @@ class Conversations(Records):
         """``parts`` are as `Parts.load` gives them; what was taught is laid over them here."""
         contexts = contexts or Contexts(parts.workspace, clock=turns.clock, environ=environ)
         super().__init__(parts.workspace, parts.library, contexts, turns, environ=environ)
-        config = LiveConfig(parts.workspace, environ=environ)
+        self.config = config = LiveConfig(parts.workspace, environ=environ)
         self._base = parts
         self._learned = LearnedParts(parts, config)
         self._precision = precision_of(config)
@@ -143,10 +144,10 @@ class Conversations(Records):
         """Load rules, prompts and model of ``workspace``: seconds, not milliseconds.
 
         ``turns`` is told of every turn that is logged, instead of a `TurnLog`. No folder is made
-        before there is something to remember. Raises ConfigError when a rule or prompt file
-        does not load.
+        before there is something to remember. Files of the workspace that do not load are left
+        out: ``problems`` says why.
         """
-        parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
+        parts = Parts.sound(workspace, may_write=workspace.brain.is_dir())
         return cls(parts, turns or TurnLog(workspace, clock=clock))
 
     @property
@@ -159,9 +160,17 @@ class Conversations(Records):
         return self._learned.at(self.contexts.marks(look=True))
 
     @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with files of the workspace: the ones left out, and its settings."""
+        self.config.current()
+        wrong = self.config.problem
+        return (*self.parts.problems, *(wrong.problems if wrong else ()))
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What went wrong on loading without being an error."""
-        return self.parts.warnings
+        left_out = (f"going on without this file: {one}" for one in self.parts.problems)
+        return (*self.parts.warnings, *left_out)
 
     def route(
         self,
@@ -219,8 +228,12 @@ class Conversations(Records):
         return rehearsed(self.parts, self.turns.clock)
 
     def reloaded(self) -> "Conversations":
-        """Return the same with rules and prompts as they are now; raises what `open` raises."""
-        parts = Parts.load(self.workspace, may_write=self.workspace.brain.is_dir())
+        """Return the same with rules and prompts as they are now.
+
+        Raises ConfigError when they no longer load; where something was left out it still is.
+        """
+        load = Parts.sound if self.parts.problems else Parts.load
+        parts = load(self.workspace, may_write=self.workspace.brain.is_dir())
         turns = TurnLog(self.workspace, clock=self.turns.clock)
         return Conversations(parts, turns, contexts=self.contexts)
 

@@ -7,12 +7,13 @@ from threading import Lock
 from typing import Final
 
 from kds.brain.context.journal import Marks
-from kds.brain.errors import ConfigError, KdsError
+from kds.brain.errors import ConfigError, KdsError, Problem
 from kds.brain.settings import Config, LiveConfig
 from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import loading
 from kds.learning.teaching import Known, known_in
 from kds.router.decide import Precision
-from kds.router.english import load_english
+from kds.router.english import English, load_english
 from kds.router.intents.model import IntentModel
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import TurnModel, turn_model_for
@@ -20,7 +21,7 @@ from kds.router.language.analysis import open_language
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.decision import PRECISION, Decider, shipped_decider
 from kds.router.references.resolver import Resolver
-from kds.router.references.ruleset import load_rules
+from kds.router.references.ruleset import RuleSet, load_rules
 from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode
 
 
@@ -97,6 +98,8 @@ class Parts:
     decider: Decider | None = None
     """Which proposed edits are written; None: all of them."""
     warnings: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with the files that were left out."""
 
     @classmethod
     def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
@@ -106,7 +109,22 @@ class Parts:
         Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
         library = PromptLibrary.load(workspace.prompts_dir)
-        resolver = load_resolver(workspace)
+        return cls._of(workspace, library, load_resolver(workspace), may_write=may_write)
+
+    @classmethod
+    def sound(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
+        """The same without the files of the workspace that do not load; ``problems`` says why."""
+        folder = workspace.prompts_dir, workspace.rules_dir, workspace.english_dir
+        library, wrong = PromptLibrary.sound(folder[0])
+        rules, also = loading(lambda without: load_rules(folder[1], without=without), folder[1])
+        english, more = loading(lambda without: load_english(folder[2], without=without), folder[2])
+        found = cls._of(workspace, library, _resolver(rules, english), may_write=may_write)
+        return replace(found, problems=(*wrong, *also, *more))
+
+    @classmethod
+    def _of(
+        cls, workspace: Workspace, library: PromptLibrary, resolver: Resolver, *, may_write: bool
+    ) -> "Parts":
         opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
         turns = turn_model_for(opened.model.learned.labels)
         return cls(
@@ -117,9 +135,12 @@ class Parts:
 
 def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolver:
     """The resolver over the rules of a workspace, but for ``without``. Raises ConfigError."""
-    found = load_rules(workspace.rules_dir)
+    rules, english = load_rules(workspace.rules_dir), load_english(workspace.english_dir)
+    return _resolver(rules, english, without=without)
+
+
+def _resolver(found: RuleSet, english: English, *, without: str | None = None) -> Resolver:
     rules = [rule for rule in found.rules if rule.id != without]
-    english = load_english(workspace.english_dir)
     language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None, english)
     return Resolver(language, rules, found.knowledge)
 

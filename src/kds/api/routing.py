@@ -163,9 +163,9 @@ class Router:
         """Run the tests inside the rule files, those of the workspace included."""
 
         def without(rule: str) -> tuple[Step, ...]:
-            return _rewriting(load_resolver(self._parts.workspace, without=rule))
+            return rewriting(load_resolver(self._parts.workspace, without=rule))
 
-        return run_rule_tests(self.rules, _rewriting(self._parts.resolver), without)
+        return run_rule_tests(self.rules, rewriting(self._parts.resolver), without)
 
     def rehearse(self, clock: Clock) -> "Router":
         """Open a conversation in memory, with an empty context: the workspace sees nothing."""
@@ -208,8 +208,8 @@ def rehearsed(parts: Parts, clock: Clock) -> Router:
     return Router(parts, RehearsalJournal(clock=clock), clock=clock)
 
 
-def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
-    """The steps that the tests inside rule files exercise: by the rules alone."""
+def rewriting(resolver: Resolver) -> tuple[Step, ...]:
+    """Return the steps that the tests inside rule files exercise: by the rules alone."""
     rules_alone = resolver.untaught()
     return (make_resolve(rules_alone), make_expand(rules_alone))
 

@@ -120,11 +120,10 @@ def teach(
 
     Raises LearningError when learning is off, when the message cannot be an example, or was taught
     as another intent (``force`` replaces that); DispatchError for an unknown intent, MessageError
-    for an empty message, WorkspaceError and StoreError when nothing can be kept there, ConfigError
-    when a prompt file does not load.
+    for an empty message, WorkspaceError and StoreError when nothing can be kept there.
     """
     learning = _opened(workspace, environ)
-    library = PromptLibrary.load(workspace.prompts_dir)
+    library = PromptLibrary.sound(workspace.prompts_dir)[0]
     name = library.intent_named(intent)
     text = storable(clean_message(message))
     plain = without_marks(text)

@@ -2,8 +2,8 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from functools import cache, lru_cache
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import anyio
@@ -50,6 +50,9 @@ INSTRUCTIONS: Final = (
 
 PATH: Final = "/mcp"
 """The path that the SDKs and the clients' documentation use."""
+
+ANSWER_S: Final = 110
+"""Seconds that a service works on a message: the client's side waits a little longer."""
 
 GRACE_S: Final = 2
 """Seconds that open streams get to end when the server is stopped: clients hold one for as long
@@ -139,17 +142,58 @@ class KdsServer(MCPServer[None]):
 class _Lines:
     """Lines of stdin, with U+FFFD for half a character, which is not valid JSON to the SDK."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    def __init__(self, file: IO[bytes], first: bytes) -> None:
+        self._file, self._first = file, first
 
     def readline(self) -> str:
         """Return the next line, "" at the end."""
-        return well_formed_json(self._file.readline().decode("utf-8", "replace"))
+        line, self._first = self._first or self._file.readline(), b""
+        return well_formed_json(line.decode("utf-8", "replace"))
 
 
-def serve_stdio(server: KdsServer) -> None:
-    """Serve over stdin and stdout until stdin ends. Other output goes to stderr."""
-    reads = os.fdopen(os.dup(0), "rb")
+class _Exchange:
+    """Stands in for stdin and stdout of a client that says some lines and awaits the answers."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._awaited = sum('"id"' in line for line in lines)
+        self._answered = anyio.Event()
+        self.said: list[str] = []
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for line in self._lines:
+            yield well_formed_json(line)
+        if self._awaited:
+            await self._answered.wait()
+
+    async def write(self, text: str) -> None:
+        self.said.append(text.rstrip("\n"))
+        if len(self.said) >= self._awaited:
+            self._answered.set()
+
+    async def flush(self) -> None:
+        pass
+
+
+_served = lru_cache(32)(KdsServer)
+
+
+async def answered(workspace: Workspace, lines: Sequence[str]) -> list[str]:
+    """What a server of the workspace says to the first lines of a client, each with an answer."""
+    server, exchange = _served(workspace), _Exchange(lines)
+    file = cast("anyio.AsyncFile[str]", exchange)
+    options = server._lowlevel_server.create_initialization_options()
+    with anyio.move_on_after(ANSWER_S):
+        async with stdio_server(file, file) as (messages, answers):
+            await server._lowlevel_server.run(messages, answers, options)
+    return exchange.said
+
+
+def serve_stdio(server: KdsServer, reads: IO[bytes], first: bytes = b"") -> None:
+    """Serve over stdin, which is ``reads`` behind a ``first`` line, and stdout until it ends.
+
+    Other output goes to stderr.
+    """
     writes = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -157,7 +201,7 @@ def serve_stdio(server: KdsServer) -> None:
     os.dup2(2, 1)
 
     async def run() -> None:
-        stdin = anyio.wrap_file(cast("IO[str]", _Lines(reads)))
+        stdin = anyio.wrap_file(cast("IO[str]", _Lines(reads, first)))
         async with stdio_server(stdin, anyio.wrap_file(writes)) as (messages, answers):
             options = server._lowlevel_server.create_initialization_options()
             await server._lowlevel_server.run(messages, answers, options)

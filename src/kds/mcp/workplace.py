@@ -44,7 +44,7 @@ NOT_IMPORTED: Final = "the user can bring past sessions in: kds memory import"
 class Workplace:
     """What every tool, prompt and resource works on. Threads may share it.
 
-    Prompts and rules are read again when their files change; KdsError names what does not load.
+    Prompts and rules are read again when their files change, without those that do not load.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -59,12 +59,12 @@ class Workplace:
         self._brief: tuple[object, str] = (None, "")
 
     def library(self) -> PromptLibrary:
-        """Return the prompts as their files are now. Raises ConfigError when they do not load."""
+        """Return the prompts as their files are now."""
         with self._reading:
             found = fingerprint(self.workspace)
             if self._library is None or found != self._seen:
                 self._library = None
-                self._library = PromptLibrary.load(self.workspace.prompts_dir)
+                self._library = PromptLibrary.sound(self.workspace.prompts_dir)[0]
                 self._client, self._seen = RouterClient(self.workspace), found
             return self._library
 
@@ -72,7 +72,7 @@ class Workplace:
         """Route ``message``; `kds.api.conversations.Conversations.route` says how.
 
         Raises MessageError when it is empty or too long, or the name of the conversation is
-        invalid; ConfigError when prompts or rules do not load.
+        invalid.
         """
         clean_message(message)
         if conversation is not None:

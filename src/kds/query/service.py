@@ -125,7 +125,7 @@ def _first_found(findings: Findings) -> dict[str, list[str] | None]:
 CLOSING_S: Final = 1.0
 """Seconds that a service which stops waits for a model to end a summary."""
 
-EARLIER_SETTINGS: Final = "the settings are those before the last change"
+EARLIER_SETTINGS: Final = "wrong settings do not count"
 
 NOTHING_FOUND: Final = "nothing was found to answer from: no model was asked"
 
@@ -168,8 +168,8 @@ class QueryService:
 
     @classmethod
     def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> Self:
-        """Load rules, prompts and model of a workspace. Raises ConfigError."""
-        parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
+        """Load rules, prompts and model of a workspace, without files that do not load."""
+        parts = Parts.sound(workspace, may_write=workspace.brain.is_dir())
         return cls(LearnedParts(parts, LiveConfig(workspace)).now, clock=clock)
 
     def use(self, parts: Parts, *, rewriter: FindRewriter | None = None) -> None:
@@ -304,7 +304,7 @@ class QueryService:
 
     @property
     def settings_fault(self) -> str | None:
-        """What is wrong with the settings as they are now; those before stay in use."""
+        """What is wrong with the settings as they are now; they do not count."""
         self.memory.config.current()
         problem = self.memory.config.problem
         return "; ".join(map(str.strip, str(problem).splitlines())) if problem else None

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
@@ -11,6 +11,7 @@ import uvicorn
 from starlette.datastructures import State
 from starlette.types import ASGIApp
 
+from kds.brain.workspace import Workspace
 from kds.service.errors import ServiceError, describe_fault
 from kds.service.lifecycle import BACKLOG
 from kds.service.security import is_loopback
@@ -144,6 +145,9 @@ class Site(Protocol):
         """Release everybody who waits for an answer; from the event loop."""
         ...
 
+
+AnswerMcp = Callable[[Workspace, Sequence[str]], Awaitable[list[str]]]
+"""Answers messages of the Model Context Protocol; of a room above, too (`kds.mcp`)."""
 
 MakeSite = Callable[[State, int], Site]
 """Makes the pages over the state of the service's application, for a port."""

@@ -36,6 +36,7 @@ from kds.service.freshness import Installation, fingerprint
 from kds.service.lifecycle import Instance
 from kds.service.listening import (
     GRACE_S,
+    AnswerMcp,
     HttpAddress,
     Listeners,
     MakeSite,
@@ -104,11 +105,12 @@ class Service:
         *,
         log: Log,
         site: MakeSite | None = None,
+        mcp: AnswerMcp | None = None,
         address: ServiceAddress | None = None,
     ) -> None:
         """``workspaces`` stay open; others are opened when they are named.
 
-        ``site`` makes the web page, when somebody asks for it.
+        ``site`` makes the web page, when somebody asks for it; ``mcp`` answers MCP clients.
         """
         self._kept = tuple(dict.fromkeys(workspaces))
         self._options = options
@@ -116,7 +118,7 @@ class Service:
         listens = self._unix_socket or options.http or options.team
         self._http = options.http if listens else HttpAddress()
         self._log = log
-        self._make_site = site
+        self._make_site, self._mcp = site, mcp
         self._address = address or ServiceAddress()
         self._vitals = Vitals()
         self._installation = Installation()
@@ -183,6 +185,7 @@ class Service:
         for workspace in self._kept:
             await self._workspaces.open(str(workspace.root), keep=True)
         app = make_app(self._workspaces, self._vitals, is_replaced=self._is_replaced, log=self._log)
+        app.state.mcp = self._mcp
         listeners = Listeners(self._log)
         self._listen(stack, listeners, app)
         if self._make_site is not None:

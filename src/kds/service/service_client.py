@@ -4,7 +4,6 @@
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
@@ -16,7 +15,6 @@ from kds.brain.environment import (
     routing_variables,
     runtime_folder,
     switch,
-    variables_set,
 )
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.files import failure, make_private_folder
@@ -200,6 +198,10 @@ class ServiceClient:
             tell(str(warning))
         return from_wire(answer)
 
+    def mcp(self, body: Mapping[str, object]) -> list[str]:
+        """Have messages of the Model Context Protocol answered (`kds.mcp.relay`)."""
+        return list(self._ask("POST /mcp", body)["messages"])
+
     def web(self) -> tuple[str, str]:
         """Have the web page opened; its address, and a link that lets one browser in."""
         answer = self._ask("POST /web")
@@ -332,8 +334,8 @@ class RouterClient:
     def own(self) -> "Conversations":
         """What routes in this process; loaded when it is first needed.
 
-        Raises ConfigError when rules, prompts or settings do not load, KdsError when KDS was
-        updated meanwhile: its files are not those of the code that runs here.
+        Raises KdsError when KDS was updated meanwhile: its files are not those of the code that
+        runs here.
         """
         if self._own is None:
             if INSTALLATION.is_replaced():
@@ -343,14 +345,11 @@ class RouterClient:
                 )
             from kds.api.conversations import Conversations  # 1.2 s of CPU
 
-            files = (self._workspace.settings_path, own_settings_path())
-            if variables_set(os.environ) or any(path.exists() for path in files):
-                from kds.brain.settings import load_settings  # 0.3 s of CPU
-
-                load_settings(self._workspace)
             self._own = Conversations.open(self._workspace, clock=self._clock, turns=self._turns)
             for warning in self._own.warnings:
                 self._tell(warning)
+            if (wrong := self._own.config.problem) is not None:
+                self._tell(f"wrong settings do not count: {wrong}")
         return self._own
 
     def find(self) -> ServiceClient | None:

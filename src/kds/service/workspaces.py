@@ -22,7 +22,7 @@ from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
 from kds.brain.clock import utc_now
 from kds.brain.environment import HOME_VARIABLE
-from kds.brain.errors import KdsError, RemovedError
+from kds.brain.errors import ConfigError, KdsError, Problem, RemovedError
 from kds.brain.memory.memory import ConversationMemory
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.store.team import Person
@@ -248,6 +248,7 @@ class ServedWorkspace:
         self.embedding = EmbeddingRecord()
         self.reload = Reload()
         self.figures: Figures | None = None
+        self._wrong: tuple[Problem, ...] = ()
         self.turns = 0
         self.seen = fingerprint(self.workspace)
         """The state of the files that were read last."""
@@ -300,7 +301,7 @@ class ServedWorkspace:
 
     @property
     def settings_error(self) -> str | None:
-        """What is wrong with the settings as they are now; those before stay in use."""
+        """What is wrong with the settings as they are now; they do not count."""
         return self.queries.settings_fault
 
     @property
@@ -312,6 +313,11 @@ class ServedWorkspace:
         }
         notes = (f"{what}: {error}" for what, error in faults.items() if error)
         return (*self.conversations.warnings, *notes)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the files of the workspace, all of it."""
+        return tuple(dict.fromkeys((*self._wrong, *self.conversations.problems)))
 
     def route(self, message: str, **how: Any) -> Turn:
         """Route a message as `Conversations.route` does, and count it."""
@@ -337,6 +343,7 @@ class ServedWorkspace:
                 self.log(f"reloaded prompts and rules of {self.root}")
                 return
             except KdsError as error:
+                self._wrong = error.problems if isinstance(error, ConfigError) else ()
                 told = "; ".join(line.strip() for line in str(error).splitlines())
             except Exception as error:  # noqa: BLE001  # the service goes on with what it has
                 told = f"internal error: {describe_fault(error)}"
@@ -353,7 +360,7 @@ class ServedWorkspace:
         """Use a new set from the next message on."""
         self.conversations = conversations
         self.queries.use(conversations.parts, rewriter=conversations.rewriter)
-        self.reload = Reload(self.reload.count + 1, utc_now())
+        self.reload, self._wrong = Reload(self.reload.count + 1, utc_now()), ()
         for one in tuple(self.people.values()):
             old = one.conversations
             one.reloaded(conversations.under(one.environ, turns=old.turns, contexts=old.contexts))
@@ -432,6 +439,8 @@ class Workspaces:
         """Closed ones: what their contexts hold has yet to expire."""
         self.keeper = Worker(name="kds-keeper")
         """The thread that imports sessions of assistants, for which nobody else waits."""
+        self.checker = Worker(name="kds-checker")
+        """The thread that checks what is being edited."""
 
     def __iter__(self) -> Iterator[ServedWorkspace]:
         """In the order in which they were opened."""
@@ -469,6 +478,7 @@ class Workspaces:
     def close(self) -> None:
         """Close all."""
         self.keeper.close()
+        self.checker.close()
         for served in self:
             served.close()
         self._open.clear()

@@ -283,7 +283,7 @@ def _nearest(memory: SessionMemory) -> NearestConversations:
     workspace = memory.workspace
     client = RouterClient(workspace, turns=memory, clock=memory.clock, tell=memory.tell)
     served = client.find() is not None
-    library = PromptLibrary.load(workspace.prompts_dir) if served else client.own().library
+    library = PromptLibrary.sound(workspace.prompts_dir)[0] if served else client.own().library
     return NearestConversations(workspace, library, client, memory=memory, origin=terminal_origin())
 
 

@@ -89,7 +89,8 @@ def mcp_workspace(tmp_path_factory: pytest.TempPathFactory, fitted_brain: Path) 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KDS_")}
-    return {**kept, "HOME": str(tmp_path_factory.mktemp("home"))}
+    home = str(tmp_path_factory.mktemp("home"))
+    return {**kept, "HOME": home, "KDS_SERVICE_AUTO": "0"}  # no service that outlives the tests
 
 
 @pytest.fixture(scope="session")

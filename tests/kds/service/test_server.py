@@ -16,7 +16,7 @@ import pytest
 
 from kds.api.conversations import Conversations
 from kds.brain.context.journal import ContextJournal
-from kds.brain.errors import PromptFileError
+from kds.brain.settings import SettingsError
 from kds.brain.turn import Turn
 from kds.hooks.call import connect
 from kds.service import lifecycle
@@ -72,16 +72,21 @@ def test_a_service_that_nobody_asks_ends_by_itself(folder: Path) -> None:
     assert left_behind() == set()
 
 
-def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(folder: Path) -> None:
+def test_a_service_that_cannot_start_lets_go_and_one_with_broken_prompts_starts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "perhaps")
+    with pytest.raises(SettingsError):
+        running_for_user(folder).__enter__()
+    monkeypatch.delenv("KDS_MEMORY")
+    assert left_behind() == set()
     prompt = folder / "prompts" / "internal" / "broken.md"
     prompt.parent.mkdir(parents=True)
     prompt.write_text("---\nno end of the front matter")
-    with pytest.raises(PromptFileError, match=r"broken\.md"):
-        running_for_user(folder).__enter__()
-    assert left_behind() == set()
-    prompt.unlink()
     with running_for_user(folder) as service, service.client() as client:
-        assert client.get("/healthz").json()["status"] == "ok"
+        assert client.get("/healthz").json()["status"] == "degraded"
+        prompt.unlink()
+        wait_until(lambda: client.get("/healthz").json()["status"] == "ok")
 
 
 def test_without_a_socket_it_is_found_through_its_state_file(folder: Path) -> None:

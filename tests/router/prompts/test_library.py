@@ -52,9 +52,9 @@ def test_intents_that_nobody_has_are_told_wherever_a_prompt_names_them(root: Pat
     context = "context:\n  - {when: question, after: [PLAN, EXECUT], shift: 1}\n"
     agent(root, "tester", "TEST", extra=f"handoffs: [EXECUT]\nabsorbs: [PLAM]\n{context}")
     assert problems(root) == [
-        "tester.md:6 hands off to unknown intent EXECUT",
-        "tester.md:7 absorbs unknown intent PLAM",
-        "tester.md:9 has a 'context' after unknown intent EXECUT",
+        "tester.md:6 hands off to unknown intent 'EXECUT'",
+        "tester.md:7 absorbs unknown intent 'PLAM'",
+        "tester.md:9 has a 'context' after unknown intent 'EXECUT'",
     ]
 
 

@@ -14,7 +14,8 @@ const PROGRAM = resolve(process.env.KDS_PROGRAM ?? join(EXTENSION, "../../.venv/
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** Everything waits this long: the machine may be busy. */
-export const PATIENCE_MS = 90_000;
+export const PATIENCE_MS = Number(process.env.KDS_TEST_PATIENCE_S ?? 90) * 1000;
+const TRY_MS = PATIENCE_MS / 10;
 
 /** Why the journeys cannot be made here; false when they can. */
 export function missing() {
@@ -45,6 +46,7 @@ export class Editor {
       "security.workspace.trust.enabled": trust,
       "security.workspace.trust.startupPrompt": "never",
       "security.workspace.trust.banner": "never",
+      "files.autoSave": "off",
       "telemetry.telemetryLevel": "off",
       "telemetry.feedback.enabled": true, // the thumbs; code-server without telemetry has none
       "workbench.startupEditor": "none",
@@ -135,11 +137,11 @@ export class Window {
       async () => {
         await this.page.keyboard.press("Escape");
         await this.page.keyboard.press("F1");
-        await this.page.locator(".quick-input-widget input").first().waitFor({ timeout: 5_000 });
+        await this.page.locator(".quick-input-widget input").first().waitFor({ timeout: TRY_MS });
         await this.page.keyboard.type(title);
         const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
-        await row.waitFor({ timeout: 8_000 });
-        await row.click({ timeout: 5_000 });
+        await row.waitFor({ timeout: TRY_MS });
+        await row.click({ timeout: TRY_MS });
         return true;
       },
       () => `there is no command "${title}"`,
@@ -185,7 +187,7 @@ export class Window {
     let found = "";
     await until(
       async () => {
-        found = plain(await (await this.last()).innerText({ timeout: 2_000 }));
+        found = plain(await (await this.last()).innerText({ timeout: TRY_MS }));
         return expected.test(found);
       },
       () => `${expected} is not in: ${found}`,
@@ -208,11 +210,11 @@ export class Window {
       async () => {
         await this.page.keyboard.press("Escape");
         await this.page.keyboard.press("Control+P");
-        await this.page.locator(".quick-input-widget input").first().waitFor({ timeout: 5_000 });
+        await this.page.locator(".quick-input-widget input").first().waitFor({ timeout: TRY_MS });
         await this.page.keyboard.type(name);
         const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
-        await row.waitFor({ timeout: 8_000 });
-        await row.click({ timeout: 5_000 });
+        await row.waitFor({ timeout: TRY_MS });
+        await row.click({ timeout: TRY_MS });
         return true;
       },
       () => `there is no file "${name}"`,
@@ -234,11 +236,11 @@ export class Window {
     await until(
       async () => {
         await this.page.keyboard.press("Escape");
-        await row.click({ button: "right", timeout: 5_000 });
-        await item.waitFor({ timeout: 5_000 });
+        await row.click({ button: "right", timeout: TRY_MS });
+        await item.waitFor({ timeout: TRY_MS });
         await this.page.waitForTimeout(1_000);
-        await item.click({ timeout: 5_000 });
-        await item.waitFor({ state: "hidden", timeout: 5_000 });
+        await item.click({ timeout: TRY_MS });
+        await item.waitFor({ state: "hidden", timeout: TRY_MS });
         return true;
       },
       () => `the menu has no "${name}"`,
@@ -256,7 +258,7 @@ export class Window {
   /** Take what the box suggests, once it does. */
   async accept(expected) {
     const input = this.page.locator(".quick-input-widget input").first();
-    await until(async () => expected.test(await input.inputValue({ timeout: 2_000 })));
+    await until(async () => expected.test(await input.inputValue({ timeout: TRY_MS })));
     await this.page.keyboard.press("Enter");
   }
 

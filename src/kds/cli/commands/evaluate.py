@@ -1,14 +1,14 @@
 """`kds test` and `kds eval`: dialogues as tests, and the router measured on files of examples."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 import kds
-from kds.brain.errors import DialogueFileError, DispatchError, Problem
+from kds.brain.errors import DialogueFileError
 from kds.brain.workspace import Workspace
 from kds.cli.command import flag, option
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
@@ -17,6 +17,7 @@ from kds.cli.output import Table, fields, say
 from kds.cli.terminal import reported, toned
 from kds.service.service_client import LOADING
 from kds.testing.dialogues import describe, dialogue_error, find_dialogue_files, read_dialogues
+from kds.testing.findings import unknown_intents
 from kds.testing.measuring import KINDS, Bench, play_dialogues
 
 NEEDS: Final = {"shots": "train", "seeds": "shots", "write": "tune"}
@@ -30,7 +31,7 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
     """Play the dialogues of files or folders; exit code 1 when a turn goes wrong."""
     dialogues = [one for file in find_dialogue_files(paths) for one in read_dialogues(file)]
     library = kds.PromptLibrary.load(workspace.prompts_dir)
-    if problems := tuple(_unknown_intents(dialogues, library)):
+    if problems := tuple(unknown_intents(dialogues, library)):
         raise DialogueFileError(problems)
     if only_list:
         rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in dialogues]
@@ -49,17 +50,6 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
     texts = [f"{describe(one)}\n" for one in failed]
     say(told, texts, toned(counts, "problem" if failed else "ok"))
     return TESTS_FAILED if failed else 0
-
-
-def _unknown_intents(
-    dialogues: Sequence["kds.Dialogue"], library: "kds.PromptLibrary"
-) -> Iterable[Problem]:
-    for turn in (turn for dialogue in dialogues for turn in dialogue.turns):
-        for intent in dict.fromkeys((*turn.intents, *(turn.secondary or ()))):
-            try:
-                library.intent_named(intent)
-            except DispatchError as error:
-                yield Problem(turn.where, error.message, error.hint or "correct the intent")
 
 
 @command(

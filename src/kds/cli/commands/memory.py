@@ -343,7 +343,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     refuse_for_team(workspace, "to summarize by hand", "the service does so by itself")
     with _found(workspace, name) as (_, session):
         settings = load_settings(workspace)
-    library = PromptLibrary.load(workspace.prompts_dir)
+    library = PromptLibrary.sound(workspace.prompts_dir)[0]
     memory = ConversationMemory.open(
         workspace, Tools(find_summarizer=lambda: settings_summarizer(settings.model, library))
     )

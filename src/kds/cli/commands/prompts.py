@@ -1,10 +1,8 @@
 """`kds prompts` and `kds rules`: prompt files and reference rules, and their checks."""
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,25 +10,20 @@ import click
 
 from kds.agents.agent import prompt_named
 from kds.api.rehearsal import RuleOutcome, describe_outcome
-from kds.brain.clock import utc_now
-from kds.brain.errors import DispatchError, MessageError, Problem, PromptFileError
+from kds.brain.errors import MessageError, PromptFileError
 from kds.brain.files import failure
-from kds.brain.settings import LiveConfig
-from kds.brain.turn import Turn
+from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, flag, group
 from kds.cli.guard import TESTS_FAILED, complain
 from kds.cli.options import command, open_router
 from kds.cli.output import Table, fields, say
 from kds.cli.terminal import slow, toned
-from kds.learning.teaching import known_in
-from kds.router.classify import make_classify
 from kds.router.intents.features import stems
-from kds.router.intents.model_cache import open_model
-from kds.router.intents.turn_model import turn_model_for
 from kds.router.prompts.library import PromptLibrary, stray_files
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import PACKAGED, load_rules
+from kds.testing.findings import astray_examples, rendering_problems, sample_inputs
 
 SMALL_WORDS: Final = frozenset("a an my our please that the this".split())
 """Words that do not make two examples different."""
@@ -114,7 +107,7 @@ def show(*, name: str, render: bool, workspace: Workspace) -> None:
     library = PromptLibrary.load(workspace.prompts_dir)
     prompt = prompt_named(name, library)
     if render:
-        text = library.render(prompt, _sample_inputs(library, prompt))
+        text = library.render(prompt, sample_inputs(library, prompt))
         say({"prompt": prompt.name, "text": text}, text)
         return
     if prompt.more is not None and not asked_json():
@@ -132,10 +125,12 @@ def check(*, lint: bool, workspace: Workspace) -> None:
     Then route every example of every agent. Examples that reach another agent are warnings.
     """
     library = PromptLibrary.load(workspace.prompts_dir)
-    _check_rendering(library)
+    if problems := tuple(rendering_problems(library, _in_order(library))):
+        raise PromptFileError(problems)
+    load_settings(workspace)
     agents, own = library.agents(), workspace.prompts_dir
     with slow("routing the examples"):
-        strays = _stray_examples(library, workspace)
+        strays = astray_examples(library, workspace)
     examples: list[dict[str, Any]] = [
         {"prompt": agent.name, "intent": agent.intent, "examples": len(agent.examples),
          "reached": len(agent.examples) - len(astray), "astray": astray}
@@ -167,47 +162,9 @@ def check(*, lint: bool, workspace: Workspace) -> None:
     )  # fmt: skip
 
 
-def _check_rendering(library: PromptLibrary) -> None:
-    """Render every prompt. PromptFileError names all that do not."""
-    problems = []
-    for prompt in _in_order(library):
-        try:
-            library.render(prompt, _sample_inputs(library, prompt))
-        except DispatchError as error:
-            place = error.where or f"{prompt.path}:{prompt.body_line}"
-            problems.append(Problem(place, error.message, error.hint or "correct the template"))
-    if problems:
-        raise PromptFileError(problems)
-
-
 def _in_order(library: PromptLibrary) -> tuple[PromptFile, ...]:
     """The agents by priority, then the other prompts."""
     return (*library.agents(), *(one for one in library.prompts() if one.intent is None))
-
-
-def _sample_inputs(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
-    """The inputs of a small, complete turn, as the dispatcher supplies them."""
-    turn = json.loads(files("kds.testing").joinpath("sample_turn.json").read_text("utf-8"))
-    agents = [fields(agent, "name intent description") for agent in library.agents()]
-    return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}
-
-
-def _stray_examples(library: PromptLibrary, workspace: Workspace) -> list[list[dict[str, str]]]:
-    """By agent, the examples that reach another one, each typed as a first message.
-
-    The model is the one that the workspace routes with, learned examples included.
-    """
-    shipped = open_model(library.prompts(), workspace.cache_dir, may_write=False).model
-    model = shipped.with_own(known_in(LiveConfig(workspace).current(), library).pairs)
-    step = make_classify(model, turn_model_for(model.learned.labels))
-    return [
-        [
-            {"where": agent.example_place(number), "text": text, "intent": intent}
-            for number, text in enumerate(agent.examples)
-            if (intent := step.run(Turn(text, utc_now(), expanded=text)).intent) != agent.intent
-        ]
-        for agent in library.agents()
-    ]
 
 
 def _shared_examples(prompts: Sequence[PromptFile], own: Path) -> Iterator[dict[str, Any]]:

@@ -145,7 +145,7 @@ def log(
     entry = ContextEntry(
         timestamp=utc_now(),
         user_message=clean_message(message),
-        intent=kds.PromptLibrary.load(workspace.prompts_dir).intent_named(intent),
+        intent=kds.PromptLibrary.sound(workspace.prompts_dir)[0].intent_named(intent),
         session_id=clean_message(session_id) if session_id else None,
         context_ref=clean_message(context_ref) if context_ref else None,
     )
@@ -198,7 +198,7 @@ def invoke(
     # took off.
     is_command = head.strip().endswith((Path(CONTEXT_MANAGER).name, Path(CLEAR_CONVERSATION).name))
     text = f"{head} {shlex.join(others) if is_command else ' '.join(others)}".rstrip()
-    invocation = parse_invocation(text, kds.PromptLibrary.load(workspace.prompts_dir))
+    invocation = parse_invocation(text, kds.PromptLibrary.sound(workspace.prompts_dir)[0])
     command = invocation.command if invocation else None
     place = {"context": context, "workspace": workspace}
     if command is None:

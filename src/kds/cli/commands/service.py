@@ -1,12 +1,14 @@
 """`kds service`, `kds web`, `kds serve` and `kds mcp`: the service, its page, and the servers."""
 
+import asyncio
+import importlib
 import json
 import logging
 import os
 import signal
 import sys
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -252,7 +254,7 @@ def serve(
         else:
             click.echo(f"{moment(utc_now())} {line}", err=True)
 
-    service = Service(workspaces, options, log=log, site=_make_site)
+    service = Service(workspaces, options, log=log, site=_make_site, mcp=_answer_mcp)
     try:
         service.run()
     except AlreadyServedError as error:
@@ -264,6 +266,12 @@ def serve(
         log(str(error))
         return BAD_INPUT
     return START_AGAIN if service.replaced else 0
+
+
+async def _answer_mcp(workspace: Workspace, messages: Sequence[str]) -> list[str]:
+    module = await asyncio.to_thread(importlib.import_module, "kds.mcp.mcp_server")  # 0.8 s of CPU
+    found: list[str] = await module.answered(workspace, messages)
+    return found
 
 
 def _make_site(state: "State", port: int) -> "Site":
@@ -301,19 +309,25 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
     place = None if address is None else host_and_port(address)
     if place is None and sys.stdin.isatty():
         click.echo(WAITING, err=True)
+    first, reads = b"", os.fdopen(os.dup(0), "rb")
+    if place is None:
+        # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
+        # server. A file that is being written is complete, before or after (private_file.py).
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        from kds.mcp.relay import relay
+
+        if not (first := relay(workspace, reads, sys.stdout.buffer)):
+            return
     from kds.mcp.mcp_server import KdsServer, serve_http, serve_stdio  # 0.8 s of CPU
 
     server = KdsServer(workspace)
     if place is not None:
         serve_http(server, *place, announce=lambda line: click.echo(line, err=True))
-        return
-    # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
-    # server. A file that is being written is complete, before or after (private_file.py).
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    serve_stdio(server)
+    else:
+        serve_stdio(server, reads, first)
 
 
 def _settings(workspace: Workspace) -> "ServiceSettings":
-    from kds.brain.settings import load_settings
+    from kds.brain.settings import LiveConfig  # a wrong key must not stop the service
 
-    return load_settings(workspace).service
+    return LiveConfig(workspace).settings.service

@@ -167,7 +167,7 @@ def metrics(*, since: timedelta, workspace: Workspace) -> None:
     """
     if since > KEPT:
         raise Refusal(f"{since.days} days are longer than measurements are kept", "at most 30d")
-    corrections = PromptLibrary.load(workspace.prompts_dir).corrections()
+    corrections = PromptLibrary.sound(workspace.prompts_dir)[0].corrections()
     with looking(memory_of(workspace)) as store:
         if (team := memory_at_team(store)) is not None:
             report, stats = team.figures(since)

@@ -80,7 +80,7 @@ def ask(
     message = read_message(words)
     keeps = not (no_log or dry_run)
     if agent is not None:  # refuse a wrong name before the rest is loaded
-        prompt_named(agent, kds.PromptLibrary.load(workspace.prompts_dir))
+        prompt_named(agent, kds.PromptLibrary.sound(workspace.prompts_dir)[0])
     with slow(LOADING):
         asked = _opened(workspace, name=session, context=context, model=model, log=keeps)
     with asked:

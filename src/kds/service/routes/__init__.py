@@ -33,7 +33,7 @@ The header `Kds-Workspace` names the project that a request is about. Over the u
 is asked for; over loopback TCP every request needs `Authorization: Bearer`.
 """
 
-_TOLD: Final = ("root", "turns", "reload", "settings_error", "warnings")
+_TOLD: Final = ("root", "turns", "reload", "settings_error", "problems", "warnings")
 """Of each open workspace; never a text, a token or a query."""
 
 
@@ -55,7 +55,7 @@ class Vitals:
         """
         each = [{name: getattr(one, name) for name in _TOLD} for one in workspaces]
         asked = [one for one in each if named is None or is_same(one["root"], named)]
-        wrong = any(one["reload"].error or one["settings_error"] for one in asked)
+        wrong = any(one["problems"] or one["reload"].error for one in asked)
         pages = None
         with suppress(OSError, ValueError, IndexError):  # a system that does not tell
             pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -113,7 +113,7 @@ def make_app(
     app.state.workspaces, app.state.log = workspaces, log
     app.state.vitals = vitals or Vitals()
     app.state.is_replaced = is_replaced
-    app.state.site = None
+    app.state.site = app.state.mcp = None
     add_error_handlers(app)
     app.add_middleware(BodyLimit)
     rooms = (

@@ -1,7 +1,8 @@
 """Routing a message, the context, the prompts, what was taught, and opening the web page."""
 
+import asyncio
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -26,10 +27,12 @@ from kds.learning.teaching import (
     teach_reference,
 )
 from kds.service.errors import ConflictError, NotServedError
-from kds.service.listening import SiteHost
+from kds.service.listening import AnswerMcp, SiteHost
 from kds.service.requests import (
     JSON,
+    PATH_LIMIT,
     TEXT_LIMIT,
+    VARIABLES_LIMIT,
     ConversationName,
     ConversationQuery,
     MessageText,
@@ -42,6 +45,7 @@ from kds.service.requests import (
 from kds.service.routes.hook import fitting
 from kds.service.service_client import SWITCHED_OFF
 from kds.service.workspaces import ServedWorkspace
+from kds.testing.findings import check
 
 
 class ContextRequest(RequestBody):
@@ -54,6 +58,28 @@ class ContextRequest(RequestBody):
     conversation: ConversationName = None
 
 
+class McpRequest(RequestBody):
+    """The last message of a client, and its greeting."""
+
+    messages: list[str] = Field(min_length=1, max_length=3)
+    variables: dict[str, str] = Field({}, max_length=VARIABLES_LIMIT)
+    """The caller's environment variables for settings."""
+
+
+MOST_TEXTS: Final = 500
+
+PathText = Annotated[str, Field(max_length=PATH_LIMIT)]
+
+
+class CheckRequest(RequestBody):
+    """The texts that count in place of files."""
+
+    texts: dict[PathText, str] = Field({}, max_length=MOST_TEXTS)
+    """By path, absolute or within the workspace."""
+    full: bool = False
+    """Run every test of the rules, and route every example: this takes seconds."""
+
+
 _SHORT: Final = ("name", "description", "intent", "ref", "ask", "handoffs", "confirm", "tools")
 """What is told of a prompt file that is not asked for by name."""
 
@@ -64,15 +90,48 @@ router = APIRouter()
 async def route(served: Served, asked: RouteRequest) -> Response:
     """Route a message: what it refers to, its intent, and the agent's prompt, filled in.
 
-    The fields are those of `kds route --json`, with the context, the records of the steps, and
-    warnings, such as prompts that are broken at the moment. With `fits` also `fits`: the name and
-    kind of what the message calls for, once in a conversation, or null.
+    The fields are those of `kds route --json`, with the context, the records of the steps,
+    warnings, and `problems`: what is wrong in files of the workspace. With `fits` also `fits`: the
+    name and kind of what the message calls for, once in a conversation, or null.
     """
     reply = to_wire(await routed(served, asked))
     if asked.fits:
         entry = await fitting(served, asked.message, asked.said, asked.conversation, by_user=True)
         reply["fits"] = entry and {"name": entry.name, "kind": entry.kind}
-    return JSONResponse({**reply, "warnings": list(served.warnings)})
+    wrong = list(map(asdict, served.problems)) if served.person is None else []
+    return JSONResponse({**reply, "warnings": list(served.warnings), "problems": wrong})
+
+
+@router.post("/mcp", response_model=JSON)
+async def answer_mcp(request: Request, served: Served, asked: McpRequest) -> Response:
+    """Answer messages of the Model Context Protocol, each a line of JSON: for `kds mcp`.
+
+    Before a request stands the greeting of its client. 409: the settings are others there.
+    """
+    _check_variables(served, asked.variables)
+    answer: AnswerMcp | None = request.app.state.mcp
+    if answer is None:
+        raise NotServedError("this service answers no MCP clients", hint="kds mcp --http")
+    return JSONResponse({"messages": await answer(served.workspace, asked.messages)})
+
+
+@router.post("/check", response_model=JSON)
+async def check_files(request: Request, served: Served, asked: CheckRequest) -> Response:
+    """Check prompts, rules, words, settings and the dialogues given, as they are being edited.
+
+    `problems` has all of a workspace: path, place, message, hint, code, severity, replacement.
+    `dialogues` has path, id and line of each. Nothing is changed or remembered.
+    """
+    if served.person is not None:
+        raise NotServedError("files are checked where they are", hint="run kds on that machine")
+    root = served.workspace.root
+    texts = {root / path: text for path, text in asked.texts.items() if "\0" not in path}
+    if asked.full:
+        found = await asyncio.to_thread(check, served.workspace, texts, full=True)
+    else:  # as somebody types: in turn, and not behind one that takes seconds
+        checker = request.app.state.workspaces.checker
+        found = await checker.run(lambda: check(served.workspace, texts))
+    return JSONResponse(asdict(found))
 
 
 @router.get("/context", response_model=JSON)
