@@ -161,13 +161,17 @@ class Session:
         """
         return self.begin(message, agent=agent, follow=follow).pieces()
 
-    def begin(self, message: str, *, agent: str | None = None, follow: bool = False) -> Exchange:
+    def begin(
+        self, message: str, *, agent: str | None = None, follow: bool = False, alone: bool = False
+    ) -> Exchange:
         """Route and log ``message``; its answer comes when the exchange is iterated over.
 
-        Raises what `ask` raises.
+        ``alone`` halts what runs first, as a correction does. Raises what `ask` raises.
         """
         self._bind()
-        plan = self._planner.open(message, agent=agent, halt=self._halt_running)
+        halted = self._halt_running() if alone else None
+        halt = self._halt_running if halted is None else lambda: halted
+        plan = self._planner.open(message, agent=agent, halt=halt)
         return self._exchange(plan, follow=follow)
 
     def begin_hand_over(self, intent: str | None = None, *, follow: bool = False) -> Exchange:

@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -157,17 +158,18 @@ class AuthMiddleware:
 
     def _chosen(self, scope: Scope) -> ASGIApp:
         headers = Headers(scope=scope)
+        refuse = partial(self._refuse, headers=headers)
         try:
             check_origin(headers)
         except ForbiddenError as error:
             text = f"R{error.message[1:]}."
-            return self._refuse(403, text, where=error.where, hint=error.hint)
+            return refuse(403, text, where=error.where, hint=error.hint)
         if not neighbour_is_trusted(scope["client"], scope["server"]):
-            return self._refuse(403, "Refused: another user of this machine asks.")
+            return refuse(403, "Refused: another user of this machine asks.")
         # A server at another port of this machine is elsewhere, but `SameSite` does not know that.
         elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         if elsewhere and headers.get("sec-fetch-dest") != "document":
-            return self._refuse(403, "Refused: a page from elsewhere wants this in it.")
+            return refuse(403, "Refused: a page from elsewhere wants this in it.")
         if scope["path"].startswith(PREFIX):
             return self._static
         if scope["path"] == LOGIN and scope["method"] == "GET":
@@ -177,7 +179,7 @@ class AuthMiddleware:
         if visitor is None:
             hint = "run `kds web` in the workspace, and open the link that it prints"
             # A browser keeps a strict cookie back when a link elsewhere led here: once, not twice.
-            return self._refuse(401, "You are not logged in.", hint=hint, retry=True)
+            return refuse(401, "You are not logged in.", hint=hint, retry=True)
         scope[VISITOR], scope[WORKSPACE] = visitor, visitor.root
         return self._app
 

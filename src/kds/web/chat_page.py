@@ -84,6 +84,7 @@ async def show(context: RequestContext) -> Response:
         "beside": await sidebar(context, chosen),
         "has_model": bool(model.name or model.base_url),
         "remembers": context.served.memory.flags.enabled,
+        "typed": context.take_refused("/chat/send").get("message", ""),
     }
     title = session.title if session and session.title else "New chat"
     return await asyncio.to_thread(lambda: context.page("chat.html", title=title, **values))
@@ -105,7 +106,7 @@ async def send(context: RequestContext) -> Response:
         made = await context.archive(lambda: served.memory_for_writing().create_session())
         chosen = made.id
     talk = await _talk(context, chosen)
-    exchange = await asyncio.to_thread(lambda: talk.session.begin(message))
+    exchange = await asyncio.to_thread(lambda: talk.session.begin(message, alone=True))
     telling = talk.begin(exchange)
     with suppress(KdsError):  # nothing is offered
         history = exchange.turn.history

@@ -255,13 +255,21 @@ class Sidebar:
     search: str = ""
     earlier: int | None = None
     chosen: str | None = None
+    offset: int = 0
     texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def query(self) -> str:
         """What the address of the same list asks for."""
-        asked = {"session": self.chosen, "search": self.search, "mark": self.mark}
+        asked: dict[str, object] = {
+            "session": self.chosen, "search": self.search, "mark": self.mark, "offset": self.offset,
+        }  # fmt: skip
         return urlencode({name: one for name, one in asked.items() if one})
+
+    def page(self, offset: int) -> str:
+        """Where another page of the list is."""
+        asked = {"session": self.chosen, "offset": offset}
+        return f"/chat?{urlencode({name: one for name, one in asked.items() if one})}"
 
     @property
     def mark(self) -> str:
@@ -279,7 +287,7 @@ async def sidebar(context: RequestContext, chosen: str | None = None) -> Sidebar
             return found(context.served, search, chosen)
         store = context.served.memory_if_any()
         sessions, following = session_page(store, limit=SHOWN, offset=offset)
-        return Sidebar(sessions, "", following, chosen)
+        return Sidebar(sessions, "", following, chosen, offset)
 
     return await context.archive(read)
 
@@ -301,4 +309,4 @@ def found(served: ServedWorkspace, search: str, chosen: str | None = None) -> Si
         if has_all(passage.body):
             texts.setdefault(passage.session_id, " ".join(passage.body.split())[:SHORT])
     both = [every[name] for name in dict.fromkeys((*names, *texts)) if name in every]
-    return Sidebar(tuple(both[:FOUND]), search, None, chosen, texts)
+    return Sidebar(tuple(both[:FOUND]), search, None, chosen, texts=texts)

@@ -82,7 +82,7 @@ async def show(context: RequestContext) -> Response:
         purpose="answers that suit me", flags=served.memory.flags, fields=PROFILE_FIELDS.items(),
         link=address, document_link=document_link, problem=config.learned_problem,
         learned=() if config.learned_problem else config.learned,
-        typed=typed(holds.get("profile") or Profile()) | context.take_refused(),
+        typed=typed(holds.get("profile") or Profile()) | context.take_refused("/memory/profile"),
     )  # fmt: skip
 
 
@@ -148,12 +148,11 @@ async def save_profile(context: RequestContext) -> Response:
     for number, line in enumerate(context.text("preferences").splitlines(), start=1):
         key, _, value = (part.strip() for part in line.partition("="))
         if line.strip() and ("=" not in line or not key):
-            error = MessageError(
+            raise MessageError(
                 f"not saved: “{line.strip()}” is not a preference",
                 where=f"preferences, line {number}",
                 hint="write key=value, as in tests=pytest, or put it under “Anything else”",
             )
-            return context.refuse("/memory#profile", error)
         if key:
             pairs[key] = value
     profile = Profile(preferences=pairs, about=context.text("about").strip())

@@ -24,6 +24,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -112,9 +113,17 @@ class Renderer:
 
     def trouble(
         self, status: int, message: str, *, where: str | None = None, hint: str | None = None,
-        retry: bool = False,
+        retry: bool = False, headers: Headers | None = None,
     ) -> Response:  # fmt: skip
-        """A page of its own, for anybody; ``retry``: the browser asks once more by itself."""
+        """A page of its own, for anybody; with htmx a message for the page that is open.
+
+        ``retry``: the browser asks once more by itself.
+        """
+        if headers is not None and HTMX in headers:
+            sends = headers.get("hx-target") == "turns"  # from the composer: beside the text
+            to = {"HX-Retarget": "#refused" if sends else "#alerts", "HX-Reswap": "innerHTML"}
+            error = KdsError(message, where=where, hint=hint)
+            return HTMLResponse(self.render("message.html", {"error": error}), status, to)
         values: dict[str, object] = {
             "message": message, "where": where, "hint": hint, "retry": retry,
         }  # fmt: skip
@@ -143,13 +152,9 @@ class Renderer:
         return self._told(request, 500, internal_error(error))
 
     def _told(self, request: Request, status: int, error: KdsError) -> Response:
-        """A page of its own; with htmx a message for the page that is open."""
-        if HTMX not in request.headers:
-            return self.trouble(status, error.message, where=error.where, hint=error.hint)
-        sends = request.headers.get("hx-target") == "turns"  # from the composer: beside the text
-        where, how = ("#refused", "innerHTML") if sends else ("#alerts", "beforeend")
-        headers = {"HX-Retarget": where, "HX-Reswap": how}
-        return HTMLResponse(self.render("message.html", {"error": error}), status, headers)
+        return self.trouble(
+            status, error.message, where=error.where, hint=error.hint, headers=request.headers
+        )
 
 
 TEXT_LIMIT: Final = 50_000
@@ -175,7 +180,6 @@ CLASS_PREFIX: Final = "c-"
 """Of the classes of tokens, in kds.css."""
 
 _TASK: Final = re.compile(r"\[([ xX])\][ \u00a0]")
-_BLOCKS: Final = frozenset("p h1 h2 h3 h4 h5 h6 li blockquote th td".split())
 
 
 @lru_cache(maxsize=KEPT)
@@ -186,7 +190,7 @@ def as_html(text: str) -> Markup:
     Markup('<p dir="auto"><strong>bold</strong> &lt;b&gt;no&lt;/b&gt;</p>\\n')
     """
     if len(text) > TEXT_LIMIT:
-        return Markup("<pre>{}</pre>").format(text)
+        return Markup('<pre tabindex="0" role="group" aria-label="Text">{}</pre>').format(text)
     return Markup(_reader(text).render(text))
 
 
@@ -247,24 +251,29 @@ def _markdown(*, tables: bool) -> MarkdownIt:
     made.enable("strikethrough").disable("image")  # a picture would call elsewhere
     if tables:
         made.enable("table")
-    for kind, rule in (("link_open", _link), ("fence", _code), ("code_block", _code)):
+    rules = {
+        "link_open": _link, "fence": _code, "code_block": _code,
+        "table_open": _table, "table_close": _table,
+    }  # fmt: skip
+    for kind, rule in rules.items():
         made.add_render_rule(kind, rule)
     made.core.ruler.push("page", _fit_page)
     return made
 
 
 def _fit_page(state: StateCore) -> None:
-    """Blocks run in the direction of their text; columns are aligned by classes, as the policy
-    refuses styles; ``[x]`` at the beginning of an item of a list is a box."""
-    before: list[str] = []
-    for token in state.tokens:
-        if token.nesting == 1 and token.tag in _BLOCKS:
+    """Blocks run in the direction of their text, and lists and tables as a whole; columns are
+    aligned by classes, as the policy refuses styles; ``[x]`` at the beginning of an item of a list
+    is a box."""
+    for at, token in enumerate(state.tokens):
+        if token.nesting == 1 and not token.level:
             token.attrSet("dir", "auto")
-            if style := token.attrs.pop("style", ""):
-                token.attrSet("class", str(style).replace("text-align:", "to-"))
-        children, before = token.children or [], [*before[-2:], token.type]
-        is_item = before[:-1] == ["list_item_open", "paragraph_open"]
+        if style := token.attrs.pop("style", ""):
+            token.attrSet("class", str(style).replace("text-align:", "to-"))
+        children, before = token.children or [], state.tokens[max(at - 2, 0) : at]
+        is_item = [one.type for one in before] == ["list_item_open", "paragraph_open"]
         if is_item and children and (box := _TASK.match(children[0].content)):
+            before[0].attrSet("class", "task")
             children[0].content = children[0].content[box.end() :]
             state_of, label = ("", "to do") if box[1] == " " else (" checked", "done")
             html = f'<input type="checkbox" disabled{state_of} aria-label="{label}"> '
@@ -276,9 +285,19 @@ def _code(
 ) -> str:
     """A block of code, with a button that copies it; the keyboard reaches and scrolls it."""
     made = getattr(RendererHTML, tokens[index].type)(self, tokens, index, options, environment)
-    opened = '<pre dir="ltr" tabindex="0" role="region" aria-label="Code"'
+    opened = '<pre dir="ltr" tabindex="0" role="group" aria-label="Code"'
     button = '<button type="button" class="small" data-copy="">Copy</button>'
     return f'<div class="code">{button}{str(made).replace("<pre", opened, 1).rstrip()}</div>\n'
+
+
+def _table(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, environment: Any
+) -> str:
+    """A table; a wide one scrolls by itself, by the keyboard, too."""
+    tag = self.renderToken(tokens, index, options, environment)
+    if tokens[index].nesting < 0:
+        return f"{tag}</div>\n"
+    return f'<div class="scroll" tabindex="0" role="group" aria-label="Table">{tag}'
 
 
 def _link(

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
@@ -80,9 +80,12 @@ class RequestContext:
         notes, self.visitor.notes = tuple(self.visitor.notes), []
         return notes
 
-    def take_refused(self) -> dict[str, str]:
-        """What was typed into a form that was refused; once."""
-        found, self.visitor.refused = self.visitor.refused, {}
+    def take_refused(self, action: str) -> dict[str, str]:
+        """What was typed into the form with this action, if it was refused; once."""
+        found = self.visitor.refused
+        if found.get("action") != action:
+            return {}
+        self.visitor.refused = {}
         return found
 
     def part(self, template: str, **values: object) -> Response:
@@ -102,11 +105,19 @@ class RequestContext:
         }
         return renderer.render(template, shared | values)
 
-    def refuse(self, path: str, error: KdsError) -> Response:
-        """Go back to the page of a form, which says why and has what was typed into it."""
+    def refuse(self, error: KdsError) -> Response:
+        """Go back to the page of the form, which says why and has what was typed into it.
+
+        Raises the error where htmx asks, which shows it beside the form, and where no page is
+        known to go back to.
+        """
+        page = urlsplit(self.request.headers.get("referer", ""))
+        if self.partial or not page.path:
+            raise error
         texts = {name: text for name, text in self.form.items() if isinstance(text, str)}
-        self.visitor.refused = texts
-        return self.go(path, Note("", error=error))
+        self.visitor.refused = texts | {"action": self.request.url.path}
+        place = f"{page.path}?{page.query}" if page.query else page.path
+        return self.go(path_of(place), Note("", error=error))
 
     def go(self, path: str, note: Note | str | None = None) -> Response:
         """Go on to another page, which says ``note``; htmx goes there, too."""
@@ -148,7 +159,10 @@ class _Page:
                 async with request.form(max_files=100, max_part_size=2**24) as form:
                     context = RequestContext(request, served, form)
                     _check_ours(context)
-                    response = await self.view(context)
+                    try:
+                        response = await self.view(context)
+                    except KdsError as error:
+                        response = context.refuse(error)
             await response(scope, receive, send)
 
 

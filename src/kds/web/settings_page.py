@@ -49,8 +49,9 @@ async def show(context: RequestContext) -> Response:
     ]
     health = vitals.report(context.request.app.state.workspaces, named=context.served.root)
     return context.page(
-        "settings.html", title="Settings", sections=sections, health=health, alone=USERS_ALONE
-    )
+        "settings.html", title="Settings", sections=sections, health=health, alone=USERS_ALONE,
+        refused=context.take_refused("/settings"),
+    )  # fmt: skip
 
 
 async def change(context: RequestContext) -> Response:

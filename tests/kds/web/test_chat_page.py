@@ -27,6 +27,7 @@ MARKDOWN = (
 
 def say(page: Any, message: str) -> Any:
     """Type a message and send it by the keyboard; returns what KDS shows of it."""
+    page.wait_for_load_state()  # a new session is a new page
     count = page.locator(".line.user").count()
     page.locator("#message").fill(message)
     page.locator("#message").press("Enter")

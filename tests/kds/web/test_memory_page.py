@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from kds.web.site import PAGES
+
 from .conftest import Site, Visitor
 from .furnished import PURPOSE
 
@@ -146,8 +148,37 @@ def test_back_and_reload_work_behind_every_form(new_page: Callable[..., Any]) ->
     before = len(posts)
     page.reload()
     assert len(posts) == before
+    page.goto(page.url.replace("/documents", "/settings"))
+    row = page.locator("li", has=page.get_by_text("references.precision", exact=True))
+    row.locator("summary").click()
+    row.locator("input[name=value]").fill("much")
+    row.get_by_role("button", name="Set here").click()
+    page.locator("#alerts .alert.bad", has_text="valid number").wait_for()
+    assert row.locator("input[name=value]").input_value() == "much"
+    assert row.locator("input[name=value]").evaluate(IN_VIEW)
+    before = len(posts)
+    page.reload()
+    assert len(posts) == before
     page.get_by_role("button", name="Log out").click()
     page.get_by_text("You are logged out").wait_for()
     before = len(posts)
     page.reload()
     assert len(posts) == before
+
+
+@pytest.mark.parametrize(
+    "path", [one.path for page in PAGES for one in page.routes if "POST" in (one.methods or ())]
+)
+def test_every_form_leads_back_to_a_page_also_when_it_is_refused(
+    visitor: Visitor, path: str
+) -> None:
+    sent = {"csrf": visitor.csrf, "session": "nothing"}
+    back = {"Referer": f"{visitor.base_url}/settings?x=1"}
+    answer = visitor.post(path, data=sent, headers=back, follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/")
+    answer = visitor.post(
+        path, data=sent, headers={"Referer": "http://evil.example//evil.example"},
+        follow_redirects=False,
+    )  # fmt: skip
+    assert not answer.headers.get("location", "").startswith("//")

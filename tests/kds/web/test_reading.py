@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from ...agents.openai_server import Failure, FakeProvider, Text
+from ...agents.openai_server import Failure, FakeProvider, Text, Trickle
 from .conftest import SMALL, Visitor, Windows
+from .furnished import archive
 from .test_chat_page import FAB, say
 from .test_every_page import found_by_axe
 
@@ -22,13 +23,24 @@ ANSWER = (
 
 \u05e9\u05dc\u05d5\u05dd to all
 
+- \u05e9\u05dc\u05d5\u05dd
+
 ```python
 def here():
-    return 1  # """
+    return 11  # """
     + "x" * 300
     + """
 ```
+
+```html
+<b class="second">
+```
+
 """
+    + "| column " * 20
+    + "|\n"
+    + "|---" * 20
+    + "|\n"
 )
 
 
@@ -42,24 +54,28 @@ def test_tables_tasks_directions_and_code_are_as_they_are_meant(
     model.play(Text(ANSWER))
     say(browser, FAB)
     reply = browser.locator(".line.reply").last
-    reply.locator("pre").wait_for()
+    reply.locator("pre").first.wait_for()
     answered(browser)
     cell = reply.locator("td").nth(1)
     assert cell.evaluate("one => getComputedStyle(one).textAlign") == "right"
     boxes = reply.locator("li input")
     assert [boxes.nth(at).is_checked() for at in range(boxes.count())] == [True, False]
-    text = reply.locator("p", has_text="to all")
-    assert text.evaluate("one => getComputedStyle(one).direction") == "rtl"
-    code = reply.locator("pre")
-    code.focus()
-    assert code.evaluate(
-        "one => document.activeElement === one && one.scrollWidth > one.clientWidth"
-    )
+    for part in (reply.locator("p", has_text="to all"), reply.locator("ul").nth(1)):
+        assert part.evaluate("one => getComputedStyle(one).direction") == "rtl"
+    for wide in (reply.locator("pre").first, reply.locator(".scroll").nth(1)):
+        wide.focus()
+        assert wide.evaluate(
+            "one => document.activeElement === one && one.scrollWidth > one.clientWidth"
+        )
+    browser.set_viewport_size({"width": 360, "height": 640})
+    assert browser.evaluate("document.documentElement.scrollWidth") == 360
+    heads = reply.locator("th").evaluate_all("all => all.map(one => one.clientHeight)")
+    assert max(heads) < 40  # in one line, however narrow the page is
     browser.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    reply.locator(".code button").click()
+    reply.locator(".code button").first.click()
     reply.get_by_text("Copied").wait_for()
     copied = browser.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("def here():\n    return 1")
+    assert copied.startswith("def here():\n    return 11")
     assert found_by_axe(browser) == []
 
 
@@ -93,6 +109,13 @@ def test_the_list_of_sessions_is_of_now_in_local_time_and_finds_what_was_said(
     page.evaluate("dispatchEvent(new Event('focus'))")
     page.locator(".sessions li").nth(1).wait_for()
     visitor.send_form("/chat/rename", session=session_of(page), title="Painting")
+    page.goto(f"{page.url}&offset=1")
+    assert page.locator(".sessions li").count() == 1
+    with page.expect_response("**/chat/sessions**"):
+        page.evaluate("dispatchEvent(new Event('focus'))")
+    assert page.locator(".sessions li").count() == 1
+    page.get_by_role("link", name="The latest").click()
+    assert page.locator(".sessions li").count() == 2
     page.get_by_label("Search sessions").fill("purple")
     page.get_by_label("Search sessions").press("Enter")
     assert page.locator(".sessions li").count() == 1
@@ -119,7 +142,29 @@ def test_a_message_is_answered_again_and_edited(browser: Any, model: FakeProvide
     field = browser.locator("#message")
     assert field.input_value() == FAB
     assert browser.evaluate("document.activeElement.id") == "message"
+    field.fill("something else")
+    browser.get_by_role("button", name="Edit").click()
+    assert field.input_value() == FAB
+    field.press("Control+z")
+    assert field.input_value() == "something else"
     field.fill("")
+
+
+def test_a_message_sent_during_an_answer_halts_it_and_both_stay_in_order(
+    browser: Any, model: FakeProvider
+) -> None:
+    model.play(Trickle("on and on "), Text("Green it is."))
+    say(browser, FAB)
+    browser.locator(".running .md p").wait_for()
+    say(browser, "Make it green")
+    browser.get_by_text("Green it is.").wait_for()
+    answered(browser)
+    for _ in ("as it came", "anew"):
+        one, halted, two, reply = browser.locator(".line").all_inner_texts()
+        assert (FAB in one, "Make it green" in two) == (True, True)
+        assert halted.endswith("[halted]")
+        assert reply.endswith("Green it is.")
+        browser.reload()
 
 
 def test_sessions_on_a_phone_stand_above_the_conversation(new_page: Callable[..., Any]) -> None:
@@ -190,6 +235,61 @@ def test_the_chat_follows_what_arrives_unless_the_reader_has_scrolled_away(
     button.wait_for(state="hidden")
 
 
+def test_what_is_unfolded_stays_in_view_while_an_answer_comes(
+    browser: Any, model: FakeProvider
+) -> None:
+    model.play(Trickle("on and on\n\n"))
+    say(browser, FAB)
+    browser.wait_for_function(f"() => scrollY > 0 && ({AT_END})()")
+    turn = browser.locator(".line.user")
+    turn.locator("summary", has_text="Prompt").click()
+    top = turn.bounding_box()["y"]
+    shown = browser.locator(".running .md p").count()
+    browser.locator(".running .md p").nth(shown + 3).wait_for(state="attached")
+    assert turn.bounding_box()["y"] == top
+    browser.keyboard.press("Escape")
+    browser.locator(".line.reply", has_text="[halted]").wait_for()
+
+
+def test_earlier_messages_come_above_what_is_read(
+    new_page: Callable[..., Any], visitor: Visitor
+) -> None:
+    file = archive(("long", "Long", [f"number {at}" for at in range(120)]))
+    visitor.send_form("/chat/import", files={"file": ("a.json", file)})
+    page = new_page(at="/chat?session=long")
+    page.evaluate("scrollTo(0, 0)")
+    first = page.locator(".line").first
+    seq, top = first.get_attribute("data-seq"), first.bounding_box()["y"]
+    page.locator(".earlier a").click()
+    page.locator(".line").nth(99).wait_for()
+    answered(page)
+    assert abs(page.locator(f"#m-{seq}").bounding_box()["y"] - top) < 60
+    assert page.evaluate("document.activeElement.innerText") == "Earlier messages"
+
+
+def test_the_theme_changes_where_one_is_and_leaving_with_a_text_unsent_is_asked(
+    new_page: Callable[..., Any], visitor: Visitor, windows: Windows
+) -> None:
+    visitor.send_form("/memory/consent", purpose="answers that suit me")
+    page = new_page(at="/memory")
+    field = page.get_by_label("Anything else")
+    field.fill("I am new here")
+    page.get_by_label("Colours: dark").click()
+    assert page.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
+    assert page.get_by_label("Colours: dark").get_attribute("aria-pressed") == "true"
+    assert field.input_value() == "I am new here"
+    with page.expect_event("dialog"):
+        page.get_by_role("link", name="Settings").click()
+    windows.seen.clear()  # it was to be asked
+    assert field.input_value() == "I am new here"
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("The profile is saved.").wait_for()
+    page.get_by_role("link", name="Settings").click()
+    page.wait_for_url("**/settings")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    visitor.send_form("/memory/revoke")
+
+
 def test_what_was_typed_is_kept_until_it_is_sent(browser: Any, windows: Windows) -> None:
     field = browser.get_by_label("Message", exact=True)
     say(browser, "Add a button")
@@ -211,3 +311,48 @@ def test_what_was_typed_is_kept_until_it_is_sent(browser: Any, windows: Windows)
     assert not refusal.is_visible()
     browser.reload()
     assert field.input_value() == ""
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_what_is_typed_while_a_message_is_sent_is_the_next_one(
+    browser: Any, *, begun: bool
+) -> None:
+    field = browser.get_by_label("Message", exact=True)
+    if begun:
+        say(browser, "Add a button")
+    typed = iter(["Make it purple", ""])
+
+    def type_on(route: Any) -> None:
+        if rest := next(typed):
+            browser.evaluate("text => { message.value += ' ' + text; "
+                "message.dispatchEvent(new Event('input', {bubbles: true})); }", rest)  # fmt: skip
+        route.continue_()
+
+    browser.route("**/chat/send", type_on)
+    say(browser, FAB)
+    browser.wait_for_load_state()
+    browser.wait_for_function("() => message.value === 'Make it purple'")
+    browser.reload()
+    assert field.input_value() == "Make it purple"
+    browser.unroute("**/chat/send")
+    say(browser, "Make it purple")
+
+
+def test_who_is_not_logged_in_any_more_is_told_so_beside_the_text(
+    browser: Any, windows: Windows
+) -> None:
+    say(browser, FAB)
+    browser.wait_for_load_state()
+    browser.context.clear_cookies()
+    field = browser.get_by_label("Message", exact=True)
+    field.fill("Make it purple")
+    field.press("Enter")
+    refusal = browser.locator("#composer").get_by_text("You are not logged in.")
+    refusal.wait_for()
+    with browser.expect_response("**/chat/since**"):
+        browser.evaluate("dispatchEvent(new Event('focus'))")
+    answered(browser)
+    assert refusal.count() == 1
+    assert browser.locator("main").count() == 1
+    assert field.input_value() == "Make it purple"
+    windows.seen.clear()  # the browser notes every refusal

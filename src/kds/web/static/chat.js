@@ -9,6 +9,7 @@
   const newest = () => Math.max(0, ...numbers());
   const refused = document.getElementById("refused");
   let recalled = -1;
+  let sent = "";
 
   field.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
@@ -26,7 +27,8 @@
   field.addEventListener("input", () => { recalled = -1; });
 
   // What was typed is kept by this tab until it is sent, for each session.
-  const draft = () => `kds-draft:${form.elements.session?.value ?? ""}`;
+  let session = form.elements.session?.value ?? "";
+  const draft = () => `kds-draft:${session}`;
   field.addEventListener("input", () => sessionStorage.setItem(draft(), field.value));
   addEventListener("pageshow", () => { field.value ||= sessionStorage.getItem(draft()) ?? ""; });
 
@@ -45,6 +47,7 @@
   };
   const arrived = () => { look(); if (follows) toEnd(); }; // the reader may have scrolled just now
   addEventListener("scroll", look, { passive: true });
+  turns.addEventListener("toggle", () => { follows = atEnd(); look(); }, true); // to be read
   down.addEventListener("click", () => { toEnd(); field.focus(); });
   for (const event of ["htmx:afterSettle", "htmx:sseMessage"]) document.addEventListener(event, arrived);
   if (newest()) toEnd();
@@ -62,9 +65,8 @@
   turns.addEventListener("click", (event) => {
     const said = event.target.closest("[data-edit]")?.closest(".line").querySelector(".said");
     if (!said) return;
-    field.value = said.dataset.source;
-    sessionStorage.setItem(draft(), field.value);
-    field.focus();
+    field.select();
+    document.execCommand("insertText", false, said.dataset.source); // Undo has what was there
   });
 
   // Every request says what this tab has shown, so that it gets the rest, also from other tabs.
@@ -72,18 +74,34 @@
     event.detail.parameters.after = newest();
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.requestConfig.verb === "post") refused.replaceChildren();
     if (event.target !== form) return;
     turns.querySelector(".empty")?.remove();
-    refused.replaceChildren();
+    sent = field.value;
     toEnd();
   });
   document.addEventListener("htmx:afterRequest", (event) => {
-    const { status } = event.detail.xhr;
-    if (event.target !== form || status < 200 || status >= 400) return;
+    const { xhr } = event.detail;
+    if (event.target !== form || xhr.status < 200 || xhr.status >= 400) return;
     sessionStorage.removeItem(draft());
-    form.reset();
+    const begun = xhr.getResponseHeader("HX-Redirect");
+    if (begun) session = new URL(begun, location).searchParams.get("session");
+    // what was typed since is the next message
+    field.value = field.value.startsWith(sent) ? field.value.slice(sent.length).trimStart() : field.value;
+    if (field.value) sessionStorage.setItem(draft(), field.value);
     recalled = -1;
     htmx.trigger(document.body, "kds-said");
+  });
+  // Earlier messages come above what is read, which stays where it is.
+  let below = 0;
+  turns.addEventListener("htmx:beforeSwap", (event) => {
+    below = event.target.matches(".earlier") ? view.scrollHeight - view.scrollTop : 0;
+  });
+  turns.addEventListener("htmx:afterSwap", () => {
+    if (!below) return;
+    view.scrollTop = view.scrollHeight - below;
+    turns.querySelector(".earlier a")?.focus({ preventScroll: true });
+    below = 0;
   });
   document.addEventListener("htmx:afterSettle", () => {
     const seen = new Set();
@@ -93,11 +111,12 @@
     }
   });
 
+  document.addEventListener("htmx:sseError", () => refresh()); // says so if the service has ended
+
   // What was said in another tab comes when this one is looked at again.
   document.addEventListener("visibilitychange", () => refresh());
   addEventListener("focus", () => refresh());
   const refresh = () => {
-    const session = form.elements.session?.value;
     if (document.hidden || !session) return;
     htmx.ajax("GET", `/chat/since?session=${encodeURIComponent(session)}`, { target: "#turns", swap: "beforeend" });
   };

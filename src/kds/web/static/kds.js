@@ -38,6 +38,21 @@
   localise();
   document.addEventListener("htmx:afterSettle", localise);
 
+  // Light and dark change on the page that is open, with what is typed on it.
+  document.querySelector(".themes")?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const form = event.target;
+    fetch(form.action, { method: "POST", body: new FormData(form, event.submitter), redirect: "manual" }).catch(() => {});
+    document.documentElement.dataset.theme = event.submitter.value;
+    for (const one of form.querySelectorAll("button")) one.setAttribute("aria-pressed", one === event.submitter);
+  });
+
+  // <form data-long>: who leaves the page with something typed into it is asked.
+  let unsent = false;
+  document.addEventListener("input", (event) => { unsent ||= event.target.form?.matches("[data-long]"); });
+  document.addEventListener("submit", (event) => { unsent &&= event.defaultPrevented; });
+  addEventListener("beforeunload", (event) => { if (unsent) event.preventDefault(); });
+
   // <button data-copy="ID">: copies the text of an element; "": of the next one.
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
