@@ -47,7 +47,7 @@
   };
   const arrived = () => { look(); if (follows) toEnd(); }; // the reader may have scrolled just now
   addEventListener("scroll", look, { passive: true });
-  turns.addEventListener("toggle", () => { follows = atEnd(); look(); }, true); // to be read
+  turns.addEventListener("click", (event) => { if (event.target.closest("summary")) follows = false; }); // to be read
   down.addEventListener("click", () => { toEnd(); field.focus(); });
   for (const event of ["htmx:afterSettle", "htmx:sseMessage"]) document.addEventListener(event, arrived);
   if (newest()) toEnd();
