@@ -1,16 +1,19 @@
 """Who may use a shared service: people of organisations, their tokens, and what was done to them.
 
-A token is 256 random bits, printed once; the server has its digest only, so that nobody can take
-one from a dump. No text of a conversation is ever in the audit log.
+A token is 256 random bits and their checksum, printed once; the server has its digest only, so that
+nobody can take one from a dump. No text of a conversation is ever in the audit log.
 """
 
+import re
 import secrets
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from math import inf
 from typing import Final, Literal, get_args
+from zlib import crc32
 
 from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
@@ -23,6 +26,8 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 PREFIX: Final = "kds_"
 """Of a token, so that scanners for secrets know it."""
 
+_TOKEN: Final = re.compile(rf"{PREFIX}([\w-]{{43}})([0-9a-f]{{8}})?", re.ASCII)
+
 LARGE: Final = (
     "kds.embed_job", "kds.embedding", "kds.chunk", "kds.summary", "kds.message", "kds.session",
     "kds.context_entry", "kds.metric", "kds.kept_text",
@@ -32,7 +37,7 @@ LARGE: Final = (
 """Tables that may have many rows of a tenant, those that refer to others first; the rest goes with
 the tenant itself."""
 
-AT_ONCE: Final = 2000
+AT_ONCE: Final = 1000
 """Rows that one transaction removes: others wait for no more than that."""
 
 EVERYBODY: Final = "*"
@@ -101,7 +106,8 @@ class Team:
             raise StoreError(f"{EVERYBODY!r} stands for everybody", hint="name one person")
         if role not in ROLES:
             raise StoreError(f"{role!r} is not a role", hint=f"use {' or '.join(ROLES)}")
-        token = PREFIX + secrets.token_urlsafe(32)
+        random = secrets.token_urlsafe(32)
+        token = PREFIX + random + _checksum(random)
         lifetime = None if days is None else timedelta(days=days)
         with self._server.transaction(self._server.begin) as connection:
             connection.execute(
@@ -187,10 +193,13 @@ class Team:
             ).encode()
             gone = AT_ONCE
             while gone == AT_ONCE:
+                begun = time.monotonic()
                 with self._server.transaction(begin, limit_s=inf) as connection:
                     gone = connection.execute(some).rowcount
                 done += gone
                 tell(done, max(done, total))
+                if gone == AT_ONCE:
+                    time.sleep(time.monotonic() - begun)  # half of the time is others'
         with self._server.transaction("BEGIN", limit_s=inf) as connection:
             connection.execute(b"DELETE FROM kds.tenant WHERE num = %s", (number,))
 
@@ -207,10 +216,34 @@ class Team:
 
 def person_of(server: Server, token: str) -> Person | None:
     """Return whose token it is; None when it is nobody's, or has ended. Raises StoreError."""
+    return persons_of(server, [token]).get(token)
+
+
+def persons_of(server: Server, tokens: Collection[str]) -> dict[str, Person]:
+    """Return whose tokens these are, in one transaction; those of nobody are left out."""
+    digests = {_digest(one): one for one in tokens if is_token(one)}
+    if not digests:
+        return {}
     with server.transaction(server.begin) as connection:
-        query = b"SELECT organisation, person, role, removal FROM kds.person_of(%s)"
-        row = connection.execute(query, (_digest(token),)).fetchone()
-    return Person(*row) if row else None
+        rows = connection.execute(
+            b"SELECT digest, organisation, person, role, removal "
+            b"FROM unnest(%s::bytea[]) AS asked(digest) CROSS JOIN LATERAL kds.person_of(digest)",
+            (list(digests),),
+        ).fetchall()
+    return {digests[row[0]]: Person(*row[1:]) for row in rows}
+
+
+def is_token(text: str) -> bool:
+    """Tell whether a text can be a token: what is mistyped, cut off or made up cannot.
+
+    Tokens that were made before there was a checksum have none.
+    """
+    found = _TOKEN.fullmatch(text)
+    return found is not None and found[2] in (None, _checksum(found[1]))
+
+
+def _checksum(random: str) -> str:
+    return f"{crc32(random.encode()):08x}"
 
 
 def _digest(token: str) -> bytes:

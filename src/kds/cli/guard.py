@@ -92,9 +92,8 @@ def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
 
 def complain(message: str, hint: str | None = None) -> None:
     """Write one error to stderr: `kds: message`, and the fix below it."""
-    click.echo(f"{toned('kds:', 'problem', err=True)} {message}", err=True)
-    if hint:
-        click.echo(f"  {toned('fix:', 'ok', err=True)} {hint}", err=True)
+    fix = f"\n  {toned('fix:', 'ok', err=True)} {hint}" if hint else ""
+    click.echo(f"{toned('kds:', 'problem', err=True)} {message}{fix}", err=True)
 
 
 def pass_on(warnings: Iterable[str]) -> None:

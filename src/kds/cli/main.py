@@ -11,6 +11,7 @@ import click
 
 from kds.cli.command import LateGroup, MessageCommand, Sections, command
 from kds.cli.guard import Refusal, complain, guarded, wants_json
+from kds.cli.terminal import log_in_json
 
 GROUPS: Final[Sections] = {
     "Begin here": {
@@ -133,6 +134,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code: 0, 1 tests failed, 2 bad input."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+
+    if "--json-log" in given:
+        log_in_json()
 
     def run() -> object:
         return app.main(_spelled_out(given), prog_name="kds", standalone_mode=False)

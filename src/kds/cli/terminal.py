@@ -15,7 +15,7 @@ from datetime import datetime
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeVar, cast
 
-from kds.brain.clock import moment
+from kds.brain.clock import moment, utc_now
 
 if TYPE_CHECKING:  # 50 ms of imports: only a terminal that waits for something pays
     from rich.status import Status
@@ -107,6 +107,48 @@ def guard_streams() -> None:
         stream = getattr(sys, name)
         if hasattr(stream, "isatty") and not isinstance(stream, _Spelling):  # None: it is closed
             setattr(sys, name, cast("TextIO", _Spelling(stream)))
+
+
+class _JsonLines:
+    """Writes whatever is no JSON yet as the message of a JSON line, to the stream ``below``."""
+
+    def __init__(self, below: TextIO) -> None:
+        self._below = below
+        self._begun = ""
+
+    def write(self, text: str, /) -> int:
+        self._begun += text
+        if self._begun.endswith("\n"):
+            said, self._begun = self._begun.strip(), ""
+            if said:
+                self._below.write(f"{said if _is_json(said) else json_line('stderr', said)}\n")
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._below, name)
+
+
+def _is_json(text: str) -> bool:
+    import json  # 7 ms: only a service that logs in JSON pays
+
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def json_line(event: str, message: str | None, **told: object) -> str:
+    """A line of a log in JSON: when, what, and what is known of it."""
+    import json
+
+    said = {} if message is None else {"message": message}
+    return json.dumps({"at": moment(utc_now()), "event": event, **said, **told})
+
+
+def log_in_json() -> None:
+    """Have all that goes to stderr from now on be JSON, a line each: errors of the start, too."""
+    if sys.stderr is not None:
+        sys.stderr = cast("TextIO", _JsonLines(sys.stderr))
 
 
 SLOW_S: Final = 0.5

@@ -20,7 +20,7 @@ from kds.brain.errors import KdsError, OutageError
 from kds.brain.installation import load_extra
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import require
-from kds.brain.store.team import Person, person_of
+from kds.brain.store.team import Person, is_token, persons_of
 from kds.service.errors import ForbiddenError, NotServedError, UnauthorizedError
 from kds.service.requests import PERSON, WORKSPACE, error_response
 from kds.service.security import bearer
@@ -32,8 +32,12 @@ database is away, those known before are believed on."""
 KNOWN: Final = 10_000
 """Tokens that are kept, wrong ones too: one that is sent again costs no transaction."""
 
-LONGEST: Final = 128
-"""Characters of a token; ours have 47. Longer guesses are neither looked up nor kept."""
+ASK_S: Final = 0.05
+"""Rest between two transactions that look tokens up: however many are guessed, there are no more
+than twenty a second, and no thread more than one waits for them."""
+
+READY_S: Final = 0.5
+"""Seconds for which it is believed that the database answers: balancers ask as often."""
 
 OPEN: Final = re.compile(
     r"/(?:route|context|query|prompts(?:/.*)?|sessions(?:/.*)?|documents(?:/.*)?|learned(?:/.*)?"
@@ -52,34 +56,71 @@ class Passes:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._known: OrderedDict[str, tuple[Person | None, float]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[Person, float]] = OrderedDict()
+        self._wrong: OrderedDict[str, float] = OrderedDict()
+        self._asked: dict[str, asyncio.Future[Person | None]] = {}
+        self._asking: asyncio.Task[None] | None = None
+        self._looking = asyncio.Lock()
+        self._ready, self._ready_until = False, 0.0
 
     async def find(self, token: str) -> Person | None:
         """Return whose token it is; None: nobody's. Raises OutageError when nobody can tell."""
-        if not 0 < len(token) <= LONGEST:
-            return None
+        now = time.monotonic()
         known, until = self._known.get(token, (None, 0.0))
-        if time.monotonic() < until:
+        if now < until or now < self._wrong.get(token, 0.0) or not is_token(token):
             return known
         try:
-            person = await asyncio.to_thread(person_of, self._server, token)
+            person = await self._ask(token)
         except OutageError:
             if known is None:
                 raise
             return known
-        self._known[token] = person, time.monotonic() + BELIEVED_S
-        self._known.move_to_end(token)
-        if len(self._known) > KNOWN:
-            self._known.popitem(last=False)
+        self._note(token, person, time.monotonic() + BELIEVED_S)
         return person
+
+    def _note(self, token: str, person: Person | None, until: float) -> None:
+        if person is None:
+            self._known.pop(token, None)
+            self._wrong[token] = until
+        else:
+            self._known[token] = person, until
+            self._known.move_to_end(token)
+        for tokens in (self._known, self._wrong):  # wrong ones push out no others
+            if len(tokens) > KNOWN:
+                tokens.popitem(last=False)
+
+    async def _ask(self, token: str) -> Person | None:
+        """Ask the database, together with all who wait."""
+        asked = self._asked.setdefault(token, asyncio.get_running_loop().create_future())
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._ask_all())
+        return await asyncio.shield(asked)
+
+    async def _ask_all(self) -> None:
+        while self._asked:
+            asked, self._asked = self._asked, {}
+            try:
+                found = await asyncio.to_thread(persons_of, self._server, asked)
+            except Exception as error:  # noqa: BLE001  # whoever asked is told
+                for one in asked.values():
+                    one.set_exception(error)
+            else:
+                for token, one in asked.items():
+                    one.set_result(found.get(token))
+            await asyncio.sleep(ASK_S)
+        self._asking = None
 
     async def reachable(self) -> bool:
         """Tell whether the database answers, and has the tables that this KDS needs."""
-        try:
-            await asyncio.to_thread(require, self._server)
-        except KdsError:
-            return False
-        return True
+        async with self._looking:
+            if time.monotonic() >= self._ready_until:
+                try:
+                    await asyncio.to_thread(require, self._server)
+                    self._ready = True
+                except KdsError:
+                    self._ready = False
+                self._ready_until = time.monotonic() + READY_S
+            return self._ready
 
 
 class TeamAuth:

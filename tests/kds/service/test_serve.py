@@ -34,6 +34,48 @@ def test_what_cannot_be_is_refused_with_a_fix(
     assert not list(workspace.glob("kds-brain/service*"))
 
 
+FAULTS = """
+import threading, warnings
+from kds.cli.main import main
+from kds.service.server import Service
+
+def run(service):
+    thread = threading.Thread(target=lambda: 1 / 0)
+    thread.start()
+    thread.join()
+    warnings.warn("a warning\\nof two lines")
+    raise RuntimeError("what\\nwent wrong")
+
+Service.run = run
+main(["serve", "--json-log", "--no-socket", "--http", "0"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (FAULTS, ["ZeroDivisionError at ", "a warning", "internal error: RuntimeError"]),
+        *(
+            (f"from kds.cli.main import main; main(['serve', '--json-log', {options}])", [said])
+            for options, said in (
+                ("'--nonsense'", "No such option"),
+                ("'--drain', 'soon'", "invalid duration"),
+                ("'--http', 'example.com:80'", "loopback"),
+            )
+        ),
+    ],
+)
+def test_faults_and_refusals_of_a_json_log_are_json_lines(
+    workspace: Path, code: str, said: list[str]
+) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(said)
+    for line, part in zip(lines, said, strict=True):
+        assert part in str(json.loads(line))
+    assert "division by zero" not in done.stderr
+
+
 def test_every_line_of_a_json_log_is_json(
     fitted_workspace: Path,
     url: str,

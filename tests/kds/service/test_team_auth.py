@@ -1,7 +1,7 @@
 """A service that people share: tokens, each person's own rows, several services, outages."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
@@ -13,7 +13,7 @@ import pytest
 from kds.brain.context.names import conversation_path
 from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
-from kds.brain.store.team import Role, Team
+from kds.brain.store.team import Person, Role, Team
 from kds.brain.store.tenancy import Tenancy, tenant_number
 from kds.learning import Learning, teach, teach_reference
 from kds.service import team_auth as module
@@ -74,6 +74,7 @@ def office(
     monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")
     monkeypatch.setenv("KDS_MEMORY", "on")
     monkeypatch.setattr(module, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(module, "READY_S", 0.0)
     with ExitStack() as stack:
         yield Office(stack, new_workspace, team, monkeypatch)
 
@@ -103,14 +104,43 @@ def test_without_a_token_there_is_nothing_but_yes_and_no(office: Office) -> None
 
 
 def test_what_cannot_be_a_token_or_is_guessed_again_is_not_asked_of_the_database(
+    server: Server, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, old = team.make_token("acme", "ann"), f"kds_{'A' * 43}"
+    asked: list[list[str]] = []
+    ask = module.persons_of
+
+    def note(server: Server, tokens: Collection[str]) -> dict[str, Person]:
+        asked.append(sorted(tokens))
+        return ask(server, tokens)
+
+    async def find() -> None:
+        passes = Passes(server)
+        wrong = ["", "x" * 10_000, "kds_guess", token[:-1], token[:-1] + "z", "kds_" + token]
+        assert [await passes.find(one) for one in wrong] == [None] * len(wrong)
+        guesses = [f"{old[:-2]}{number}" for number in range(10, 60)]
+        found = await asyncio.gather(*map(passes.find, (*guesses, token, token)))
+        assert [one and one.name for one in found] == [None] * 50 + ["ann"] * 2
+        assert [await passes.find(one) for one in guesses[:3]] == [None] * 3
+
+    monkeypatch.setattr(module, "persons_of", note)
+    asyncio.run(find())
+    assert len(asked) == 1
+
+
+def test_however_often_it_is_asked_whether_it_is_ready_the_database_is_asked_once(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(module, "person_of", lambda _, token: asked.append(token))
-    passes = Passes(server)
-    for token in ("", "x" * 10_000, "kds_guess", "kds_guess"):
-        assert asyncio.run(passes.find(token)) is None
-    assert asked == ["kds_guess"]
+    asked: list[Server] = []
+    monkeypatch.setattr(module, "require", asked.append)
+    monkeypatch.setattr(module, "READY_S", 3600.0)
+
+    async def look() -> list[bool]:
+        passes = Passes(server)
+        return await asyncio.gather(*(passes.reachable() for _ in range(50)))
+
+    assert asyncio.run(look()) == [True] * 50
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import asyncio
 import importlib
-import json
 import logging
 import os
 import signal
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from kds.brain.files import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.command import command as bare_command
 from kds.cli.command import flag, group, option
-from kds.cli.guard import BAD_INPUT, complain_about
+from kds.cli.guard import complain_about
 from kds.cli.options import (
     COUNT,
     PATH,
@@ -32,7 +32,7 @@ from kds.cli.options import (
     workspace_option,
 )
 from kds.cli.output import Shown, counted, say
-from kds.cli.terminal import shown, slow
+from kds.cli.terminal import json_line, shown, slow
 from kds.hooks.log import LOG_NAME
 from kds.service import lifecycle
 from kds.service.lifecycle import standing_of
@@ -244,8 +244,7 @@ def serve(
     )
     if json_log:
         options = replace(options, tell=lambda request: _log_json("request", None, **request))
-        logging.basicConfig(handlers=[_JsonLog()], force=True)
-        logging.captureWarnings(True)
+        _log_faults()
     sys.setswitchinterval(SWITCH_S)
 
     def log(line: str) -> None:
@@ -260,11 +259,6 @@ def serve(
     except AlreadyServedError as error:
         complain_about(error)
         return ALREADY_SERVED
-    except KdsError as error:
-        if not json_log:
-            raise
-        log(str(error))
-        return BAD_INPUT
     return START_AGAIN if service.replaced else 0
 
 
@@ -281,12 +275,27 @@ def _make_site(state: "State", port: int) -> "Site":
 
 
 def _log_json(event: str, message: str | None, **told: object) -> None:
-    said = {} if message is None else {"message": message}
-    click.echo(json.dumps({"at": moment(utc_now()), "event": event, **said, **told}), err=True)
+    click.echo(json_line(event, message, **told), err=True)
+
+
+def _log_faults() -> None:
+    """Log what libraries and threads say as the service's own lines.
+
+    Of an error only its kind and place: its text may quote a message.
+    """
+    from kds.service.errors import describe_fault
+
+    def log(fault: "threading.ExceptHookArgs | sys.UnraisableHookArgs") -> None:
+        error = fault.exc_value and describe_fault(fault.exc_value)
+        _log_json("log", "an error that nobody caught", level="ERROR", error=error)
+
+    threading.excepthook = sys.unraisablehook = log
+    logging.basicConfig(handlers=[_JsonLog()], force=True)
+    logging.captureWarnings(True)
 
 
 class _JsonLog(logging.Handler):
-    """What libraries log, as the service's own lines; of an error only its kind and place."""
+    """What libraries log."""
 
     def emit(self, record: logging.LogRecord) -> None:
         from kds.service.errors import describe_fault
