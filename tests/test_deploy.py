@@ -110,6 +110,21 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     assert (done.returncode, str(unit) in done.stderr) == (0, False), done.stderr
 
 
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="prometheus is not installed")
+def test_prometheus_takes_the_alerts() -> None:
+    command = ["promtool", "check", "rules", str(DEPLOY / "alerts.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "5 rules found" in done.stdout) == (0, True), done.stderr
+
+
+def test_a_job_of_another_version_is_another_job() -> None:
+    (job,) = (item for item in _read("kubernetes.yaml")["items"] if item["kind"] == "Job")
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    version = container["image"].rpartition(":")[2]
+    assert job["metadata"]["name"] == f"kds-upgrade-{version.replace('.', '-')}"
+    assert job["spec"]["ttlSecondsAfterFinished"]
+
+
 def test_no_password_stands_in_a_file() -> None:
     for path in DEPLOY.iterdir():
         for line in path.read_text(encoding="utf-8").splitlines():

@@ -10,10 +10,11 @@ The JSON of one or several sessions::
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, get_type_hints
+from typing import Annotated, Any, Final, Literal, NoReturn, TextIO, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -34,6 +35,18 @@ from kds.brain.passages.values import Message, Role, Summary, SummaryKind
 from kds.brain.store.columns import within_reach
 
 VERSION: Final = 1
+
+PART: Final = 1 << 16
+"""Characters of a file that are read at once."""
+
+HEAD_LIMIT: Final = 1000
+"""Characters before the first session: `to_json` writes some thirty."""
+
+_HEAD: Final = re.compile(
+    r'\s*\{\s*"kds_memory"\s*:\s*1\s*,\s*"sessions"\s*:\s*\[\s*(?P<end>\]\s*\}\s*)?'
+)
+_NEXT: Final = re.compile(r"\s*(?:,\s*|(?P<end>\]\s*\}\s*))")
+"""What stands before the first session, and before another one or the end."""
 
 _PROBLEMS_SHOWN: Final = 5
 
@@ -117,19 +130,71 @@ def checksum(archives: Iterable[Archive]) -> str:
 
 def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:
     """Read what `to_json` wrote. Raises StoreError that names the wrong places."""
+    return tuple(ArchiveReader(where).read(text, last=True))
+
+
+def archives_in(file: TextIO, *, where: str) -> Iterator[Archive]:
+    """Yield the sessions of a file that `to_json` wrote, while it is read. Raises StoreError."""
+    reader = ArchiveReader(where)
     try:
-        read = ArchiveFile.model_validate_json(text)
-    except ValidationError as error:
-        raise _refusal(error, where) from error
-    for number, session in enumerate(read.sessions):
-        for count, summary in enumerate(session.summaries):
-            if not summary.first_seq <= summary.last_seq <= len(session.messages):
-                raise StoreError(
-                    "the summary is of messages that are not there",
-                    where=f"{where}: $.sessions[{number}].summaries[{count}]",
-                    hint="export the session again",
-                )
-    return tuple(map(_archive_of, read.sessions))
+        while text := file.read(PART):
+            yield from reader.read(text)
+    except UnicodeDecodeError as error:
+        raise StoreError("is not UTF-8 text", where=where, hint="check the file") from error
+    yield from reader.read("", last=True)
+
+
+class ArchiveReader:
+    """Reads the sessions of an export while its text arrives; holds one session at a time."""
+
+    def __init__(self, where: str, *, limit: int | None = None) -> None:
+        """``limit``: of the characters of one session."""
+        self._where, self._limit = where, limit
+        self._text = ""
+        self._at = self._try_at = self._count = 0
+        self._expected: re.Pattern[str] | None = _HEAD
+
+    def read(self, text: str, *, last: bool = False) -> Iterator[Archive]:
+        """Yield the sessions that ``text`` completes; ``last``: there is no more.
+
+        Raises StoreError that names the wrong places.
+        """
+        self._text += text
+        if len(self._text) < self._try_at and not last:
+            return
+        while (found := self._session(last=last)) is not None:
+            yield found
+        self._text, self._at = self._text[self._at :], 0
+        self._try_at = 2 * len(self._text)  # what is incomplete is not read at each part again
+        if self._limit is not None and len(self._text) > self._limit:
+            self._refuse(f"the session has more than {self._limit:,} characters")
+
+    def _session(self, *, last: bool) -> Archive | None:
+        """The next session; None where there is none, or not all of it yet."""
+        found = self._expected and self._expected.match(self._text, self._at)
+        if found and found["end"]:
+            self._at, self._expected, found = found.end(), None, None
+        if self._expected is None:
+            if self._text[self._at :].strip():
+                self._refuse("something stands behind the end")
+            return None
+        if found is None or found.end() == len(self._text):
+            if last or (found is None and len(self._text) - self._at > HEAD_LIMIT):
+                self._refuse("it begins otherwise, or is cut off")
+            return None
+        try:
+            data, end = json.JSONDecoder().raw_decode(self._text, found.end())
+        except (ValueError, RecursionError) as error:
+            if last or isinstance(error, RecursionError):
+                self._refuse(f"invalid JSON: {error}")
+            return None
+        self._at, self._expected = end, _NEXT
+        self._count += 1
+        return _archive_of(data, f"$.sessions[{self._count - 1}]", self._where)
+
+    def _refuse(self, told: str) -> NoReturn:
+        place = "$.kds_memory" if self._expected is _HEAD else f"$.sessions[{self._count}]"
+        raise _refusal([f"{place}: {told}"], self._where)
 
 
 def to_markdown(found: Archive) -> str:
@@ -179,7 +244,18 @@ def _data(part: type[_Part], value: object) -> dict[str, Any]:
     return found
 
 
-def _archive_of(read: Any) -> Archive:
+def _archive_of(data: object, place: str, where: str) -> Archive:
+    try:
+        read: Any = _Session.model_validate(data)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False)
+        raise _refusal(
+            [f"{place}{_path(one['loc'])}: {one['msg']}" for one in faults], where
+        ) from (error)
+    for count, summary in enumerate(read.summaries):
+        if not summary.first_seq <= summary.last_seq <= len(read.messages):
+            told = f"{place}.summaries[{count}]: the summary is of messages that are not there"
+            raise _refusal([told], where)
     fields = {one.name: getattr(read, one.name) for one in EXPORTED}
     session = Session(**fields, message_count=len(read.messages))
     messages = tuple(
@@ -190,12 +266,11 @@ def _archive_of(read: Any) -> Archive:
     return Archive(session, messages, summaries)
 
 
-def _refusal(error: ValidationError, where: str) -> StoreError:
-    found = error.errors(include_url=False, include_input=False)
-    lines = [f"${_path(problem['loc'])}: {problem['msg']}" for problem in found[:_PROBLEMS_SHOWN]]
-    more = f" (and {len(found) - len(lines)} more)" if len(found) > len(lines) else ""
+def _refusal(faults: Sequence[str], where: str) -> StoreError:
+    shown = "; ".join(faults[:_PROBLEMS_SHOWN])
+    more = f" (and {len(faults) - _PROBLEMS_SHOWN} more)" if len(faults) > _PROBLEMS_SHOWN else ""
     return StoreError(
-        f"it is not an export of the memory: {'; '.join(lines)}{more}",
+        f"it is not an export of the memory: {shown}{more}",
         where=where,
         hint="correct it, or export the sessions again: kds memory export",
     )

@@ -50,12 +50,15 @@ PERSON: Final = "kds.person"
 BODY_LIMIT: Final = 1_000_000
 """Bytes. A message at MESSAGE_LIMIT takes 600 kB when every character is escaped (`\\uXXXX`)."""
 
-UPLOADS: Final = {"/documents": 16 * BODY_LIMIT, "/sessions/import": 16 * BODY_LIMIT}
+UPLOADS: Final = {"/documents": 16 * BODY_LIMIT}
 """Bytes of what takes a whole file."""
 
 DRAIN_LIMIT: Final = 16 * BODY_LIMIT
 """Bytes beyond the limit that are read and thrown away, so that a client that writes first
 and reads afterwards sees the 413 instead of a broken connection."""
+
+STREAMED: Final = "/sessions/import"
+"""Its body is read in parts, and never held as a whole."""
 
 SHOWN: Final = 5
 """Faults of one request that are listed."""
@@ -171,6 +174,9 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the layers below, and count what they read."""
+        if scope.get("path") == STREAMED:
+            await self._app(scope, receive, send)
+            return
         size, limit = 0, max(self._limit, UPLOADS.get(scope.get("path", ""), 0))
 
         async def counted() -> Message:

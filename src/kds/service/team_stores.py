@@ -220,7 +220,8 @@ class TeamMemory(_AtService):
     def restore(self, archive: Archive) -> Session:
         """Store an exported session; under a new id where its own is taken."""
         content = to_json([archive]).encode()
-        return _session(self._ask("POST", "/sessions/import", dict[str, Any], content))
+        stored = self._ask("POST", "/sessions/import", dict[str, Any], content)
+        return _session(stored["sessions"][0])
 
     def stats(self) -> Stats:
         """How much is kept."""

@@ -1,5 +1,6 @@
 """The memory over HTTP: sessions, figures, the look into a retrieval, and consent."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from kds.brain.memory.export import from_json
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.profile import Profile
+from kds.service.requests import BODY_LIMIT
 
 from .conftest import ask, problem, running
 
@@ -126,6 +128,50 @@ def test_an_export_is_json_that_can_be_imported_or_markdown(client: httpx.Client
     shown = client.get(f"/sessions/{session}/export", params={"format": "markdown"})
     assert shown.headers["content-type"].startswith("text/markdown")
     assert shown.text.startswith("# Closing\n")
+
+
+def test_an_export_of_any_size_is_imported_as_it_arrives(client: httpx.Client) -> None:
+    when = "2025-11-03T09:00:00+00:00"
+    said = [{"role": "user", "content": f"{number} {'ö ' * 20_000}", "at": when, "speaker": None}
+            for number in range(30)]  # fmt: skip
+    session = {"id": "large", "title": "L", "created_at": when, "updated_at": when}
+    text = json.dumps({"kds_memory": 1, "sessions": [{**session, "messages": said}] * 2})
+    body = text.encode()
+    assert len(body) > BODY_LIMIT
+    parts = (body[at : at + 100_001] for at in range(0, len(body), 100_001))
+    reply = client.post("/sessions/import", content=parts)
+    assert reply.status_code == 201, reply.text
+    first, second = (one["id"] for one in reply.json()["sessions"])
+    assert (first, second == first) == ("large", False)
+    found = from_json(client.get("/sessions/large/export").text)[0].messages
+    assert [one.content for one in found] == [one["content"] for one in said]
+    for one in (first, second):
+        assert client.delete(f"/sessions/{one}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("end", "fault"),
+    [
+        (b'{"id": 5}]}', "$.sessions[1].id"),
+        (b'{"id": "x"', "$.sessions[1]: invalid JSON"),
+        (b"\xff]}", "UTF-8"),
+        (b"[" * 100_000, "$.sessions[1]: invalid JSON"),
+        (b"{}]} {}", "$.sessions[1]"),
+        (b'{"a": "' + b"x" * 3_000_000, "$.sessions[1]: the session has more than"),
+    ],
+)
+def test_what_is_wrong_with_an_import_is_said_and_what_was_stored_before(
+    client: httpx.Client, end: bytes, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.service.routes.memory.SESSION_LIMIT", 1_000_000)
+    when = b'"2025-11-03T09:00:00Z"'
+    good = b'{"id": "good", "created_at": %s, "updated_at": %s}' % (when, when)
+    body = b'{"kds_memory": 1, "sessions": [' + good + b", " + end
+    status, told = problem(client.post("/sessions/import", content=body))
+    assert status == 400
+    assert fault in told
+    stored = client.delete("/sessions/good").status_code == 200
+    assert f"{int(stored)} sessions before it are stored" in told
 
 
 def test_looking_makes_no_file(folder: Path) -> None:

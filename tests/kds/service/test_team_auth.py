@@ -1,6 +1,7 @@
 """A service that people share: tokens, each person's own rows, several services, outages."""
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,6 +26,9 @@ from ...effort import PATIENCE_S
 from ...postgres import driver
 from .conftest import Running, meanwhile, routed, running, wait_until
 from .talking import FAB, client_of, expanded, heard
+
+
+DEPLOY = Path(__file__).resolve().parents[3] / "docs" / "deploy"
 
 
 class Office:
@@ -184,6 +188,8 @@ def test_figures_and_log_tell_who_asked_what_and_no_text(office: Office) -> None
     assert 'kds_request_seconds_count{operation="route",status="200"} 1.0' in figures
     assert "FAB" not in figures
     assert "ann" not in figures.replace("channel", "")
+    shown = "".join((DEPLOY / name).read_text() for name in ("alerts.yaml", "grafana.json"))
+    assert set(re.findall(r"\bkds_\w+", shown)) <= set(re.findall(r"(?m)^kds_\w+", figures))
     office.team.revoke("acme", "ann")
     assert ann.get("/context").status_code == 401
 

@@ -1,18 +1,20 @@
 """`kds recall`, and the commands of `kds memory` for the sessions of assistants."""
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final, TextIO
 
 import click
 
 from kds.brain.clock import utc_now
 from kds.brain.errors import StoreError
-from kds.brain.memory.export import archive, checksum, from_json
+from kds.brain.memory.export import archive, archives_in, checksum
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import flag, option
@@ -37,7 +39,7 @@ from kds.cli.output import (
     session_dict,
     session_table,
 )
-from kds.cli.terminal import reported, shown, slow, tracked
+from kds.cli.terminal import reported, shown, slow
 from kds.service.team_stores import memory_of
 from kds.transcripts import importing
 from kds.transcripts.catalogue import AssistantMemory, Kept, Project
@@ -207,21 +209,37 @@ def import_(
         return
     if clients or since or everywhere or dry_run:
         raise Refusal("these options are for sessions of assistants", "leave FILE out")
-    try:
-        text, where = file.read(), file.name
-    except UnicodeDecodeError as error:
-        raise StoreError("is not UTF-8 text", where=file.name, hint="check the file") from error
-    archives = from_json(text, where=where)
-    with changing(memory_of(workspace)) as store:
-        restored = [store.restore(one) for one in tracked(archives, "importing")]
-        total = checksum(archive(store, session.id) for session in restored)
+    with _twice(file) as twice:
+        total = sum(1 for _ in archives_in(twice, where=file.name))  # the whole is examined
+        twice.seek(0)
+        with changing(memory_of(workspace)) as store, reported("importing") as tell:
+            restored = []
+            for one in archives_in(twice, where=file.name):
+                restored.append(store.restore(one))
+                tell("importing", len(restored), total)
+            same = checksum(archive(store, session.id) for session in restored)
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
     say(
-        {"sessions": map(session_dict, restored), "checksum": total},
+        {"sessions": map(session_dict, restored), "checksum": same},
         session_table(restored),
-        f"\nimported {counts}, checksum {total}",
+        f"\nimported {counts}, checksum {same}",
     )
+
+
+@contextmanager
+def _twice(file: TextIO) -> Iterator[TextIO]:
+    """The file, or a copy of what a pipe has, to be read from the beginning again."""
+    if file.seekable():
+        yield file
+        return
+    with TemporaryFile("w+", encoding="utf-8") as copy:  # nobody else can open it
+        try:
+            shutil.copyfileobj(file, copy)
+        except UnicodeDecodeError as error:
+            raise StoreError("is not UTF-8 text", where=file.name, hint="check it") from error
+        copy.seek(0)
+        yield copy
 
 
 def bring_in(

@@ -1,14 +1,16 @@
 """The memory over HTTP: its sessions, figures, and the consent to a profile."""
 
-import asyncio
 import time
+from codecs import getincrementaldecoder
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.encoders import jsonable_encoder
 from pydantic import AfterValidator, AwareDatetime, Field
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from kds.api.embeddings import model_name
@@ -16,8 +18,8 @@ from kds.api.memory_search import Searched, search_memory
 from kds.api.turn_log import NOTHING, session_page
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE
-from kds.brain.errors import MessageError
-from kds.brain.memory.export import ArchiveFile, archive, from_json, to_json, to_markdown
+from kds.brain.errors import MessageError, OutageError, RemovedError, StoreError
+from kds.brain.memory.export import ArchiveFile, ArchiveReader, archive, to_json, to_markdown
 from kds.brain.memory.profile import PURPOSE_LIMIT, Consent, Profile
 from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT, Session
 from kds.brain.passages.values import Message, Role
@@ -47,6 +49,9 @@ MOST: Final = 200
 
 WEEK_HOURS: Final = 7 * 24
 """As far back as `kds metrics` looks."""
+
+SESSION_LIMIT: Final = 64_000_000
+"""Characters of a session that is imported: 10,000 messages of real chats have some ten million."""
 
 MOST_HOURS: Final = 30 * 24
 """As long as measurements are kept."""
@@ -125,6 +130,8 @@ class SearchRequest(RequestBody):
 sessions = APIRouter(prefix="/sessions", tags=["sessions"])
 router = APIRouter(prefix="/api/memory", tags=["memory"])
 
+_ARCHIVE: Final = {"$ref": "#/components/schemas/ArchiveFile"}
+
 _ONE = "/{session:path}"
 """An id may hold a slash: a hook's conversation is named by its client."""
 
@@ -147,23 +154,56 @@ def create_session(served: Served, asked: NewSession) -> Response:
     return JSONResponse(_saved(served, session, asked), 201)
 
 
+@sessions.post(
+    "/import",
+    status_code=201,
+    response_model=JSON,
+    openapi_extra={
+        "requestBody": {
+            "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/ArchiveFile"}}
+            },
+            "required": True,
+        }
+    },
+)
+async def import_sessions(served: Served, request: Request) -> Response:
+    """Put exported sessions back (the body is their JSON), each as soon as it has arrived.
+
+    Of any length: only a session has a limit. One whose id is taken gets a new one. After an error
+    those before it are stored, and the error says how many.
+    """
+    reader, decoder = (
+        ArchiveReader("body", limit=SESSION_LIMIT),
+        getincrementaldecoder("utf-8-sig")(),
+    )
+    restored: list[Session] = []
+
+    def take(part: bytes, *, last: bool) -> None:
+        store = served.memory_for_writing()
+        for one in reader.read(decoder.decode(part, last), last=last):
+            restored.append(store.restore(one))
+
+    try:
+        async for part in request.stream():
+            await served.archivist.run(partial(take, part, last=False))
+        await served.archivist.run(partial(take, b"", last=True))
+    except RemovedError:
+        raise
+    except (StoreError, UnicodeDecodeError, ClientDisconnect) as error:
+        told = error.message if isinstance(error, StoreError) else "it is cut off, or not UTF-8"
+        kind = OutageError if isinstance(error, OutageError) else MessageError
+        stored = f"{len(restored)} sessions before it are stored"
+        raise kind(f"{told}; {stored}", where="body", hint="send those after them again") from error
+    return JSONResponse({"sessions": list(map(_told, restored))}, 201)
+
+
 @sessions.get("", response_model=JSON)
 @on_archivist
 def list_sessions(served: Served, limit: LimitQuery = 50, offset: OffsetQuery = 0) -> Response:
     """List sessions, the one changed last first; `next_offset` is null where that is all."""
     found, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
     return JSONResponse({"sessions": list(map(_told, found)), "next_offset": following})
-
-
-@sessions.post("/import", status_code=201, response_model=JSON)
-async def import_session(request: Request, served: Served) -> Response:
-    """Store one exported session, under a new id where its own is taken."""
-    archives = await asyncio.to_thread(from_json, (await request.body()).decode(errors="replace"))
-    if len(archives) != 1:
-        raise MessageError("this is not one session", hint="send them one by one")
-    store = await served.archivist.run(served.memory_for_writing)
-    stored = await served.archivist.run(lambda: store.restore(archives[0]))
-    return JSONResponse(_told(stored), 201)
 
 
 @sessions.get(
