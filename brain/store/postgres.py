@@ -36,8 +36,11 @@ CONNECT_S: Final = 2
 """Seconds for a connection to be made: with the pause, who is back is found in four."""
 
 RETRY_S: Final = 2.0
-"""Seconds for which a server that could not be reached is not asked again: where it does not even
-refuse, half of the time at most is lost to waiting for it."""
+"""Seconds for which a server that could not be reached is not asked again, at most: where it does
+not even refuse, half of the time is lost to waiting for it."""
+
+REFUSED_S: Final = 0.25
+"""The same where it was known sooner: one that refuses is found soon after it is back."""
 
 GRACE_S: Final = 0.5
 """For the server to keep its own limit first; and then to do as it is told, and give up."""
@@ -127,7 +130,7 @@ class Server:
                 where=self.place,
                 hint="it is tried again shortly",
             )
-        with self.translated():
+        with self.translated(time.monotonic()):
             connection = self._begun(begin, self.timeout_s if limit_s is None else limit_s)
             try:
                 yield connection
@@ -205,14 +208,19 @@ class Server:
             self._pool.close()
 
     @contextmanager
-    def translated(self) -> Iterator[None]:
-        """Raise what goes wrong within as StoreError; MessageError for what no table can hold."""
+    def translated(self, since: float | None = None) -> Iterator[None]:
+        """Raise what goes wrong within as StoreError; MessageError for what no table can hold.
+
+        ``since``: when the server was asked. It is left alone for as long as the answer took.
+        """
         try:
             yield
         except self._driver.Error as error:
             found = _store_error(error, self.place, self._driver.errors)
             if isinstance(found, OutageError) and not isinstance(error, self._busy):
-                self._retry_at = time.monotonic() + RETRY_S
+                now = time.monotonic()
+                waited_s = now - (now if since is None else since)
+                self._retry_at = now + min(RETRY_S, max(REFUSED_S, waited_s))
             raise found from error
 
 

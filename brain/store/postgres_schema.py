@@ -112,7 +112,7 @@ INDEXES: Final = {
 go on writing while they are built. One by one, outside of any transaction."""
 
 BUILDING: Final = f"SELECT pg_try_advisory_xact_lock({LOCK_SPACE}, -2)".encode()
-"""Who has it builds indexes. Others ask again: to wait within a statement would be to hold a
+"""Its holder builds indexes. Others ask again: to wait within a statement would be to hold a
 snapshot, whose end the building of an index waits for."""
 
 UPGRADE_LOCK: Final = f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, -1)"

@@ -110,7 +110,7 @@ def guard_streams() -> None:
 
 
 class _JsonLines:
-    """Writes whatever is no JSON yet as the message of a JSON line, to the stream ``below``."""
+    """Writes plain text as the message of a JSON line, and JSON as it stands, to ``below``."""
 
     def __init__(self, below: TextIO) -> None:
         self._below = below

@@ -101,7 +101,7 @@ class Passes:
             asked, self._asked = self._asked, {}
             try:
                 found = await asyncio.to_thread(persons_of, self._server, asked)
-            except Exception as error:  # noqa: BLE001  # whoever asked is told
+            except Exception as error:  # noqa: BLE001  # all that asked are told
                 for one in asked.values():
                     one.set_exception(error)
             else:

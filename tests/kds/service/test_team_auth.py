@@ -27,7 +27,6 @@ from ...postgres import driver
 from .conftest import Running, meanwhile, routed, running, wait_until
 from .talking import FAB, client_of, expanded, heard
 
-
 DEPLOY = Path(__file__).resolve().parents[3] / "docs" / "deploy"
 
 
