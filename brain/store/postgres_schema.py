@@ -65,7 +65,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_sql("kept_texts"), _sql("own_rows", schema="kds")),
     (_sql("conversation_vectors"), _sql("own_rows", schema="kds")),
     (_sql("details"),),
-    (),
+    (),  # stood for INDEXES
     (_sql("assistants"), *(_sql("own_rows", schema=one) for one in ("kds", "kds_assistants"))),
     (_sql("team"),),
 )
@@ -99,17 +99,15 @@ _UNPROTECTED: Final = (
 _PROTECTED: Final = f"SELECT pg_class.oid::regclass::text {_TENANT_TABLES} AND relforcerowsecurity"
 
 INDEXES: Final = {
-    7: {
-        f"{schema}.{table}_by_tenant": f"{schema}.{table}(tenant)"
-        for schema, tables in (
-            ("kds", ("chunk", "embedding", "summary", "summary_vector")),
-            ("kds_documents", ("chunk", "embedding")),
-        )
-        for table in tables
-    }
+    f"{schema}.{table}_by_tenant": f"{schema}.{table}(tenant)"
+    for schema, tables in (
+        ("kds", ("chunk", "embedding", "summary", "summary_vector")),
+        ("kds_documents", ("chunk", "embedding")),
+    )
+    for table in tables
 }
-"""What a version has beyond its scripts: indexes over rows that there are already, which services
-go on writing while they are built. One by one, outside of any transaction."""
+"""Name -> table and columns of indexes over rows that there were before: each upgrade builds those
+that are missing, one by one, outside of any transaction, while services go on writing."""
 
 BUILDING: Final = f"SELECT pg_try_advisory_xact_lock({LOCK_SPACE}, -2)".encode()
 """Its holder builds indexes. Others ask again: to wait within a statement would be to hold a
@@ -135,18 +133,15 @@ def upgrade(server: Server) -> tuple[int, int]:
     """
     before = after = _take_step(server)
     while after < len(STEPS):
-        build_indexes(server, INDEXES.get(after + 1, {}))
         after = _take_step(server) + 1
+    _build_indexes(server)
     protect(server)
     return before, len(STEPS)
 
 
-def build_indexes(server: Server, wanted: Mapping[str, str]) -> None:
-    """Build the indexes (name -> table and columns) that there are not, while others write."""
-    if not wanted:
-        return
+def _build_indexes(server: Server) -> None:
     with _building(server), server.alone() as connection:
-        for name, columns in wanted.items():
+        for name, columns in INDEXES.items():
             _build_index(connection, name, columns)
 
 

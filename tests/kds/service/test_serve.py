@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from .conftest import wait_until
+
 
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -94,7 +96,8 @@ def test_every_line_of_a_json_log_is_json(
         place = began["message"].rpartition(" ")[2]
         assert httpx.get(f"{place}/readyz").status_code == 200
         outage(True)
-        assert httpx.get(f"{place}/readyz").status_code == 503  # the driver logs, too
+        # the driver logs, too
+        wait_until(lambda: httpx.get(f"{place}/readyz").status_code == 503)
         service.send_signal(signal.SIGTERM)
         lines = [json.loads(line) for line in service.stderr]
     assert {one["event"] for one in lines} == {"request", "log", "service"}
