@@ -11,18 +11,20 @@ session's chunks are one range of ids. Times are microseconds since 1970.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
+from uuid import NAMESPACE_OID, uuid5
 
 from kds.brain.errors import StoreError
 from kds.brain.git import CONVERSATION
 from kds.brain.memory.entities import EntityTable
 from kds.brain.memory.profile import ProfileTable
-from kds.brain.memory.sessions import Draft, Session, insert, new_id
+from kds.brain.memory.sessions import Draft, Session, found_in, insert, new_id
 from kds.brain.memory.summaries import SummaryTable
 from kds.brain.passages.details import imported
 from kds.brain.passages.passage_file import PassageFile
@@ -31,7 +33,7 @@ from kds.brain.passages.recall import Recall
 from kds.brain.passages.store import WITHOUT_VECTOR, Place
 from kds.brain.passages.values import EmbeddingModel, Message, Summary
 from kds.brain.store.columns import from_micros, json_column, kept_text, to_micros
-from kds.brain.store.engine import Connection, Engine
+from kds.brain.store.engine import Engine
 from kds.brain.store.maintenance import healing
 from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
@@ -39,6 +41,9 @@ from kds.brain.store.tenancy import Tenancy
 
 EMBEDDING: Final = "embedding"
 """Name of the measurement of a batch of texts that an embedding model was given."""
+
+RESTORED_AT_ONCE: Final = 200
+"""Messages of an archive in one transaction: others wait for some tenths of a second at most."""
 
 RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
@@ -179,9 +184,45 @@ class MemoryStore(SummaryTable):
         """What recalls measured."""
         return MetricTable(self.database)
 
-    @healing
     def restore(self, archive: Archive) -> Session:
-        """Put an archived session back as it was; ids that are taken become new ones."""
+        """Put an archived session back as it was; a session of that id that is another stays.
+
+        Its messages go in batches, between which others write. Ended in between, the next call
+        with the same archive goes on.
+        """
+        messages = archive.messages
+        session, done = self._begin(archive.session, messages)
+        for at in range(done, max(len(messages), done + 1), RESTORED_AT_ONCE):
+            rest = at + RESTORED_AT_ONCE
+            whole = archive if rest >= len(messages) else None
+            self._restore_batch(session.num, messages[at:rest], whole)
+        return self.session(session.id)
+
+    @healing
+    def _begin(self, session: Session, messages: Sequence[Message]) -> tuple[Session, int]:
+        """Return a session with a beginning of the messages, new or not, and how many it has."""
+        query = "SELECT role, content, at FROM message WHERE session_num = ? AND seq = ?"
+        with self.database.write() as connection:
+            for copy in count():
+                another = uuid5(NAMESPACE_OID, f"{session.id}/{copy}").hex
+                made = replace(session, id=another if copy else session.id)
+                found = found_in(connection, made.id)
+                if found is None:
+                    return replace(made, num=insert(connection, made)), 0
+                done = found.message_count
+                if done >= len(messages) or found.created_at != session.created_at:
+                    continue
+                row = connection.execute(query, (found.num, done)).fetchone()
+                one = messages[done - 1]
+                if row is None or row == (one.role, kept_text(one.content), to_micros(one.at)):
+                    return found, done
+        raise AssertionError("some copy is new")
+
+    @healing
+    def _restore_batch(
+        self, number: int, messages: Sequence[Message], whole: Archive | None
+    ) -> None:
+        """Put back some messages, and with the last of them what stands beside them."""
         drafts = [
             self.draft(
                 one.role,
@@ -191,21 +232,25 @@ class MemoryStore(SummaryTable):
                 message_id=one.id or None,
                 details=imported(one.details, one.content),
             )
-            for one in archive.messages
+            for one in messages
         ]
         with self.database.write() as connection:
-            name = _free(connection, "session", archive.session.id)
-            number = insert(connection, replace(archive.session, id=name))
-            for draft in drafts:
-                own = _free(connection, "message", draft.message.id)
-                self.add(connection, number, Draft(replace(draft.message, id=own), draft.pieces))
-            for one in archive.summaries:
-                kept = replace(one, text=kept_text(one.text).strip())
+            taken = self.known_ids(connection, [one.message.id for one in drafts])
+            own = []
+            for one in drafts:
+                name = new_id() if one.message.id in taken else one.message.id
+                taken.add(name)
+                own.append(Draft(replace(one.message, id=name), one.pieces))
+            if own:
+                self.add(connection, number, own)
+            if whole is None:
+                return
+            for summary in whole.summaries:
+                kept = replace(summary, text=kept_text(summary.text).strip())
                 self.insert_summary(connection, number, kept)
-            updated = to_micros(archive.session.updated_at)
+            updated = to_micros(whole.session.updated_at)
             query = "UPDATE session SET updated_at = ? WHERE num = ?"
             connection.execute(query, (updated, number))
-        return self.session(name)
 
     def stats(self) -> Stats:
         """Return how much is stored."""
@@ -218,12 +263,6 @@ class MemoryStore(SummaryTable):
             room = self._room(connection)
         numbers = (sessions, int(messages), int(chunks), summaries, int(tokens))
         return Stats(*numbers, self.models(), *room)
-
-
-def _free(connection: Connection, table: str, name: str) -> str:
-    """Return an id for a row: its own, unless that is taken."""
-    query = f"SELECT 1 FROM {table} WHERE id = ?"
-    return new_id() if connection.execute(query, (name,)).fetchone() else name
 
 
 def log_recall(

@@ -7,8 +7,9 @@ import re
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final, get_args, get_type_hints
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ from kds.brain.passages.store import (
     queue,
     range_of,
     session_number,
+    slices,
     unknown,
 )
 from kds.brain.passages.store import insert as insert_rows
@@ -91,6 +93,9 @@ SESSION_COLUMNS: Final = ", ".join(f"session.{name}" for name in _KINDS)
 _MESSAGE_COLUMNS: Final = (
     "message.id, session.id, seq, role, content, message.at, message.tokens, speaker"
 )
+_KEPT_COLUMNS: Final = tuple("id seq role speaker content at tokens".split())
+_PIECE_COLUMNS: Final = tuple(one.name for one in fields(Piece))
+_piece_row: Final = attrgetter(*_PIECE_COLUMNS)
 _MESSAGES: Final = "message JOIN session ON session.num = message.session_num"
 _LATER: Final = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END"
 """Assigns the moment, twice given, unless the session was changed after it."""
@@ -145,7 +150,7 @@ class SessionTable(MessageSearch):
             document_context=document_context,
         )
         with self.database.write() as connection:
-            if _found(connection, chosen) is not None:
+            if found_in(connection, chosen) is not None:
                 raise StoreError(
                     f"there is a session {chosen!r} already",
                     where=place,
@@ -162,7 +167,7 @@ class SessionTable(MessageSearch):
     def find_session(self, session_id: str) -> Session | None:
         """Return the session, None when there is none."""
         with self.database.read() as connection:
-            return _found(connection, session_id)
+            return found_in(connection, session_id)
 
     def sessions(self, *, limit: int = 50, offset: int = 0) -> tuple[Session, ...]:
         """Return sessions, the one changed last first."""
@@ -281,7 +286,7 @@ class SessionTable(MessageSearch):
             return self._one(connection, session_id)
 
     def _one(self, connection: Connection, session_id: str) -> Session:
-        if (found := _found(connection, session_id)) is None:
+        if (found := found_in(connection, session_id)) is None:
             raise unknown("session", session_id, self.database.place)
         return found
 
@@ -312,7 +317,7 @@ class SessionTable(MessageSearch):
         with self.database.write() as connection:
             number = session_number(connection, session_id, self.database.place)
             if message_id is None or (stored := _message(connection, message_id)) is None:
-                return replace(made, seq=self.add(connection, number, draft))
+                return replace(made, seq=self.add(connection, number, [draft]))
         if any(getattr(stored, one) != getattr(made, one)
                for one in ("session_id", "role", "content")):  # fmt: skip
             raise StoreError(
@@ -353,38 +358,57 @@ class SessionTable(MessageSearch):
         told = is_told(role, speaker)
         return Draft(message, cut(text, count=self.count_tokens) if told else ())
 
-    def add(self, connection: Connection, session_num: int, draft: Draft) -> int:
-        """Add a message with all that belongs to it, within a transaction; returns its ``seq``."""
-        one, at, count = draft.message, to_micros(draft.message.at), len(draft.pieces)
+    def add(self, connection: Connection, session_num: int, drafts: Sequence[Draft]) -> int:
+        """Add messages with all that belongs to them, in a transaction; returns the last seq."""
+        made = [one.message for one in drafts]
+        pieces = [(number, piece) for number, one in enumerate(drafts) for piece in one.pieces]
+        index = [self.indexed((piece.header, piece.of(made[number].content), "", piece.idents))
+                 for number, piece in pieces]  # fmt: skip
+        at = to_micros(max(one.at for one in made))
+        words = [sum(one[-1] for one in index)] if self.index_columns else []
         # The counters first: on a server, that is where another service waits for this one.
-        seq, chunks, title, given = connection.execute(
-            "UPDATE session SET message_count = message_count + 1, token_count = token_count + ?, "
-            f"chunk_count = chunk_count + ?, {_LATER} WHERE num = ? "
-            "RETURNING message_count, chunk_count, title, title_given",
-            (one.tokens, count, at, at, session_num),
-        ).fetchone()
+        last, chunks, title, given = connection.execute(
+            "UPDATE session SET message_count = message_count + ?, token_count = token_count + ?, "
+            f"{'word_count = word_count + ?, ' if words else ''}"
+            f"chunk_count = chunk_count + ?, {_LATER} "
+            "WHERE num = ? RETURNING message_count, chunk_count, title, title_given",
+            (len(made), sum(one.tokens for one in made), *words, len(pieces), at, at, session_num),
+        ).fetchone()  # fmt: skip
         if chunks >= 1 << CHUNK_BITS:
             raise StoreError("the session is full", hint="begin another session")
-        row = {"id": one.id, "session_num": session_num, "seq": seq, "role": one.role,
-               "speaker": one.speaker, "content": one.content, "at": at,
-               "tokens": one.tokens}  # fmt: skip
-        if one.details is not None:  # tables of a server that is not upgraded yet have no details
-            row["details"] = one.details
-        number = _insert(connection, "message", row)
-        first = (session_num << CHUNK_BITS) + chunks - count + 1
-        ids = range(first, first + count)
-        columns = ", ".join(("id", "message_num", *(piece.name for piece in fields(Piece))))
-        rows = zip(ids, draft.pieces, strict=True)
+        # Tables of a server that is not upgraded yet have no details.
+        told = any(one.details is not None for one in made)
+        columns = (*_KEPT_COLUMNS, "details") if told else _KEPT_COLUMNS
+        first = last - len(made) + 1
+        placed = (replace(one, seq=seq) for seq, one in enumerate(made, first))
         insert_rows(
-            connection, "chunk", columns, ((at, number, *astuple(piece)) for at, piece in rows)
-        )
-        if ids:
-            self.index_range(connection, session_num, (ids[0], ids[-1]))
-            queue(connection, ids)
-        if not given and not title and one.role == "user":
+            connection, "message", ", ".join(("session_num", *columns)),
+            ((session_num, *(_to_column(getattr(one, name)) for name in columns))
+             for one in placed),
+        )  # fmt: skip
+        ids = range((session_num << CHUNK_BITS) + chunks - len(pieces) + 1,
+                    (session_num << CHUNK_BITS) + chunks + 1)  # fmt: skip
+        names = (*_PIECE_COLUMNS, *self.index_columns)
+        connection.executemany(
+            f"INSERT INTO chunk(id, {', '.join(names)}, message_num) VALUES "
+            f"(?, {marks(names)}, (SELECT num FROM message WHERE session_num = ? AND seq = ?))",
+            [(one, *_piece_row(piece), *known, session_num, first + number)
+             for one, (number, piece), known in zip(ids, pieces, index, strict=True)],
+        )  # fmt: skip
+        queue(connection, ids)
+        asked = next((one.content for one in made if one.role == "user"), "")
+        if asked and not (given or title):
             query = "UPDATE session SET title = ? WHERE num = ?"
-            connection.execute(query, (title_of(one.content), session_num))
-        return int(seq)
+            connection.execute(query, (title_of(asked), session_num))
+        return int(last)
+
+    def known_ids(self, connection: Connection, messages: Sequence[str]) -> set[str]:
+        """Return which ids of messages there are already, within a transaction."""
+        known: set[str] = set()
+        for some in slices(messages):
+            query = f"SELECT id FROM message WHERE id IN ({marks(some)})"
+            known.update(row[0] for row in connection.execute(query, some))
+        return known
 
     def messages(
         self,
@@ -509,7 +533,8 @@ def _sessions(connection: Connection, which: str, *values: object) -> Iterator[S
     return map(session_of, connection.execute(query, values))
 
 
-def _found(connection: Connection, session_id: str) -> Session | None:
+def found_in(connection: Connection, session_id: str) -> Session | None:
+    """Return a session within a transaction, None when there is none."""
     return next(_sessions(connection, "WHERE id = ?", session_id), None)
 
 

@@ -46,6 +46,10 @@ class Piece:
     idents: str
     tokens: int
 
+    def of(self, content: str) -> str:
+        """Return the part of its message."""
+        return content[self.start : self.start + self.length]
+
 
 def cut(
     content: str, *, count: TokenCounter = estimate_tokens, limit: int = CHUNK_TOKENS

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from kds.brain.passages.vectors import VectorSearch
 
 _WORD: Final = re.compile(r"\w+")
+_ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 
 QUERY_WORDS: Final = 64
 """Words of a question that are searched for: a pasted page must not cost a second."""
 
-FORMS_KEPT: Final = 10_000
+FORMS_KEPT: Final = 20_000
 """Words whose terms are kept in memory."""
 
 
@@ -57,13 +58,33 @@ class WordForms:
     def __call__(self, word: str) -> tuple[str, ...]:
         """Return the terms of a word, in order: several where the index cuts it."""
         if (known := self._known.get(word)) is None:
-            if len(self._known) > FORMS_KEPT:
-                self._known.clear()
-            known = self._known[word] = self.of_text(word)
+            known = self._cut(word)
+            self._keep({word: known})
         return known
 
     def of_text(self, text: str) -> tuple[str, ...]:
-        """Return the terms of a whole text, in order."""
+        """Return the terms of a whole text, in order.
+
+        Of ASCII a word is letters and digits, and has one term, which is cut once and kept: most
+        texts need no question to SQLite.
+        """
+        if not text.isascii():
+            return self._cut(text)
+        words = _ASCII_WORD.findall(text.lower())
+        terms = {word: self._known.get(word) for word in words}
+        if missing := [word for word, known in terms.items() if known is None]:
+            cut = self._cut(" ".join(missing))
+            new = {word: (term,) for word, term in zip(missing, cut, strict=True)}
+            self._keep(new)
+            terms |= new
+        return tuple(known[0] for word in words if (known := terms[word]))
+
+    def _keep(self, new: dict[str, tuple[str, ...]]) -> None:
+        if len(self._known) > FORMS_KEPT:
+            self._known.clear()
+        self._known |= new
+
+    def _cut(self, text: str) -> tuple[str, ...]:
         with self._lock:
             if self._connection is None:
                 self._connection = sqlite3.connect(

@@ -82,6 +82,7 @@ class PostgresPassages(PassageStore):
 
     database: Tenancy
     area: ClassVar[Area] = CONVERSATIONS
+    index_columns = ("words", "size")
     texts: ClassVar[str]
     """Asks for id, header, body, context and idents of each passage: what the index knows of it."""
     contradictions: ClassVar[Mapping[str, str]]
@@ -263,7 +264,7 @@ class PostgresPassages(PassageStore):
         rows = connection.execute(
             f"SELECT * FROM ({self.texts}) AS text WHERE id BETWEEN ? AND ?", ids
         ).fetchall()
-        ready = [(*self._indexed(columns), chunk_id) for chunk_id, *columns in rows]
+        ready = [(*self.indexed(columns), chunk_id) for chunk_id, *columns in rows]
         connection.executemany(
             "UPDATE chunk SET words = CAST(? AS tsvector), size = ? WHERE id = ?", ready
         )
@@ -280,11 +281,11 @@ class PostgresPassages(PassageStore):
             (*ids, number),
         )
 
-    def _indexed(self, columns: Sequence[str]) -> tuple[str, int]:
+    def indexed(self, texts: Sequence[str]) -> tuple[str, int]:
         """Return what the index holds of the texts of LABELS, as a tsvector, and the word count."""
         places: dict[str, list[str]] = {}
         at = size = 0
-        for label, text in zip(LABELS, columns, strict=True):
+        for label, text in zip(LABELS, texts, strict=True):
             for term in self._forms.of_text(text):
                 at += 1
                 size += 1

@@ -163,6 +163,14 @@ class PassageStore(ABC):
     def rebuild(self) -> Check:
         """Rebuild the search index, queue what has no vector, and examine everything."""
 
+    index_columns: ClassVar[tuple[str, ...]] = ()
+    """Columns of a passage that the index is in; none where it keeps itself up to date."""
+
+    def indexed(self, texts: Sequence[str]) -> tuple[Any, ...]:
+        """Return what ``index_columns`` hold for header, body, context and idents; the last
+        counts the words."""
+        return ()
+
     @abstractmethod
     def index_range(self, connection: Connection, number: int, ids: tuple[int, int]) -> None:
         """Put the passages from one id to another, of one holder, into the index."""

@@ -257,7 +257,7 @@ def _findings(text: str, low: str) -> Iterator[Span]:
     if any(len(word) >= _LONG for word in words):
         yield from _tokens(text)
     for rule in _rules("free"):
-        if not rule.needs or any(need in vocabulary for need in rule.needs):
+        if not rule.needs or any(map(vocabulary.__contains__, rule.needs)):
             yield from _free(rule, text, text if rule.case else low)
     yield from _commands(text, low, words)
 

@@ -107,6 +107,10 @@ class Server:
                 found._holders += 1
             return found
 
+    def raw_cursor(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> Any:
+        """Return a cursor for statements with the server's own marks."""
+        return self._driver.RawCursor(connection)
+
     @property
     def begin(self) -> str:
         """Begins a transaction as the role of the address, in which nothing takes too long."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.clock import Clock, utc_now
@@ -31,6 +32,11 @@ LOCK_SPACE: Final = 0x4B4453
 
 NAME_LIMIT: Final = 128
 """Characters of the name of an organisation or a person."""
+
+_WITH_TENANT: Final = ("ON CONFLICT(", "ON CONFLICT(tenant, ")
+
+VALUES_LIMIT: Final = 30_000
+"""Values in one statement: the protocol takes 65,535."""
 
 Names = tuple[str, str, str]
 """Organisation, person, project."""
@@ -152,9 +158,45 @@ class _Translating:
         if len(given) == 1:  # a pipeline for one costs twice as much
             return self.execute(query, given[0])
         with self._server.translated():
-            cursor = self._connection.cursor()
-            cursor.executemany(to_postgres(query), given)
-        return cursor
+            head, inserts, row = query.partition(" VALUES ")
+            if not (inserts and given):
+                cursor = self._connection.cursor()
+                cursor.executemany(to_postgres(query), given)
+                return cursor
+            # One statement for many rows takes a fifth of the time of one for each.
+            row, clash, rest = row.replace(*_WITH_TENANT).partition(" ON CONFLICT")
+            raw = self._server.raw_cursor(self._connection)
+            done, at_once = 0, VALUES_LIMIT // len(given[0])
+            for some in (given[at : at + at_once] for at in range(0, len(given), at_once)):
+                text = head + inserts + ", ".join([row] * len(some)) + clash + rest
+                done += raw.execute(_numbered(text), [*chain.from_iterable(some)]).rowcount
+        return _Inserted(done)
+
+
+@dataclass(frozen=True, slots=True)
+class _Inserted:
+    """What inserting many rows found: how many they are."""
+
+    rowcount: int
+
+    def fetchone(self) -> None:
+        return None
+
+    def fetchall(self) -> list[Any]:
+        return []
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+
+def _numbered(query: str) -> bytes:
+    """Return a statement with the server's own marks, which the driver does not look for.
+
+    >>> _numbered("VALUES (?, ?), (?, ?)")
+    b'VALUES ($1, $2), ($3, $4)'
+    """
+    first, *others = query.split("?")
+    return (first + "".join(f"${n}{text}" for n, text in enumerate(others, 1))).encode()
 
 
 @lru_cache(maxsize=1024)
@@ -167,7 +209,7 @@ def to_postgres(query: str) -> bytes:
     b'INSERT INTO item(key) VALUES (%s) ON CONFLICT(tenant, key) DO NOTHING'
     """
     marked = query.replace("%", "%%").replace("?", "%s")
-    return marked.replace("ON CONFLICT(", "ON CONFLICT(tenant, ").encode()
+    return marked.replace(*_WITH_TENANT).encode()
 
 
 def tenant_number(server: Server, names: Names) -> int:

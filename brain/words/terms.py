@@ -235,6 +235,8 @@ _NAME: Final = re.compile(r"(?<!\w)[^\W\d]\w*(?:(?:\.|::|->)[^\W\d]\w*)*")
 
 _LINK: Final = re.compile(r"\.|::|->")
 _INNER_CAPITAL: Final = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}[a-z]")
+_LIKE_NAME: Final = re.compile(rf"[_(`]|{_INNER_CAPITAL.pattern}|\w(?:{_LINK.pattern})[^\W\d]")
+"""What prose has where there is an identifier in it."""
 _ASCII_WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _UNICODE_WORD: Final = regex.compile(
     r"\p{Lu}+(?=\p{Lu}[^\p{Lu}\W\d_])|\p{Lu}?[^\p{Lu}\W\d_]+|\p{Lu}+|\d+", regex.VERSION1
@@ -285,6 +287,8 @@ def names_in(text: str, *, code: bool) -> Iterator[str]:
     >>> list(names_in("Call os.path.join or load_rows() here.", code=False))
     ['os.path.join', 'load_rows']
     """
+    if not (code or _LIKE_NAME.search(text)):
+        return
     seen: set[str] = set()
     for found in _NAME.finditer(text):
         name = found[0]
@@ -333,6 +337,8 @@ _PIECE: Final = re.compile(
 _PER_TOKEN: Final = {"word": 8, "number": 3, "space": 8, "sign": 1}
 """Characters that make one token as a rule: most words of chat are a token, long names several.
 Indentation is counted, which WordPiece drops."""
+_ASCII_TOKEN: Final = re.compile(r"[a-zA-Z]{1,8}|[0-9]{1,3}|[^\w\s]|_")
+_ASCII_SPACE: Final = re.compile(r"\n\s*|[ \t]{2,}")
 
 
 def estimate_tokens(text: str) -> int:
@@ -345,6 +351,9 @@ def estimate_tokens(text: str) -> int:
     >>> estimate_tokens("Make the FAB button purple"), estimate_tokens("")
     (5, 0)
     """
+    if text.isascii():  # most texts: the same in a fifth of the time
+        spaces = sum(-(-len(one) // _PER_TOKEN["space"]) for one in _ASCII_SPACE.findall(text))
+        return len(_ASCII_TOKEN.findall(text)) + spaces
     return sum(map(_cost, _PIECE.finditer(text)))
 
 

@@ -334,6 +334,36 @@ class ArchiveConformance:
         assert bodies(store, by_text(store, "walrus", limit=1)) == ["Add a walrus"]
         assert store.check().sound
 
+    def test_putting_back_goes_in_batches_and_goes_on_where_it_was_ended(
+        self, store: MemoryStore, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        session = store.create_session()
+        said = say(store, session, *(f"walrus {number}" for number in range(25)))
+        store.add_summary(session.id, 1, 2, "walruses were counted", kind="rolling")
+        [whole] = from_json(to_json([archive(store, session.id)]))
+        store.delete_session(session.id)
+        monkeypatch.setattr("kds.brain.memory.memory_store.RESTORED_AT_ONCE", 10)
+        beside = store.create_session()
+        batch, done = store._restore_batch, []
+
+        def ended(*given: object) -> None:
+            store.append(beside.id, "user", "meanwhile")  # nobody is held up
+            if len(done) == 2:
+                raise KeyboardInterrupt
+            done.append(batch(*given))  # type: ignore[arg-type,func-returns-value]
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(store, "_restore_batch", ended)
+            store.restore(whole)
+        assert store.session(session.id).message_count == 20
+        restored = store.restore(whole)
+        assert (restored.id, store.messages(session.id)) == (session.id, tuple(said))
+        assert len(store.summaries(session.id)) == 1
+        again = store.restore(whole)
+        assert (again.id != session.id, again.message_count) == (True, 25)
+        assert len(store.sessions()) == 3
+        assert store.check().sound
+
 
 class SearchConformance:
     """Passages of messages, identifiers, what stands around a message."""

@@ -28,7 +28,7 @@ from kds.brain.files import locked, make_private_folder, remove_private
 from kds.brain.memory.memory_store import MEMORY, MemoryStore, PostgresStore, SqliteStore
 from kds.brain.memory.sessions import SESSION_COLUMNS, Session, session_of
 from kds.brain.memory.sessions import insert as insert_session
-from kds.brain.passages.store import marks, slices
+from kds.brain.passages.store import marks
 from kds.brain.passages.values import Role
 from kds.brain.settings import Settings
 from kds.brain.store.engine import Engine
@@ -194,10 +194,7 @@ class ProjectStore(MemoryStore):
         session_id = f"{about.client}:{about.session}"
         drafts = [self.draft(one.role, one.text, at=one.at, message_id=one.id) for one in messages]
         with self.database.write() as connection:
-            known: set[str] = set()
-            for some in slices([one.message.id for one in drafts]):
-                query = f"SELECT id FROM message WHERE id IN ({marks(some)})"
-                known.update(row[0] for row in connection.execute(query, some))
+            known = self.known_ids(connection, [one.message.id for one in drafts])
             new = [one for one in drafts if one.message.id not in known]
             row = connection.execute(
                 "SELECT num FROM session WHERE id = ?", (session_id,)
@@ -207,8 +204,8 @@ class ProjectStore(MemoryStore):
             at = next((one.at for one in messages if one.at), None) or self.database.clock()
             session = Session(id=session_id, title=about.title, created_at=at, updated_at=at)
             number = row[0] if row else insert_session(connection, session)
-            for draft in new:
-                self.add(connection, number, draft)
+            if new:
+                self.add(connection, number, new)
             connection.execute(
                 "INSERT INTO transcript(session_id, position, about) VALUES (?, ?, ?) "
                 "ON CONFLICT(session_id) DO UPDATE SET position = excluded.position, "

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import DocumentRecall
-from kds.brain.memory.memory_store import PostgresStore
+from kds.brain.memory.memory_store import Archive, PostgresStore
+from kds.brain.memory.sessions import Session
+from kds.brain.passages.values import Message
+from kds.brain.store.tenancy import _Translating
 
 from ...conformance import HandClock, StoreConformance
 from ...document_conformance import DocumentConformance
@@ -28,6 +32,27 @@ QUESTIONS = (
 
 class TestPostgresStore(StoreConformance):
     """The whole suite, for the server."""
+
+
+def test_an_import_takes_some_statements_for_many_messages(
+    store: PostgresStore, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    for name in ("execute", "executemany"):
+        whole = getattr(_Translating, name)
+
+        def counted(self: object, query: str, *rest: object, whole: Any = whole) -> Any:
+            asked.append(query)
+            return whole(self, query, *rest)
+
+        monkeypatch.setattr(_Translating, name, counted)
+    session = Session(id="long", created_at=clock.now, updated_at=clock.now)
+    said = [Message("", "long", seq, "user", f"walrus {seq}", clock.now, 0) for seq in range(400)]
+    store.restore(Archive(session, tuple(said)))
+    assert len(asked) < 30
+    assert store.session("long").message_count == 400
+    assert store.document_frequencies(["walrus"]) == {"walrus": 400}
+    assert store.check().sound
 
 
 class TestMessages(PassageConformance):
