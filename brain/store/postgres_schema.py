@@ -22,7 +22,7 @@ Services of the version before go on serving during an upgrade: steps add, they 
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
@@ -134,8 +134,11 @@ def upgrade(server: Server) -> tuple[int, int]:
     before = after = _take_step(server)
     while after < len(STEPS):
         after = _take_step(server) + 1
-    _build_indexes(server)
-    protect(server)
+    with server.transaction("BEGIN") as connection:
+        owns = connection.execute(_OWNS).fetchone() == (True,)
+    if owns:  # not a service's role
+        _build_indexes(server)
+        protect(server)
     return before, len(STEPS)
 
 
@@ -174,9 +177,6 @@ def protect(server: Server) -> None:
 
     Each table is a transaction of its own, so that no service waits for two of them.
     """
-    with server.transaction("BEGIN") as connection:
-        if connection.execute(_OWNS).fetchone() != (True,):
-            return  # a service's role, or older tables
     with _building(server):
         with server.transaction("BEGIN", limit_s=inf) as connection:
             connection.execute(ROLES.encode())
