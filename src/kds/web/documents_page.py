@@ -1,26 +1,28 @@
 """The page of documents: add, list, search and ask on, and open the place that is cited."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
+from starlette.background import BackgroundTask
 from starlette.responses import Response
 
 from kds.brain.documents.store import Documents
 from kds.brain.documents.values import Document, Section
 from kds.brain.errors import KdsError, MessageError, UnknownNameError
-from kds.documents.indexing import (
+from kds.documents.indexing import Report, State
+from kds.documents.uploads import (
+    Read,
     ReadingJob,
-    Report,
-    State,
     add_uploads,
     drop_upload,
     first_version,
     take_as_version,
+    unread_uploads,
 )
 from kds.query.values import Query
 from kds.service.routes.query import answered
@@ -54,12 +56,14 @@ async def show(context: RequestContext) -> Response:
         said = tuple(Message("user", text) for text in before)
         query = Query(question, context=said, scope="documents")
         reply = await answered(context.served, query)
-    library = context.served.queries.library
-    found = await context.archive(lambda: library.store.documents() if library.store else ())
+    jobs = context.request.app.state.jobs[context.served.root]
+    ended = [one for one in jobs if not one.running]
+    found, left = await context.archive(lambda: _documents(context))
     asked = [*before, question][-ASKED:] if question else ()
     return context.page(
         "documents.html", title="Documents", documents=found, reply=reply, asked=asked,
-        jobs=_running(context), document_link=document_link,
+        jobs=_running(context), left=left, document_link=document_link,
+        told=[note for one in ended for note in _told(one.report, one.error)],
     )  # fmt: skip
 
 
@@ -73,16 +77,45 @@ async def add(context: RequestContext) -> Response:
     place = Path(path)
     with suppress(RuntimeError):  # "~nobody"
         place = place.expanduser()
-    # Not on the thread that looks after sessions: every page waits for that one.
-    workspace, visitor = context.served.workspace, context.visitor
+    workspace = context.served.workspace
     places = [workspace.root / place] if path else []
-    job = ReadingJob(
-        lambda tell: add_uploads(workspace, files, *places, tell=tell),
-        lambda ended: visitor.notes.extend(_told(ended.report, ended.error)),
-    )
+    return await _begun(context, lambda read: add_uploads(workspace, files, *places, read=read))
+
+
+async def finish(context: RequestContext) -> Response:
+    """Read the files that were sent when the service was ended."""
+    workspace = context.served.workspace
+    _, left = await context.archive(lambda: _documents(context))
+    if context.text("drop"):
+        for one in left:
+            drop_upload(workspace, one)
+        return context.go("/documents")
+    return await _begun(context, lambda read: add_uploads(workspace, (), *left, read=read))
+
+
+def _documents(context: RequestContext) -> tuple[Sequence[Document], Sequence[Path]]:
+    """All documents, and files that were sent and are neither read nor being read."""
+    store, workspace = context.served.queries.library.store, context.served.workspace
+    found = store.documents() if store else ()
+    left = () if _running(context) else unread_uploads(workspace, (one.path for one in found))
+    return found, left
+
+
+async def _begun(context: RequestContext, work: Callable[[Read], Report]) -> Response:
+    """Begin to read; other pages answer meanwhile, and the service does not end."""
+    visitor, loop, over = context.visitor, asyncio.get_running_loop(), asyncio.Event()
+
+    def ended(job: ReadingJob) -> None:
+        visitor.notes.extend(_told(job.report, job.error))
+        with suppress(RuntimeError):  # the service has ended meanwhile
+            loop.call_soon_threadsafe(over.set)
+
+    job = ReadingJob(work, ended)
     context.request.app.state.jobs[context.served.root] = [*_running(context), job]
     await asyncio.to_thread(job.wait, AT_ONCE_S)
-    return context.go("/documents")
+    response = context.go("/documents")
+    response.background = BackgroundTask(over.wait)
+    return response
 
 
 def _running(context: RequestContext) -> list[ReadingJob]:
@@ -97,7 +130,7 @@ async def reading(context: RequestContext) -> Response:
 
 
 async def stop(context: RequestContext) -> Response:
-    """Read no further file; what was read is kept."""
+    """Read no further; the files that were read are kept."""
     for job in _running(context):
         job.stop()
         await asyncio.to_thread(job.wait, AT_ONCE_S)
@@ -107,8 +140,7 @@ async def stop(context: RequestContext) -> Response:
 async def replace(context: RequestContext) -> Response:
     """Let a file be the new version of the one of the same name."""
     workspace, name = context.served.workspace, context.text("name")
-    context.visitor.notes += _told(await asyncio.to_thread(take_as_version, workspace, name))
-    return context.go("/documents")
+    return await _begun(context, lambda read: take_as_version(workspace, name, read=read))
 
 
 def _told(report: Report, error: KdsError | None = None) -> Iterator[Note]:
@@ -218,6 +250,7 @@ routes = (
     post("/documents/add", add),
     get("/documents/reading", reading),
     post("/documents/stop", stop),
+    post("/documents/finish", finish),
     post("/documents/replace", replace),
     post("/documents/remove", remove),
     get("/documents/open", open_),

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from starlette.applications import Starlette
@@ -14,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from kds.brain.errors import KdsError
+from kds.documents.uploads import ReadingJob
 from kds.service.requests import BODY_LIMIT, BodyLimit
 from kds.web import analytics_page, chat_page, documents_page, memory_page, settings_page
 from kds.web.auth import LOGIN, AuthMiddleware, Visitors
@@ -49,14 +51,22 @@ PAGES: Final = (
 """In the order of the navigation."""
 
 
+Jobs = dict[str, list[ReadingJob]]
+"""What reads files, by the root of its workspace."""
+
+
 class WebSite:
     """The pages of one service. Make it with `open_site`."""
 
-    def __init__(self, app: AuthMiddleware, visitors: Visitors, talks: Talks) -> None:
+    def __init__(self, app: AuthMiddleware, visitors: Visitors, talks: Talks, jobs: Jobs) -> None:
         self.app = app
-        self.stop = talks.stop
-        """Lets everybody go who waits for an answer."""
-        self._visitors = visitors
+        self._visitors, self._talks, self._jobs = visitors, talks, jobs
+
+    def stop(self) -> None:
+        """Let everybody go who waits for an answer, and read no further."""
+        self._talks.stop()
+        for job in chain.from_iterable(self._jobs.values()):
+            job.kill()
 
     def admit(self, root: str) -> str:
         """A path that lets one browser in to the workspace ``root``, once."""
@@ -84,9 +94,10 @@ def open_site(state: State, port: int) -> WebSite:
         },
     )  # fmt: skip
     auth = AuthMiddleware(app, assets.squeezed(), visitors, port, renderer)
-    own = {"talks": talks, "bin": chat_page.Bin(), "jobs": defaultdict(list), "auth": auth}
+    jobs: Jobs = defaultdict(list)
+    own = {"talks": talks, "bin": chat_page.Bin(), "jobs": jobs, "auth": auth}
     app.state = State({**state._state, "renderer": renderer, **own})
-    return WebSite(auth, visitors, talks)
+    return WebSite(auth, visitors, talks, jobs)
 
 
 async def _home(_: Request) -> Response:

@@ -7,6 +7,7 @@ the test when a script, a dialog or a violation of the policy is seen.
 
 import asyncio
 import os
+import re
 import shutil
 import socket
 import time
@@ -194,6 +195,56 @@ class Windows:
 def windows(chromium: tuple[Any, asyncio.AbstractEventLoop]) -> Windows:
     """The windows of this run."""
     return Windows(*chromium)
+
+
+_OF_THIS_RUN = re.compile(r'(name="csrf" value=|telling=)"?[\w-]+"?| open=""| class=""')
+"""What differs from one look to the next: the marks of forms, and what is unfolded."""
+
+
+class Restarted:
+    """A service that a test may restart, and a window at it."""
+
+    def __init__(self, folder: Path, runtime: Path, page: Any) -> None:
+        self._folder, self._runtime = folder, runtime
+        self.page = page
+        self.site = Site(folder, runtime).start()
+        self._enter("/chat")
+
+    def restart(self) -> None:
+        """Stop the service, start another one, and look at the same page again."""
+        path = self.page.url.partition(self.site.url)[2]
+        self.site.stop()
+        self.site = Site(self._folder, self._runtime).start()
+        self._enter(path)
+
+    def shown(self) -> list[str]:
+        """The conversation as it stands on the page."""
+        found = self.page.evaluate(
+            """() => (turns.innerHTML + tail.innerHTML).replace(/\\s+/g, " ")"""
+        )
+        return _OF_THIS_RUN.sub("", found).split("<")
+
+    def _enter(self, path: str) -> None:
+        self.page.context.request.get(self.site.link())
+        self.page.goto(f"{self.site.url}{path}")
+
+
+@pytest.fixture
+def restarted(
+    tmp_path: Path,
+    fitted_brain: Path,
+    windows: Windows,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Restarted]:
+    shutil.copytree(fitted_brain, tmp_path / "kds-brain")
+    runtime = tmp_path_factory.mktemp("runtime") / "kds"
+    with driven(windows.loop):
+        one = Restarted(tmp_path, runtime, windows.open())
+        yield one
+        seen = [*windows.seen]
+        windows.close()
+    one.site.stop()
+    assert not seen
 
 
 @pytest.fixture

@@ -2,18 +2,16 @@
 
 import io
 import re
-import threading
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kds.brain.documents.store import Documents
-from kds.documents.indexing import Report, add_documents
+from kds.documents import uploads
 
-from ...effort import PATIENCE_S
 from ..readers.document_files import pdf_bytes
-from .conftest import Site, Visitor
+from .conftest import Restarted, Site, Visitor
 
 AGREEMENT = b"""\
 # Servicing Agreement
@@ -80,7 +78,7 @@ def test_another_file_of_the_same_name_is_kept_beside_the_first(site: Site, new_
     assert "second project" in (folder / "README (2).md").read_text()
     assert page.get_by_role("link", name="Alpha").is_visible()
     page.get_by_role("button", name="It is a new version of README.md").click()
-    page.get_by_text("Read anew: README.md").wait_for()
+    page.get_by_text("Read anew: README.md").first.wait_for()
     assert "second project" in (folder / "README.md").read_text()
     assert not (folder / "README (2).md").exists()
     assert page.get_by_role("link", name="Alpha").count() == 0
@@ -147,45 +145,81 @@ def test_a_citation_opens_the_document_at_the_passage_and_marks_it(
         visitor.send_form("/documents/remove", document=document)
 
 
-@pytest.mark.parametrize("stopped", [True, False])
-def test_reading_is_a_job_with_progress_that_can_be_left_or_stopped(
-    site: Site, new_page: Any, monkeypatch: pytest.MonkeyPatch, *, stopped: bool
-) -> None:
-    gate = threading.Event()
+SLOW = """\
+import sys, time
+from pathlib import Path
+from kds.documents import indexing, uploads
+gate, read = Path(sys.argv[1]), indexing._read
+def slowly(store, path, *how):
+    while path.name != "part-0.md" and not gate.exists():
+        time.sleep(0.02)
+    return read(store, path, *how)
+indexing._read = slowly
+uploads.main()
+"""
+"""Reads one file, and the others once there is a file that says so."""
 
-    def read(store: Documents, paths: list[Path], tell: Any) -> Report:
-        def told(label: str, done: int, total: int) -> None:
-            tell(label, done, total)
-            gate.wait(PATIENCE_S)
-            tell(label, done, total)
 
-        return add_documents(store, paths, tell=told)
-
-    monkeypatch.setattr("kds.documents.indexing.add_documents", read)
-    page = new_page(at="/documents")
+def parts(page: Any) -> None:
+    """Send three files by the page."""
     files = [{"name": f"part-{one}.md", "mimeType": "text/markdown",
               "buffer": f"# Part {one}\n\nSaid.\n".encode()} for one in range(3)]  # fmt: skip
     page.set_input_files("#file", files)
     page.locator("form.drop button").click()
     page.locator("#reading", has_text="1 of 3 files").wait_for()
+
+
+def kept(site: Site) -> list[str]:
+    return sorted(one.name for one in (site.workspace.brain / "uploads").glob("part-*.md"))
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_reading_is_a_job_with_progress_that_can_be_left_or_stopped(
+    site: Site, new_page: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, stopped: bool
+) -> None:
+    gate = tmp_path / "go on"
+    monkeypatch.setattr(uploads, "COMMAND", (sys.executable, "-c", SLOW, str(gate)))
+    page = new_page(at="/documents")
+    parts(page)
     if stopped:
-        page.get_by_role("button", name="Stop").click()
-        gate.set()
-        page.get_by_text("stopped after 1 of 3 files").wait_for()
+        page.get_by_role("button", name="Stop").click()  # in the middle of a file
+        page.get_by_text("stopped after 1 of 3 files").first.wait_for()
     else:
         for name in ("Chat", "Documents", "Memory"):  # pages answer meanwhile
             page.get_by_role("link", name=name, exact=True).click()
             page.wait_for_load_state()
         assert page.get_by_role("heading", name="Memory", exact=True).is_visible()
-        gate.set()
+        gate.touch()
         while not page.get_by_text("Read: part-0.md, part-1.md, part-2.md").count():
             page.reload()
         page.goto(f"{site.url}/documents")
-    kept = sorted(one.name for one in (site.workspace.brain / "uploads").glob("part-*.md"))
-    assert kept == [f"part-{one}.md" for one in range(1 if stopped else 3)]
+        page.get_by_text("What became of the files sent last").click()
+        assert page.get_by_text("Read: part-0.md, part-1.md, part-2.md").is_visible()
+    assert kept(site) == [f"part-{one}.md" for one in range(1 if stopped else 3)]
     while page.locator("tr", has_text="part-").count():
         row = page.locator("tr", has_text="part-").first
         row.locator("summary").click()
         row.get_by_role("button", name="Take it out").click()
         page.get_by_text("is taken out").wait_for()
         page.goto(f"{site.url}/documents")
+
+
+@pytest.mark.parametrize(("chosen", "left"), [("Read them now", 3), ("Drop them", 1)])
+def test_files_that_were_sent_when_the_service_was_ended_are_read_later(
+    restarted: Restarted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chosen: str, left: int
+) -> None:
+    page = restarted.page
+    with monkeypatch.context() as patch:
+        patch.setattr(uploads, "COMMAND", (sys.executable, "-c", SLOW, str(tmp_path / "never")))
+        page.goto(f"{restarted.site.url}/documents")
+        parts(page)
+        page.goto(f"{restarted.site.url}/chat")
+        restarted.restart()
+    page.goto(f"{restarted.site.url}/documents")
+    assert "part-1.md, part-2.md" in page.locator("section:has(#left)").inner_text()
+    page.get_by_role("button", name=chosen).click()
+    page.locator("section:has(#left)").wait_for(state="detached")
+    while page.locator("#reading").count():
+        page.reload()
+    assert page.locator("tr", has_text="part-").count() == left
+    assert kept(restarted.site) == [f"part-{one}.md" for one in range(left)]

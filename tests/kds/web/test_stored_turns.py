@@ -1,10 +1,6 @@
 """A turn is stored whole: after a restart the page shows it as before."""
 
 import re
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,58 +8,9 @@ from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.passages.details import decode
 
 from ...agents.openai_server import Calls, Failure, FakeProvider, Text
-from .conftest import Site, Windows, driven
+from .conftest import Restarted
 from .test_chat_page import FAB, VAGUE, say
 from .test_reading import answered
-
-_OF_THIS_RUN = re.compile(r'(name="csrf" value=|telling=)"?[\w-]+"?| open=""| class=""')
-"""What differs from one look to the next: the marks of forms, and what is unfolded."""
-
-
-class Restarted:
-    """A service that a test may restart, and a window at it."""
-
-    def __init__(self, folder: Path, runtime: Path, page: Any) -> None:
-        self._folder, self._runtime = folder, runtime
-        self.page = page
-        self.site = Site(folder, runtime).start()
-        self._enter("/chat")
-
-    def restart(self) -> None:
-        """Stop the service, start another one, and look at the same page again."""
-        path = self.page.url.partition(self.site.url)[2]
-        self.site.stop()
-        self.site = Site(self._folder, self._runtime).start()
-        self._enter(path)
-
-    def shown(self) -> list[str]:
-        """The conversation as it stands on the page."""
-        found = self.page.evaluate(
-            """() => (turns.innerHTML + tail.innerHTML).replace(/\\s+/g, " ")"""
-        )
-        return _OF_THIS_RUN.sub("", found).split("<")
-
-    def _enter(self, path: str) -> None:
-        self.page.context.request.get(self.site.link())
-        self.page.goto(f"{self.site.url}{path}")
-
-
-@pytest.fixture
-def restarted(
-    tmp_path: Path,
-    fitted_brain: Path,
-    windows: Windows,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Restarted]:
-    shutil.copytree(fitted_brain, tmp_path / "kds-brain")
-    runtime = tmp_path_factory.mktemp("runtime") / "kds"
-    with driven(windows.loop):
-        one = Restarted(tmp_path, runtime, windows.open())
-        yield one
-        seen = [*windows.seen]
-        windows.close()
-    one.site.stop()
-    assert not seen
 
 
 def compared(one: Restarted) -> None:

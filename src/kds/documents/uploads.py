@@ -1,0 +1,270 @@
+"""Files that were sent: kept in `kds-brain/uploads/`, and read in a process of their own.
+
+Reading takes the processor for seconds a megabyte. In a thread it would hold the interpreter, and
+with it every page and hook; a process of low priority holds nobody up, and can be ended at once.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+
+from kds.brain.documents.store import DocumentPlace
+from kds.brain.documents.values import UPLOADS
+from kds.brain.errors import KdsError, MessageError
+from kds.brain.files import locked, make_private_folder, replace_private
+from kds.brain.workspace import Workspace
+from kds.documents.indexing import Outcome, Report, add_documents
+from kds.readers.reading import readable_kind
+from kds.readers.text import DocumentError
+
+COMMAND: Final = (sys.executable, "-P", "-m", "kds.documents.uploads")
+"""Reads files into the store; see `main`."""
+
+NICE: Final = 5
+"""How far it stands back from what answers people."""
+
+MOST_CHARS: Final = 120
+"""Of a file's name: far below what file systems take, in any script."""
+
+LOCK_S: Final = 5.0
+
+_NUMBERED: Final = re.compile(r"(?P<stem>.+) \(\d+\)(?P<ending>\.\w+)")
+_UNSAFE: Final = re.compile(r"[^\w. ()+,=@-]+")
+
+Read = Callable[[Workspace, Sequence[Path]], Report]
+"""Reads files into the store of a workspace."""
+
+
+class StoppedError(KdsError):
+    """The user has stopped it; what was read until then is kept."""
+
+
+class ReadingJob:
+    """Reads in the background, and may be looked at and stopped from any thread."""
+
+    def __init__(
+        self, work: Callable[[Read], Report], ended: "Callable[[ReadingJob], None]"
+    ) -> None:
+        """Begin to ``work``; ``ended`` is called behind the end, in the same thread."""
+        self.done = self.total = 0
+        """Files that were read, of how many; 0: it is not known yet."""
+        self.report = Report()
+        self.error: KdsError | None = None
+        """Why it did not come to its end."""
+        self._ended = ended
+        self._stopped = Event()
+        self._process: subprocess.Popen[str] | None = None
+        self._thread = Thread(target=self._run, args=[work], name="kds-reading", daemon=True)
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._thread.is_alive()
+
+    def wait(self, limit_s: float) -> None:
+        """Wait until it has ended, or ``limit_s`` have passed."""
+        self._thread.join(limit_s)
+
+    def stop(self) -> None:
+        """Read no further: the file that is being read is left as it was."""
+        self._stopped.set()
+        self.kill()
+
+    def kill(self) -> None:
+        """End the reading where it is; files that were sent stay, to be read later."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _run(self, work: Callable[[Read], Report]) -> None:
+        try:
+            self.report = work(self._read)
+        except KdsError as error:
+            self.error = error
+        except Exception as error:  # noqa: BLE001  # the page says it; the service goes on
+            self.error = KdsError(f"internal error: {type(error).__name__}")
+        finally:
+            self._ended(self)
+
+    def _read(self, workspace: Workspace, paths: Sequence[Path]) -> Report:
+        """Raises KdsError when it does not come to its end."""
+        asked = [os.fspath(one) for one in (workspace.root, workspace.brain, *paths)]
+        told: dict[str, Any] = {}
+        with subprocess.Popen(
+            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            text=True, creationflags=getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
+        ) as self._process:  # fmt: skip
+            if self._stopped.is_set():
+                self._process.kill()
+            out, into = self._process.stdout, self._process.stdin
+            assert out is not None
+            assert into is not None
+            try:
+                into.write(json.dumps(asked))
+                into.close()
+                for line in out:
+                    told = json.loads(line)
+                    self.done, self.total = told.get("progress", (self.done, self.total))
+            except (OSError, ValueError):  # it was ended while it wrote
+                told = {}
+        if self._stopped.is_set() and "report" not in told:
+            kept = f"{self.done} of {self.total} files; what was read is kept"
+            raise StoppedError(f"stopped after {kept}")
+        if "report" not in told:
+            code = self._process.returncode
+            raise _error(told.get("error") or {"message": f"reading has ended with code {code}"})
+        return Report(tuple(map(_outcome, told["report"])))
+
+
+def main() -> None:
+    """Read the files that stdin names, behind root and brain of a workspace, into its store.
+
+    Writes a JSON object a line: ``progress``, and at last ``report`` or ``error``.
+    """
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    root, brain, *paths = map(Path, json.load(sys.stdin))
+
+    def tell(**what: object) -> None:
+        sys.stdout.write(json.dumps(what) + "\n")
+        sys.stdout.flush()  # nobody there any more: this ends it, too
+
+    try:
+        with DocumentPlace.of(Workspace(root, brain)).open() as store:
+            report = add_documents(
+                store, paths, tell=lambda _, done, total: tell(progress=(done, total))
+            )
+    except KdsError as error:
+        tell(error=_error_row(error))
+    else:
+        tell(report=[_row(one) for one in report.outcomes])
+
+
+def _row(one: Outcome) -> Mapping[str, object]:
+    error = one.error and _error_row(one.error)
+    return {"path": os.fspath(one.path), "state": one.state, "error": error, "notes": one.notes}
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome:
+    error = row["error"] and _error(row["error"])
+    return Outcome(Path(row["path"]), row["state"], error=error, notes=tuple(row["notes"]))
+
+
+def _error_row(error: KdsError) -> Mapping[str, str | None]:
+    return {"message": error.message, "where": error.where, "hint": error.hint}
+
+
+def _error(row: Mapping[str, str]) -> KdsError:
+    return KdsError(row["message"], where=row.get("where"), hint=row.get("hint"))
+
+
+def add_uploads(
+    workspace: Workspace, files: Iterable[tuple[str, bytes]], *places: Path, read: Read
+) -> Report:
+    """Keep files that were sent, and ``read`` them and what stands at ``places``.
+
+    Raises WorkspaceError, StoreError and what ``read`` raises; a bad file is an outcome, and not
+    kept. Nor is what was not read when the user stopped it.
+    """
+    documents = DocumentPlace.of(workspace)
+    documents.prepare()
+    kept, refused = [*places], []
+    for name, content in files:
+        try:
+            kept.append(_keep_upload(workspace, name, content))
+        except DocumentError as error:
+            refused.append(Outcome(error.path, "failed", error=error))
+    report, stopped = Report(), None
+    try:
+        report = read(workspace, kept) if kept else report
+    except StoppedError as error:
+        stopped = error
+    with documents.open() as store:
+        was_read = {one.path for one in store.documents()}
+    for path in kept:
+        if str(path.resolve()) not in was_read:
+            drop_upload(workspace, path)  # a copy of what says nothing is of no use
+    if stopped is not None:
+        raise stopped
+    return replace(report, outcomes=(*refused, *report.outcomes))
+
+
+def unread_uploads(workspace: Workspace, read: Iterable[str]) -> list[Path]:
+    """Return files that were sent and are not among those ``read``: the service was ended."""
+    folder, known = workspace.brain / UPLOADS, set(read)
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    files = (one for one in found if one.is_file() and one.suffix != ".lock")
+    return [one for one in files if str(one.resolve()) not in known]
+
+
+def drop_upload(workspace: Workspace, path: Path) -> None:
+    """Remove the copy of a file that was sent; any other file stays."""
+    if path.parent.resolve() == workspace.brain.resolve() / UPLOADS:
+        path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+
+
+def _keep_upload(workspace: Workspace, name: str, content: bytes) -> Path:
+    """Write a file that was sent, and say where: another one of the same name stays beside it."""
+    plain = Path(safe_name(name))
+    readable_kind(plain)
+    workspace.ensure()
+    folder = workspace.brain / UPLOADS
+    make_private_folder(folder)
+    for number in count(1):
+        path = folder / (f"{plain.stem} ({number}){plain.suffix}" if number > 1 else plain.name)
+        with locked(path, timeout_s=LOCK_S):
+            if not path.exists() or path.read_bytes() == content:
+                replace_private(path, content)
+                return path
+    raise AssertionError("numbers have no end")
+
+
+def first_version(name: str) -> str | None:
+    """Return the name of the file that another one of its name was kept beside, if it was.
+
+    >>> first_version("plan (2).md"), first_version("plan.md")
+    ('plan.md', None)
+    """
+    found = _NUMBERED.fullmatch(name)
+    return found and found["stem"] + found["ending"]
+
+
+def take_as_version(workspace: Workspace, name: str, *, read: Read) -> Report:
+    """Let a file that was kept beside another one of its name take the place of that one."""
+    newer = workspace.brain / UPLOADS / safe_name(name)
+    older = first_version(newer.name)
+    if older is None or not newer.is_file():
+        raise MessageError(f"there is no newer version '{name}'", hint="send the file again")
+    path = newer.with_name(older)
+    with locked(path, timeout_s=LOCK_S):
+        replace_private(path, newer.read_bytes())
+    report = read(workspace, [path])
+    with DocumentPlace.of(workspace).open() as store:
+        store.remove([one.id for one in store.documents() if one.path == str(newer.resolve())])
+    drop_upload(workspace, newer)
+    return report
+
+
+def safe_name(name: str) -> str:
+    r"""Return the name under which a file is kept: its last part, without special characters.
+
+    >>> safe_name("../../etc/pass wd.md"), safe_name("C:\\docs\\plan: A.md"), safe_name(".hidden")
+    ('pass wd.md', 'plan- A.md', 'hidden')
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    plain = _UNSAFE.sub("-", last).strip(" .") or "document"
+    stem, dot, ending = plain.rpartition(".")
+    return f"{stem[:MOST_CHARS]}{dot}{ending[:10]}" if dot else plain[:MOST_CHARS]
+
+
+if __name__ == "__main__":
+    main()
