@@ -5,12 +5,15 @@ import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import uvicorn
 from starlette.datastructures import State
 from starlette.types import ASGIApp
 
+from kds.brain.errors import StoreError
+from kds.brain.files import read_private, replace_private
 from kds.brain.workspace import Workspace
 from kds.service.errors import ServiceError, describe_fault
 from kds.service.lifecycle import BACKLOG
@@ -24,7 +27,10 @@ KEEP_ALIVE_S: Final = 30
 """Seconds a silent connection stays open after an answer."""
 
 PAGE_PORT: Final = 5370
-"""Where the web page is, so that bookmarks last; any free port where it is taken."""
+"""Where the web page is, so that bookmarks last."""
+
+NEXT_PORTS: Final = 20
+"""How many are tried behind it where it is taken, before any free one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,27 @@ def bind_http(address: HttpAddress) -> tuple[socket.socket, HttpAddress]:
             hint="choose another port, or 0 for any free one",
         ) from error
     return listener, replace(address, host=host, port=listener.getsockname()[1])
+
+
+def bind_page(noted: Path) -> tuple[socket.socket, HttpAddress]:
+    """Bind where the page was the last time, else to the first free port, which is ``noted``.
+
+    Raises ServiceError.
+    """
+    known = 0
+    with contextlib.suppress(StoreError, ValueError):
+        known = int(read_private(noted) or b"0")
+    for port in (known, *range(PAGE_PORT, PAGE_PORT + NEXT_PORTS)):
+        if 0 < port < 2**16:
+            with contextlib.suppress(ServiceError):
+                found = bind_http(HttpAddress(port=port))
+                break
+    else:
+        found = bind_http(HttpAddress())
+    if found[1].port != known:
+        with contextlib.suppress(StoreError):  # it serves all the same
+            replace_private(noted, b"%d\n" % found[1].port)
+    return found
 
 
 class _Server(uvicorn.Server):
@@ -156,8 +183,9 @@ MakeSite = Callable[[State, int], Site]
 class SiteHost:
     """Opens the web page of a service on loopback, and knows where it is."""
 
-    def __init__(self, make: MakeSite, state: State, listeners: Listeners) -> None:
-        self._make, self._state, self._listeners = make, state, listeners
+    def __init__(self, make: MakeSite, state: State, listeners: Listeners, noted: Path) -> None:
+        """``noted`` is the file that keeps the port of the page."""
+        self._make, self._state, self._listeners, self._noted = make, state, listeners, noted
         self._opening = asyncio.Lock()
         self._site: Site | None = None
         self._url = ""
@@ -169,10 +197,7 @@ class SiteHost:
         """
         async with self._opening:
             if self._site is None:
-                try:
-                    listener, address = bind_http(HttpAddress(port=PAGE_PORT))
-                except ServiceError:
-                    listener, address = bind_http(HttpAddress())
+                listener, address = bind_page(self._noted)
                 try:
                     site = await asyncio.to_thread(self._make, self._state, address.port)
                 except BaseException:

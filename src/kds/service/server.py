@@ -189,7 +189,9 @@ class Service:
         listeners = Listeners(self._log)
         self._listen(stack, listeners, app)
         if self._make_site is not None:
-            app.state.site = SiteHost(self._make_site, app.state, listeners)
+            app.state.site = SiteHost(
+                self._make_site, app.state, listeners, self._address.page_path
+            )
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
         chores = [tidy(self._workspaces, self._log), self._look_around()]

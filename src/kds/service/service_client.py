@@ -87,7 +87,8 @@ class ServiceAddress:
     ``lock_path`` is held locked by the service while it lives; ``state_path`` holds its pid,
     version and addresses; ``starting_path`` tells when one was last started in the background,
     ``hung_path`` that it let a hook wait in vain and has answered none since. ``token_path`` is
-    the bearer token of the HTTP side, which outlives the service.
+    the bearer token of the HTTP side, and ``page_path`` the port of the web page; these two
+    outlive the service.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -99,7 +100,8 @@ class ServiceAddress:
         self.starting_path = self.folder / STARTING_NAME
         self.hung_path = self.folder / HUNG_NAME
         self.log_path = self.folder / "service.log"
-        self.token_path = Path(own_folder(), TOKEN_NAME) if folder is None else folder / TOKEN_NAME
+        own = folder or Path(own_folder())
+        self.token_path, self.page_path = own / TOKEN_NAME, own / "page.port"
 
     def ensure(self) -> None:
         """Make the folders, for this user alone. Raises StoreError."""

@@ -22,7 +22,8 @@ from kds.brain.files import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.command import command as bare_command
 from kds.cli.command import flag, group, option
-from kds.cli.guard import complain_about
+from kds.cli.desktop import install_link
+from kds.cli.guard import BAD_INPUT, complain_about
 from kds.cli.options import (
     COUNT,
     PATH,
@@ -161,12 +162,18 @@ def logs(*, count: int, workspace: Workspace) -> None:
 
 @command("kds web --no-open")
 @flag("--no-open", "Print the link; open no browser.")
-def web(*, no_open: bool, workspace: Workspace) -> None:
+@flag("--install", "Put a link on your desktop that opens this page; open nothing now.")
+def web(*, no_open: bool, install: bool, workspace: Workspace) -> None:
     """Open the web page of this workspace: chat, and everything that KDS knows.
 
     Starts the service if it is not running. The link works once, within a few minutes, on this
     machine only; from elsewhere forward the port (`ssh -L`).
     """
+    if install:
+        paths = install_link(workspace)
+        undo = "to undo it, delete the file" if len(paths) == 1 else "to undo it, delete both files"
+        say({"links": paths, "undo": undo}, [*(("link", path) for path in paths), undo])
+        return
     with slow("waiting for the service to load"):
         lifecycle.start(workspace, idle_minutes=_settings(workspace).idle_minutes)
     client = reach(workspace)
