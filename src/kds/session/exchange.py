@@ -104,7 +104,8 @@ class Exchange:
             return
         self._change(lambda now: replace(
             now.idle(), turn=_kept(plan.turn), exchange=self.id, rest=plan.legs[1:],
-            chain=plan.chain, halted=plan.stopped or now.halted, session=self._memory.session,
+            chain=(*plan.chain, plan.legs[0]),  # a process that is killed can be asked again
+            halted=plan.stopped or now.halted, session=self._memory.session,
         ))  # fmt: skip
         turn, legs, confirmed = plan.turn, plan.legs, plan.confirmed
         while legs and not self._halted.is_set():

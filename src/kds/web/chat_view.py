@@ -131,6 +131,8 @@ class Tail:
     """Agents that may go on with the work."""
     again: bool = False
     """Whether the message can be answered once more."""
+    broken: bool = False
+    """Whether the service ended before it had answered."""
     fits: Entry | None = None
     """What may answer the message instead."""
 
@@ -162,7 +164,8 @@ def newest_page(store: MemoryStore, talk: Talk, session: Session, after: int = 0
     new = tuple(one for one in lines if one.seq > after)
     first = new[0].seq if new else 1
     end = messages[-1].seq if messages else after
-    tail = tail_of(talk, running=running, last=last)
+    unanswered = bool(lines) and lines[-1].role == "user" and not running
+    tail = tail_of(talk, running=running, last=last, unanswered=unanswered)
     return Shown(new, first if first > 1 and not after else None, tail, end)
 
 
@@ -178,7 +181,9 @@ def unkept(talk: Talk, said: str = "") -> Shown:
     return Shown(tuple(lines), tail=tail)
 
 
-def tail_of(talk: Talk, *, running: bool, last: Line | None = None) -> Tail:
+def tail_of(
+    talk: Talk, *, running: bool, last: Line | None = None, unanswered: bool = False
+) -> Tail:
     """What may come next. Raises StoreError when the work in progress cannot be read."""
     telling, work, latest = talk.telling, talk.session.work, talk.latest
     if latest is None and last and last.view:
@@ -189,6 +194,8 @@ def tail_of(talk: Talk, *, running: bool, last: Line | None = None) -> Tail:
     if telling is not None and telling.answer is not None:
         outcome = outcome_of(telling.answer)
     offers = tuple(one for one in work.offers if one.intent not in work.chain)
+    begun = bool(work.turn and work.chain)
+    broken = begun and unanswered and outcome == UNANSWERED
     return Tail(
         telling,
         running,
@@ -197,7 +204,8 @@ def tail_of(talk: Talk, *, running: bool, last: Line | None = None) -> Tail:
         confirm=bool(work.confirm),
         choices=tuple(choices_of(library, latest.candidates)) if asks and latest else (),
         offers=() if outcome.error else offers,
-        again=bool(work.turn and work.chain) and talk.session.has_model,
+        again=begun and (talk.session.has_model or broken),
+        broken=broken,
         fits=talk.fits,
     )
 

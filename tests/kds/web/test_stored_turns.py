@@ -1,14 +1,15 @@
 """A turn is stored whole: after a restart the page shows it as before."""
 
 import re
+import shutil
 
 import pytest
 
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.passages.details import decode
 
-from ...agents.openai_server import Calls, Failure, FakeProvider, Text
-from .conftest import Restarted
+from ...agents.openai_server import Calls, Failure, FakeProvider, Stall, Text
+from .conftest import Restarted, Site
 from .test_chat_page import FAB, VAGUE, say
 from .test_reading import answered
 
@@ -48,6 +49,13 @@ def test_what_was_taught_from_a_message_is_seen_at_it_after_a_restart(
     page.locator("#alerts").get_by_role("button", name="Undo").wait_for()
     restarted.restart()
     assert turn.locator(".chip.good").inner_text() == "you taught: PLAN"
+    page.goto(f"{restarted.site.url}/memory")
+    page.get_by_role("button", name="Take back: 'give the dashboard some love' as PLAN").click()
+    page.get_by_text("Taken back").wait_for()
+    page.goto(f"{restarted.site.url}/chat")
+    page.locator(".sessions a").first.click()
+    compared(restarted)
+    assert turn.locator(".chip.good").count() == 0
 
 
 def test_a_question_with_its_choices_is_the_same_after_a_restart(restarted: Restarted) -> None:
@@ -57,6 +65,57 @@ def test_a_question_with_its_choices_is_the_same_after_a_restart(restarted: Rest
             break
     compared(restarted)
     assert page.locator("#tail .next button").count() >= 2
+
+
+FEE = "The servicing fee is 0.25% a year, paid on the Payment Date."
+
+
+def test_an_answer_from_documents_and_one_that_was_stopped_are_the_same_after_a_restart(
+    restarted: Restarted, model: FakeProvider
+) -> None:
+    page = restarted.page
+    with restarted.site.visitor() as visitor:
+        visitor.add_files(file=("fees.md", f"# Fees\n\n{FEE}\n".encode()))
+    model.play(
+        Calls(("search_documents", {"query": "servicing fee"})),
+        lambda asked: Text(f"It says: {FEE} (fees.md)" if FEE in asked.newest else "Nothing."),
+        Stall("Here is the beginning"),
+    )  # fmt: skip
+    say(page, "What is the servicing fee?")
+    page.locator(".line.reply .md", has_text=FEE).wait_for()
+    answered(page)
+    page.locator(".line.user summary", has_text="Why").click()
+    assert 'search_documents {"query": "servicing fee"}' in page.locator(".line.user").inner_text()
+    compared(restarted)
+    say(page, "Now write tests for it")
+    page.get_by_text("Here is the beginning").wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("[halted]").wait_for()
+    compared(restarted)
+
+
+def test_an_answer_that_was_cut_off_by_a_kill_is_said_to_be_and_asked_for_again(
+    restarted: Restarted, model: FakeProvider, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    page = restarted.page
+    model.play(Stall("Well,"), Text("Here it is."))
+    say(page, FAB)
+    page.get_by_text("Well,").wait_for()
+    path = page.url.partition(restarted.site.url)[2]
+    copy = tmp_path_factory.mktemp("copy")  # what is on the disk is what a kill would leave
+    shutil.copytree(restarted.site.workspace.brain, copy / "kds-brain")
+    page.get_by_role("button", name="Stop").click()
+    killed = Site(copy, tmp_path_factory.mktemp("runtime") / "kds").start()
+    with killed.visitor() as visitor:
+        shown = visitor.get(path).text
+        assert "KDS was ended before it came" in shown
+        assert ">PLAN" in shown
+        session = path.rpartition("=")[2]
+        again = visitor.send_form("/chat/again", session=session).text
+    killed.stop()
+    assert "Answer again" in shown
+    assert "Here it is." in again
+    assert "KDS was ended" not in again
 
 
 def test_answers_errors_tools_and_times_are_the_same_after_a_restart(
