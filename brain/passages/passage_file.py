@@ -74,7 +74,9 @@ class WordForms:
         terms = {word: self._known.get(word) for word in words}
         if missing := [word for word, known in terms.items() if known is None]:
             cut = self._cut(" ".join(missing))
-            new = {word: (term,) for word, term in zip(missing, cut, strict=True)}
+            new: dict[str, tuple[str, ...]] = {
+                word: (term,) for word, term in zip(missing, cut, strict=True)
+            }
             self._keep(new)
             terms |= new
         return tuple(known[0] for word in words if (known := terms[word]))

@@ -23,7 +23,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command as bare_command
 from kds.cli.command import flag, group, option
 from kds.cli.desktop import install_link
-from kds.cli.guard import BAD_INPUT, complain_about
+from kds.cli.guard import complain_about
 from kds.cli.options import (
     COUNT,
     PATH,
