@@ -121,7 +121,7 @@ class Worker:
             elif job is None or job.done():
                 self._end(waiting)
             else:  # cancelled, and its thread cannot be stopped: the next one waits for that
-                job.add_done_callback(lambda _: loop.call_soon_threadsafe(self._end, waiting))
+                job.add_done_callback(lambda _: self._end_from_thread(waiting, loop))
 
     @property
     def waiting(self) -> int:
@@ -133,6 +133,12 @@ class Worker:
         self._closed = True
         if self._owns_threads:
             self._threads.shutdown(wait=wait, cancel_futures=True)
+
+    def _end_from_thread(self, ended: _Waiting, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            loop.call_soon_threadsafe(self._end, ended)
+        except RuntimeError:  # the loop has ended, and with it all that waited for their turn
+            self._running.remove(ended)
 
     def _end(self, ended: _Waiting) -> None:
         self._running.remove(ended)

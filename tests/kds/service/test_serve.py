@@ -107,5 +107,5 @@ def test_every_line_of_a_json_log_is_json(
         env=environ, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert failed.returncode == 2
-    *_, last = map(json.loads, failed.stderr.splitlines())
-    assert "none is named" in last["message"]
+    (line,) = failed.stderr.splitlines()
+    assert "none is named" in json.loads(line)["message"]
