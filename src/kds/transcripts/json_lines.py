@@ -36,7 +36,9 @@ LINE_LIMIT: Final = 32 * 2**20
 NOT_SAID: Final = ("<environment_context>", "<session_context>", "<hook_context>")
 """What Codex and Gemini CLI tell the model in the name of the user."""
 
-_ADDED: Final = re.compile(r"<(system-reminder|ide_\w+|timestamp)>.*?</\1>", re.DOTALL)
+_ADDED: Final = re.compile(r"<(system-reminder|ide_\w+|timestamp)>")
+"""Begins what clients add to a prompt."""
+
 _OWN: Final = (
     *("<command-name>", "<command-message>", "<local-command-", "<bash-", "Caveat: The messages"),
     *("[Request interrupted", "<system_notification>", *NOT_TYPED),
@@ -63,7 +65,14 @@ CUT: Final = "\n[...]\n"
 
 def typed(text: str) -> str:
     """Return what a user typed of a prompt; "" for one that a client wrote."""
-    text = _ADDED.sub("", text).strip()
+    parts, at = list[str](), 0
+    while added := _ADDED.search(text, at):
+        close = text.find(f"</{added[1]}>", added.end())
+        if close < 0:
+            break
+        parts.append(text[at : added.start()])
+        at = close + len(f"</{added[1]}>")
+    text = "".join((*parts, text[at:])).strip()
     return "" if text.startswith(_OWN) else text
 
 
