@@ -30,7 +30,7 @@ from kds.router.prompts.rendering import TemplateSet, TemplateSource
 FOLDERS: Final = ("user", "internal", "shared")
 
 MOST_INTENTS: Final = 50
-MOST_EXAMPLES: Final = 5_000
+MOST_EXAMPLES: Final = 2_500
 """What the prompts of a workspace may add: the model of intents is fitted before the first answer,
 in three seconds for so many."""
 

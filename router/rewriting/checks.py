@@ -272,7 +272,7 @@ def polarity(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the keys of the words that say something, and of those that are negated.
 
     >>> [sorted(keys) for keys in polarity("We don't deploy on Friday")]
-    [['deploy', 'friday'], ['deploy']]
+    [['deploi', 'fridai'], ['deploi']]
     """
     pieces = read_pieces(text)
     weighty = (one.key for one in pieces if one.key not in _MINOR | _NEGATIONS)

@@ -20,6 +20,7 @@ from kds.brain.clock import utc_now
 from kds.brain.installation import load_extra
 from kds.brain.turn import Rewriting, Turn, Utterance, rewriting_to_wire
 from kds.router.references.resolver import Resolver, apply_edits
+from kds.router.rewriting.need import make_need
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
 from kds.testing.example_files import AnyOf, CleanText, Loose, Row, Said, read_rows
 from kds.testing.metrics import rewrites_of
@@ -95,7 +96,7 @@ def rewrite(
         context_switch=resolver.switch(example.query, discourse) is not None, notes=found.notes,
     )  # fmt: skip
     if rewriter is not None:
-        turn = rewrite_turn(turn, discourse, rewriter)
+        turn = rewrite_turn(make_need().run(turn), discourse, rewriter)
     cpu_ms = (thread_time() - started) * 1000.0
     return Rewritten(example, turn.expanded, turn.notes, cpu_ms, turn.rewriting)
 

@@ -179,7 +179,7 @@ def asked_for(prompt: str) -> str:
     without those that point back.
 
     >>> asked_for("which port did we decide on for staging?"), asked_for("like last time, a port")
-    ('which port staging?', 'a port')
+    ('which port for staging?', 'a port')
     """
     if errors := [line for line in prompt.splitlines() if ERROR_LINE.match(line)]:
         return errors[-1].strip()[:QUESTION_CHARS]

@@ -322,25 +322,24 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
     The client starts it and talks to it over stdin and stdout; everything else goes to stderr.
     With --http a client sends the content of ~/.config/kds/service.token as its bearer token.
     """
-    place = None if address is None else host_and_port(address)
-    if place is None and sys.stdin.isatty():
+    if address is not None:
+        from kds.mcp.mcp_server import KdsServer, serve_http  # 0.8 s of CPU
+
+        place = host_and_port(address)
+        serve_http(KdsServer(workspace), *place, announce=lambda line: click.echo(line, err=True))
+        return
+    if sys.stdin.isatty():
         click.echo(WAITING, err=True)
-    first, reads = b"", os.fdopen(os.dup(0), "rb")
-    if place is None:
-        # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
-        # server. A file that is being written is complete, before or after (private_file.py).
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        from kds.mcp.relay import relay
+    # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
+    # server. A file that is being written is complete, before or after (private_file.py).
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from kds.mcp.relay import relay
 
-        if not (first := relay(workspace, reads, sys.stdout.buffer)):
-            return
-    from kds.mcp.mcp_server import KdsServer, serve_http, serve_stdio  # 0.8 s of CPU
+    reads = os.fdopen(os.dup(0), "rb")
+    if first := relay(workspace, reads, sys.stdout.buffer):
+        from kds.mcp.mcp_server import KdsServer, serve_stdio
 
-    server = KdsServer(workspace)
-    if place is not None:
-        serve_http(server, *place, announce=lambda line: click.echo(line, err=True))
-    else:
-        serve_stdio(server, reads, first)
+        serve_stdio(KdsServer(workspace), reads, first)
 
 
 def _settings(workspace: Workspace) -> "ServiceSettings":
