@@ -78,6 +78,10 @@ class Work:
         """The same conversation with nothing under way."""
         return Work(session=self.session, origin=self.origin)
 
+    def stopped(self) -> "Work":
+        """The same with nothing to come: the message can be answered again."""
+        return replace(self.idle(), turn=self.turn, chain=self.chain)
+
 
 NOTHING: Final = Work()
 

@@ -205,7 +205,7 @@ class Session:
         What they have said is kept, marked as halted.
         """
         agents = self._halt_running()
-        before = self._planner.work.change(Work.idle).work
+        before = self._planner.work.change(Work.stopped).work
         if not agents and not before.pending:
             return None
         return Halted(agents, before.pending, before.exchange)

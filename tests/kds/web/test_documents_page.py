@@ -221,5 +221,6 @@ def test_files_that_were_sent_when_the_service_was_ended_are_read_later(
     page.locator("section:has(#left)").wait_for(state="detached")
     while page.locator("#reading").count():
         page.reload()
+    page.locator("tr", has_text="part-").nth(left - 1).wait_for()
     assert page.locator("tr", has_text="part-").count() == left
     assert kept(restarted.site) == [f"part-{one}.md" for one in range(left)]

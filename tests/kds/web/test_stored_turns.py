@@ -92,6 +92,7 @@ def test_an_answer_from_documents_and_one_that_was_stopped_are_the_same_after_a_
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("[halted]").wait_for()
     compared(restarted)
+    assert page.get_by_role("button", name="Answer again").count() == 1
 
 
 def test_an_answer_that_was_cut_off_by_a_kill_is_said_to_be_and_asked_for_again(
