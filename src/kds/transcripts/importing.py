@@ -122,32 +122,37 @@ def bring_in(
     if project is not None and not dry_run:
         memory.want(project)
     known = readers(Path.home(), os.environ, [folder, *project_folders(memory)])
+    only = None if project is None else {project.num}
     report = import_sessions(
-        memory, {name: known[name] for name in clients}, since=since, dry_run=dry_run,
-        only=None if project is None else {project.num}, keep_days=keep_days, tell=tell,
+        memory, {name: known[name] for name in clients}, since=since, dry_run=dry_run, only=only,
+        keep_days=keep_days, tell=tell,
     )  # fmt: skip
     if not dry_run:
         query = "INSERT OR REPLACE INTO chosen(client, everywhere) VALUES (?, ?)"
         for name in clients:
             memory.change(query, name, int(everywhere))
-        report.waiting = embed(memory, report.projects, embedder, EMBED_S, tell=tell)
+        report.waiting = embed(memory, only, embedder, EMBED_S, tell=tell)
     report.moved = moved
     return report
 
 
 def embed(
     memory: AssistantMemory,
-    projects: Collection[int],
+    only: Collection[int] | None,
     embedder: Embedder | None,
     seconds: float,
     *,
     tell: Teller = lambda what, done, total: None,
 ) -> int:
-    """Make vectors of what was imported, for a while; returns how many passages still wait."""
+    """Make vectors of what has none in the projects of these numbers (None: in all), for a while.
+
+    Returns how many passages still wait.
+    """
     if embedder is None:
         return 0
     ends, waiting = monotonic() + seconds, 0
-    with memory.stores([one for one in memory.projects() if one.num in projects]) as opened:
+    projects = [one for one in memory.projects() if only is None or one.num in only]
+    with memory.stores(projects) as opened:
         for _, store in opened:
             embed_waiting(store, embedder, tell=tell, goes_on=lambda: monotonic() < ends)
             waiting += sum(one.waiting for one in store.models())

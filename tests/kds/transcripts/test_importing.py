@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kds.transcripts import importing
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.formats import WHOLE_LIMIT, Reader, result_text
 from kds.transcripts.importing import Report, import_sessions, readers
@@ -421,3 +423,16 @@ def test_damage_is_named_and_the_rest_is_read(
     assert len(seen) >= 4 or path.suffix != ".jsonl"
     report = import_sessions(memory, readers(every, {}), only=None)
     assert set(report.sessions) >= {"claude", "codex", "copilot", "gemini"} - {client}
+
+
+def test_an_import_that_had_no_time_left_for_vectors_is_gone_on_with_by_the_next(
+    shop: Path, kds_call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(importing, "EMBED_S", -1.0)
+        first = json.loads(kds_call("memory", "import", "--json").out)
+    again = json.loads(kds_call("memory", "import", "--json").out)
+    assert first["waiting_for_vectors"] > 0
+    assert (again["messages"], again["waiting_for_vectors"]) == ({}, 0)
+    with closing(AssistantMemory()) as memory, memory.stores(memory.projects()) as opened:
+        assert [[one.waiting for one in store.models()] for _, store in opened] == [[0]]
