@@ -37,7 +37,7 @@ COLOURS: Final = 64
 """Of a picture: the page has few, and with them a picture takes 40 kB."""
 SCHEMES: Final = ("light", "dark")
 
-TALK: Final = ("Add a booking calendar", "Make it sticky")
+TALK: Final = ("Add a booking calendar", "Make the calendar sticky")
 ANSWERS: Final = (
     "The plan has three steps:\n\n1. **A component** with a month and its berths.\n"
     "2. **A query** for the bookings of a month.\n3. **Tests** for both.\n",
@@ -129,7 +129,10 @@ def workspace(model: str) -> Iterator[Place]:
     """A temporary workspace, whose service asks the model at this address."""
     with tempfile.TemporaryDirectory(prefix="kds") as name:
         kept = {one: value for one, value in os.environ.items() if not one.startswith("KDS_")}
-        own = {"KDS_HOME": name, "XDG_CONFIG_HOME": f"{name}/config", "KDS_MODEL": f"{model}#m"}
+        own = {
+            "KDS_HOME": name, "XDG_CONFIG_HOME": f"{name}/config", "KDS_MODEL": f"{model}#m",
+            "KDS_REWRITING": "rules-only",
+        }  # fmt: skip
         (Path(name) / "kds-brain").mkdir()
         place = Place(Path(name), kept | own)
         try:

@@ -249,6 +249,20 @@ class Documents(PassageStore):
                 for index, number, title, path, *rest in rows
             )
 
+    def find_quote(
+        self, name: str, quote: str, *, page: int | None, line: int | None
+    ) -> tuple[int, int, int] | None:
+        """Return where the passage of a document that begins with ``quote`` stands: the index of
+        its section, start and length in that. Of several, the one at this page and line."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                f"SELECT idx, start, length, chunk.page, chunk.first_line FROM {_PASSAGE_TABLES} "
+                "WHERE document.id = ? AND substr(text, start + 1, ?) = ? ORDER BY chunk.id",
+                (self.document(name).id, len(quote), quote),
+            )
+            found = min(rows, key=lambda row: tuple(row[3:]) != (page, line), default=None)
+            return None if found is None else (found[0], found[1], found[2])
+
     @healing
     def search(
         self,

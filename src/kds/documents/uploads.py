@@ -4,12 +4,14 @@ Reading takes the processor for seconds a megabyte. In a thread it would hold th
 with it every page and hook; a process of low priority holds nobody up, and can be ended at once.
 """
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -53,22 +55,20 @@ class ReadingJob:
     def __init__(
         self, work: Callable[[Read], Report], ended: "Callable[[ReadingJob], None]"
     ) -> None:
-        """Begin to ``work``; ``ended`` is called behind the end, in the same thread."""
+        """Begin to ``work``; the event loop, which this is called from, calls ``ended``."""
+        self.running = True
+        """Whether ``ended`` has not been called."""
         self.done = self.total = 0
         """Files that were read, of how many; 0: it is not known yet."""
         self.report = Report()
         self.error: KdsError | None = None
         """Why it did not come to its end."""
         self._ended = ended
+        self._loop = asyncio.get_running_loop()
         self._stopped = Event()
         self._process: subprocess.Popen[str] | None = None
         self._thread = Thread(target=self._run, args=[work], name="kds-reading", daemon=True)
         self._thread.start()
-
-    @property
-    def running(self) -> bool:
-        """Whether it has not ended."""
-        return self._thread.is_alive()
 
     def wait(self, limit_s: float) -> None:
         """Wait until it has ended, or ``limit_s`` have passed."""
@@ -92,7 +92,12 @@ class ReadingJob:
         except Exception as error:  # noqa: BLE001  # the page says it; the service goes on
             self.error = KdsError(f"internal error: {type(error).__name__}")
         finally:
-            self._ended(self)
+            with suppress(RuntimeError):  # the service has ended meanwhile
+                self._loop.call_soon_threadsafe(self._finish)
+
+    def _finish(self) -> None:
+        self.running = False
+        self._ended(self)
 
     def _read(self, workspace: Workspace, paths: Sequence[Path]) -> Report:
         """Raises KdsError when it does not come to its end."""

@@ -196,20 +196,22 @@ async def stop(context: RequestContext) -> Response:
 
 
 async def since(context: RequestContext) -> Response:
-    """What was said after a message, in this tab or another one."""
-    chosen = context.text("session")
+    """What was said after a message, in this tab or another one; with ``cut``, how an answer stands
+    whose events have ended too early."""
+    chosen = _chosen(context)
     talk = await _talk(context, chosen)
-    session = await context.archive(lambda: context.served.store_of(chosen).session(chosen))
-    if session.message_count <= context.number("after", 0):
-        return Response(status_code=204)
-    return await _part(context, "lines.html", *await _page(context, talk, chosen))
+    if chosen is not None and not context.text("cut"):
+        session = await context.archive(lambda: context.served.store_of(chosen).session(chosen))
+        if session.message_count <= context.number("after", 0):
+            return Response(status_code=204)
+    return await _part(context, "lines.html", *await _lines(context, talk, chosen))
 
 
 async def answer(context: RequestContext) -> Response:
     """The answer that is on its way, as events: `text` again and again, at last `done`."""
     found = _talks(context).told(context.text("telling"))
     if found is None:
-        return Response(status_code=204)  # the browser does not come again then
+        return Response(status_code=204)  # the page asks what has become of it then
     return StreamingResponse(_events(context, *found), media_type="text/event-stream")
 
 

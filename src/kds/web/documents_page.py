@@ -103,12 +103,11 @@ def _documents(context: RequestContext) -> tuple[Sequence[Document], Sequence[Pa
 
 async def _begun(context: RequestContext, work: Callable[[Read], Report]) -> Response:
     """Begin to read; other pages answer meanwhile, and the service does not end."""
-    visitor, loop, over = context.visitor, asyncio.get_running_loop(), asyncio.Event()
+    visitor, over = context.visitor, asyncio.Event()
 
     def ended(job: ReadingJob) -> None:
         visitor.notes.extend(_told(job.report, job.error))
-        with suppress(RuntimeError):  # the service has ended meanwhile
-            loop.call_soon_threadsafe(over.set)
+        over.set()
 
     job = ReadingJob(work, ended)
     context.request.app.state.jobs[context.served.root] = [*_running(context), job]
@@ -183,19 +182,22 @@ async def open_(context: RequestContext) -> Response:
     name, line = context.text("path") or context.text("document"), context.number("line", 0)
     number = context.number("section", -1) if context.text("section") else None
 
-    def read() -> tuple[Document, tuple[Section, ...]]:
+    page, quote = context.number("page", 0), context.text("quote")
+
+    def read() -> tuple[Document, tuple[Section, ...], tuple[int, int, int] | None]:
         store = _store(context)
         document = store.document(name)
-        return document, store.sections(document.id)
+        where = {"page": page or None, "line": line or None}
+        place = store.find_quote(document.id, quote, **where) if quote else None
+        return document, store.sections(document.id), place
 
-    document, sections = await context.archive(read)
-    quote, length = context.text("quote"), context.number("length", 0, most=LONGEST)
-    quoting = [one for one in sections if quote and quote in one.text]
-    chosen = _chosen(quoting, line, number) or _chosen(sections, line, number)
+    document, sections, place = await context.archive(read)
+    number, *cited = place or (number, 0, 0)
+    chosen = _chosen(sections, number, line, page)
     return context.page(
         "document.html", title=document.title, document=document, sections=sections,
-        chosen=chosen, parts=_parts(chosen.text, quote, length) if chosen else None,
-        page=context.number("page", 0), quote=quote,
+        chosen=chosen, parts=_parts(chosen.text, *cited) if chosen else None,
+        page=page, quote=quote,
     )  # fmt: skip
 
 
@@ -210,32 +212,33 @@ class Parts:
     cut: tuple[bool, bool]
 
 
-def _parts(text: str, quote: str, length: int) -> Parts:
+def _parts(text: str, start: int, length: int) -> Parts:
     """The part of a long section in which a passage stands, with the passage apart."""
-    at = text.find(quote) if quote else -1
-    begin = max(at - LONGEST // 2, 0) if len(text) > LONGEST else 0
+    begin = max(start - LONGEST // 2, 0) if len(text) > LONGEST else 0
     end = min(begin + LONGEST, len(text))
-    if at < 0:
-        return Parts(text[:end], "", "", (False, end < len(text)))
-    to = min(at + max(length, len(quote)), end)
-    return Parts(text[begin:at], text[at:to], text[to:end], (begin > 0, end < len(text)))
+    to = min(start + length, end)
+    return Parts(text[begin:start], text[start:to], text[to:end], (begin > 0, end < len(text)))
 
 
 def document_link(text: str, path: str, line: int | None, page: int | None) -> str:
     """Where the page opens the document at ``path``: at a passage with this text."""
-    where = {
-        "path": path, "line": line, "page": page, "quote": text[:QUOTED], "length": len(text),
-    }  # fmt: skip
+    where = {"path": path, "line": line, "page": page, "quote": text[:QUOTED]}
     return f"/documents/open?{urlencode({name: one for name, one in where.items() if one})}#cited"
 
 
-def _chosen(sections: Sequence[Section], line: int, number: int | None) -> Section | None:
-    """The section with a number, else the one that holds a line, else the first with a text."""
+def _chosen(
+    sections: Sequence[Section], number: int | None, line: int, page: int
+) -> Section | None:
+    """The section with a number, else the one that holds a line or page, else the first with a
+    text."""
     if number is not None:
         return next((one for one in sections if one.index == number), None)
-    begun = [one for one in sections if line and one.first_line and one.first_line <= line]
+    begun = [
+        one for one in sections
+        if 0 < (one.first_line or 0) <= line or 0 < (one.page or 0) <= page
+    ]  # fmt: skip
     texts = (one for one in sections if one.text.strip())
-    return max(begun, key=lambda one: one.first_line or 0, default=None) or next(texts, None)
+    return begun[-1] if begun else next(texts, None)
 
 
 def _store(context: RequestContext) -> Documents:

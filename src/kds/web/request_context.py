@@ -21,6 +21,8 @@ from kds.web.rendering import HTMX, Renderer
 
 THEME: Final = "kds-theme"
 THEMES: Final = ("auto", "light", "dark")
+TOKEN: Final = "x-csrf-token"
+"""The header by which htmx shows that a page is of this visit."""
 
 _IN_ADDRESS: Final = ":/%#?=@[]!$&'()*+,"
 
@@ -153,8 +155,11 @@ class _Page:
         """Open the workspace; a form has to prove that it is one of ours."""
         request = Request(scope, receive)
         async with opened(request) as served:
-            if request.method != "POST":
-                response = await self.view(RequestContext(request, served, FormData()))
+            context = RequestContext(request, served, FormData())
+            if TOKEN in request.headers and not _is_ours(context):  # of a page from another visit
+                response = Response(status_code=403, headers={"HX-Refresh": "true"})
+            elif request.method != "POST":
+                response = await self.view(context)
             else:
                 async with request.form(max_files=100, max_part_size=2**24) as form:
                     context = RequestContext(request, served, form)
@@ -177,10 +182,14 @@ def post(path: str, view: View) -> Route:
 
 
 def _check_ours(context: RequestContext) -> None:
-    given = context.request.headers.get("x-csrf-token") or context.form.get("csrf")
-    text = given if isinstance(given, str) else ""
-    if not hmac.compare_digest(text.encode(), context.visitor.csrf.encode()):
+    if not _is_ours(context):
         raise ForbiddenError(
             "this form is not of the page that you are logged in to",
             hint="open the page anew, and send it from there",
         )
+
+
+def _is_ours(context: RequestContext) -> bool:
+    given = context.request.headers.get(TOKEN) or context.form.get("csrf")
+    text = given if isinstance(given, str) else ""
+    return hmac.compare_digest(text.encode(), context.visitor.csrf.encode())

@@ -25,7 +25,7 @@ from kds.service.service_client import ServiceAddress, ServiceClient
 from kds.web.site import open_site
 
 from ...effort import PATIENCE_S
-from ..service.conftest import Running
+from ..service.conftest import Running, wait_until
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -34,6 +34,9 @@ FLAGS = (
 
 SMALL = {"viewport": {"width": 360, "height": 640}, "java_script_enabled": False}
 """A window of a phone, without JavaScript."""
+
+INSTALL_S = 300.0
+"""How long a browser is waited for that is being installed."""
 
 POLICY_WATCH = """
 document.addEventListener("securitypolicyviolation",
@@ -132,9 +135,15 @@ def driven(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
-    """The one browser of this run, and what it is driven by: that of the system, by Playwright."""
-    program = shutil.which(os.environ.get("KDS_TEST_CHROMIUM", "chromium"))
-    if program is None:
+    """The one browser of this run, and what it is driven by: that of the system, by Playwright.
+
+    Where ``KDS_TEST_CHROMIUM`` names a file, it is being installed, and that will say where it is.
+    """
+    program = shutil.which("chromium")
+    if noted := os.environ.get("KDS_TEST_CHROMIUM"):
+        wait_until(Path(noted).exists, deadline_s=INSTALL_S)
+        program = Path(noted).read_text(encoding="utf-8").strip()
+    if not program:
         pytest.skip("there is no chromium here: apt-get install chromium")
     sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with sync.sync_playwright() as playwright:

@@ -1,15 +1,21 @@
 """A turn is stored whole: after a restart the page shows it as before."""
 
+import os
 import re
-import shutil
+import signal
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.passages.details import decode
+from kds.brain.workspace import Workspace
+from kds.service import lifecycle
+from kds.service.service_client import ServiceClient
 
 from ...agents.openai_server import Calls, Failure, FakeProvider, Stall, Text
-from .conftest import Restarted, Site
+from .conftest import Restarted, Windows, driven
 from .test_chat_page import FAB, VAGUE, say
 from .test_reading import answered
 
@@ -95,28 +101,40 @@ def test_an_answer_from_documents_and_one_that_was_stopped_are_the_same_after_a_
     assert page.get_by_role("button", name="Answer again").count() == 1
 
 
-def test_an_answer_that_was_cut_off_by_a_kill_is_said_to_be_and_asked_for_again(
-    restarted: Restarted, model: FakeProvider, tmp_path_factory: pytest.TempPathFactory
+@pytest.fixture
+def lasting(served_place: Workspace, windows: Windows) -> Iterator[Any]:
+    """A window that outlives services, which are processes of their own here."""
+    with driven(windows.loop):
+        yield windows.open()
+        windows.seen.clear()  # the browser notes what did not answer
+        windows.close()
+
+
+def test_a_page_that_is_open_when_the_service_is_killed_says_so_and_goes_on_behind_its_next_start(
+    served_place: Workspace, model: FakeProvider, lasting: Any
 ) -> None:
-    page = restarted.page
+    page, client = lasting, ServiceClient(served_place)
+    pid = lifecycle.start(served_place, idle_minutes=5)["pid"]
+    url, link = client.web()
+    page.goto(link)
     model.play(Stall("Well,"), Text("Here it is."))
     say(page, FAB)
     page.get_by_text("Well,").wait_for()
-    path = page.url.partition(restarted.site.url)[2]
-    copy = tmp_path_factory.mktemp("copy")  # what is on the disk is what a kill would leave
-    shutil.copytree(restarted.site.workspace.brain, copy / "kds-brain")
-    page.get_by_role("button", name="Stop").click()
-    killed = Site(copy, tmp_path_factory.mktemp("runtime") / "kds").start()
-    with killed.visitor() as visitor:
-        shown = visitor.get(path).text
-        assert "KDS was ended before it came" in shown
-        assert ">PLAN" in shown
-        session = path.rpartition("=")[2]
-        again = visitor.send_form("/chat/again", session=session).text
-    killed.stop()
-    assert "Answer again" in shown
-    assert "Here it is." in again
-    assert "KDS was ended" not in again
+    page.locator("#message").fill("Make it purple")
+    os.kill(pid, signal.SIGKILL)
+    page.get_by_text("its service has ended. Start it again: kds web").wait_for()
+    lifecycle.start(served_place, idle_minutes=5)
+    assert client.web()[0] == url
+    page.get_by_text("You are not logged in.").wait_for()
+    page.context.request.get(client.web()[1])
+    page.get_by_text("KDS was ended before it came").wait_for()
+    assert page.locator(".running").count() == 0
+    assert page.locator(".line.user .chip.intent").inner_text().startswith("PLAN")
+    assert page.locator("#message").input_value() == "Make it purple"
+    page.get_by_role("button", name="Answer again").click()
+    page.locator(".line.reply .md", has_text="Here it is.").wait_for()
+    answered(page)
+    assert "KDS was ended" not in page.content()
 
 
 def test_answers_errors_tools_and_times_are_the_same_after_a_restart(

@@ -111,13 +111,12 @@
     }
   });
 
-  document.addEventListener("htmx:sseError", () => refresh()); // says so if the service has ended
+  document.addEventListener("htmx:sseError", () => ask("&cut=1")); // says so if the service has ended
 
   // What was said in another tab comes when this one is looked at again.
   document.addEventListener("visibilitychange", () => refresh());
   addEventListener("focus", () => refresh());
-  const refresh = () => {
-    if (document.hidden || !session) return;
-    htmx.ajax("GET", `/chat/since?session=${encodeURIComponent(session)}`, { target: "#turns", swap: "beforeend" });
-  };
+  const refresh = () => { if (!document.hidden && session) ask(""); };
+  const ask = (more) =>
+    htmx.ajax("GET", `/chat/since?session=${encodeURIComponent(session)}${more}`, { target: "#turns", swap: "beforeend" });
 })();
