@@ -11,13 +11,14 @@ session's chunks are one range of ids. Times are microseconds since 1970.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid5
 
 from kds.brain.errors import StoreError
@@ -38,6 +39,8 @@ from kds.brain.store.maintenance import healing
 from kds.brain.store.migrations import FileKind, scripts
 from kds.brain.store.sqlite import Database
 from kds.brain.store.tenancy import Tenancy
+
+T = TypeVar("T")
 
 EMBEDDING: Final = "embedding"
 """Name of the measurement of a batch of texts that an embedding model was given."""
@@ -190,13 +193,39 @@ class MemoryStore(SummaryTable):
         Its messages go in batches, between which others write. Ended in between, the next call
         with the same archive goes on.
         """
-        messages = archive.messages
-        session, done = self._begin(archive.session, messages)
-        for at in range(done, max(len(messages), done + 1), RESTORED_AT_ONCE):
-            rest = at + RESTORED_AT_ONCE
-            whole = archive if rest >= len(messages) else None
-            self._restore_batch(session.num, messages[at:rest], whole)
-        return self.session(session.id)
+        return next(self.restore_all([archive]))
+
+    def restore_all(self, archives: Iterable[Archive]) -> Iterator[Session]:
+        """Put archived sessions back, each as `restore` does.
+
+        The next messages are made ready while the last ones are stored.
+        """
+        number = done = 0
+        for archive, at, drafts in _ahead(self._batches(archives)):
+            if not at:
+                begun, done = self._begin(archive.session, archive.messages)
+                number = begun.num
+            last = at + len(drafts) >= len(archive.messages)
+            self._restore_batch(number, drafts[max(0, done - at) :], archive if last else None)
+            if last:
+                yield self.session(begun.id)
+
+    def _batches(self, archives: Iterable[Archive]) -> Iterator[tuple[Archive, int, list[Draft]]]:
+        """Yield the messages of sessions in batches, with the place where each batch begins."""
+        for archive in archives:
+            for at in range(0, max(len(archive.messages), 1), RESTORED_AT_ONCE):
+                some = archive.messages[at : at + RESTORED_AT_ONCE]
+                yield archive, at, list(map(self._draft_of, some))
+
+    def _draft_of(self, one: Message) -> Draft:
+        return self.draft(
+            one.role,
+            one.content,
+            at=one.at,
+            speaker=one.speaker,
+            message_id=one.id or None,
+            details=imported(one.details, one.content),
+        )
 
     @healing
     def _begin(self, session: Session, messages: Sequence[Message]) -> tuple[Session, int]:
@@ -219,28 +248,15 @@ class MemoryStore(SummaryTable):
         raise AssertionError("some copy is new")
 
     @healing
-    def _restore_batch(
-        self, number: int, messages: Sequence[Message], whole: Archive | None
-    ) -> None:
+    def _restore_batch(self, number: int, drafts: Sequence[Draft], whole: Archive | None) -> None:
         """Put back some messages, and with the last of them what stands beside them."""
-        drafts = [
-            self.draft(
-                one.role,
-                one.content,
-                at=one.at,
-                speaker=one.speaker,
-                message_id=one.id or None,
-                details=imported(one.details, one.content),
-            )
-            for one in messages
-        ]
         with self.database.write() as connection:
             taken = self.known_ids(connection, [one.message.id for one in drafts])
             own = []
             for one in drafts:
                 name = new_id() if one.message.id in taken else one.message.id
                 taken.add(name)
-                own.append(Draft(replace(one.message, id=name), one.pieces))
+                own.append(replace(one, message=replace(one.message, id=name)))
             if own:
                 self.add(connection, number, own)
             if whole is None:
@@ -283,6 +299,16 @@ def log_recall(
     if budget_tokens is not None:
         data |= {"budget_tokens": budget_tokens, "used_tokens": used_tokens or 0}
     return replace(found, notes=(*found.notes, *store.metrics.note(RECALL, data)))
+
+
+def _ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield items, each made in a thread while the caller works with the one before."""
+    end = object()
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, items, end)
+            yield cast("T", item)
 
 
 class SqliteStore(PassageFile, MemoryStore):

@@ -124,6 +124,8 @@ class Draft:
 
     message: Message
     pieces: tuple[Piece, ...]
+    index: tuple[tuple[Any, ...], ...]
+    """What the index holds of each piece, as `PassageStore.indexed` returns it."""
 
 
 class SessionTable(MessageSearch):
@@ -355,15 +357,15 @@ class SessionTable(MessageSearch):
             speaker=(kept_text(speaker).strip() or None) if speaker else None,
             details=details,
         )
-        told = is_told(role, speaker)
-        return Draft(message, cut(text, count=self.count_tokens) if told else ())
+        pieces = cut(text, count=self.count_tokens) if is_told(role, speaker) else ()
+        index = (self.indexed((one.header, one.of(text), "", one.idents)) for one in pieces)
+        return Draft(message, pieces, tuple(index))
 
     def add(self, connection: Connection, session_num: int, drafts: Sequence[Draft]) -> int:
         """Add messages with all that belongs to them, in a transaction; returns the last seq."""
         made = [one.message for one in drafts]
         pieces = [(number, piece) for number, one in enumerate(drafts) for piece in one.pieces]
-        index = [self.indexed((piece.header, piece.of(made[number].content), "", piece.idents))
-                 for number, piece in pieces]  # fmt: skip
+        index = [known for one in drafts for known in one.index]
         at = to_micros(max(one.at for one in made))
         words = [sum(one[-1] for one in index)] if self.index_columns else []
         # The counters first: on a server, that is where another service waits for this one.

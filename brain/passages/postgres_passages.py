@@ -4,7 +4,7 @@ Vectors are pgvector's, in half precision, with an HNSW index a width. Full text
 FTS5 ranks it, over terms that KDS cuts itself: the server's own parsers and dictionaries differ by
 version and locale, and with `WordForms` both engines find the same words. Over everything, only
 passages with one of the rarer words are ranked once the words of a question stand in more than
-DRIVING passages.
+DRIVING passages, and in a large memory it is estimated how common a word is (schema/recall.sql).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -160,12 +160,15 @@ class PostgresPassages(PassageStore):
         self, terms: Sequence[Sequence[str]], within: str | None = None, *, limit: int
     ) -> tuple[dict[int, int], ...]:
         """Return the newest passages with one of each term's words, and their tokens."""
-        query = (
-            "SELECT id, tokens FROM chunk WHERE id BETWEEN ? AND ? "
-            "AND words @@ CAST(? AS tsquery) ORDER BY id DESC LIMIT ?"
-        )
+        query = "SELECT id, tokens FROM newest(CAST(? AS tsquery), ?)"
+        ids: tuple[int, ...] = ()
         with self.database.read() as connection:
-            ids = ids_within(connection, within, self.database.place)
+            if within is not None:
+                query = (
+                    "SELECT id, tokens FROM chunk WHERE id BETWEEN ? AND ? "
+                    "AND words @@ CAST(? AS tsquery) ORDER BY id DESC LIMIT ?"
+                )
+                ids = ids_within(connection, within, self.database.place)
             asked = (_any_of(self._queries(words, OWN_LABELS)) for words in terms)
             found = (connection.execute(query, (*ids, one, limit)) for one in asked)
             return tuple(dict(rows.fetchall()) for rows in found)

@@ -51,6 +51,16 @@ ROLE: Final = _sql("role")
 """Roles are the server's, not a database's: made once for all of them. The lock of an upgrade is
 its database's, so that of another one may make the role at the same moment."""
 
+_SAMPLE: Final = {
+    "sampled_from": 20_000,
+    "places": 20,
+    "from_each": 50,
+    "enough": 10,
+    "counted": 1000,
+}
+"""Of more passages than the first, so many from so many places say how common a word is; those
+which not ``enough`` of them have are counted up to a number."""
+
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_sql("conversations"), _sql("passages", schema="kds"), _sql("own_rows", schema="kds")),
     (
@@ -68,6 +78,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (),  # stood for INDEXES
     (_sql("assistants"), *(_sql("own_rows", schema=one) for one in ("kds", "kds_assistants"))),
     (_sql("team"),),
+    (_sql("recall", large_share=0.25, **_SAMPLE),),
 )
 """Only ever added to at the end: a step that a server has had stays as it is. Functions that search
 are dropped and made again, since they may be `kds_reader`'s; the owner may drop them."""
@@ -98,16 +109,34 @@ _UNPROTECTED: Final = (
 )
 _PROTECTED: Final = f"SELECT pg_class.oid::regclass::text {_TENANT_TABLES} AND relforcerowsecurity"
 
+_POLICIES: Final = (
+    "SELECT format('ALTER POLICY %I ON %s USING (tenant = (SELECT kds.%s()))', polname, "
+    "pg_class.oid::regclass, CASE polname WHEN 'own' THEN 'tenant' ELSE 'shared' END) "
+    "FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid "
+    "JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+    f"WHERE nspname IN ({SCHEMAS}) AND polname IN ('own', 'shared') "
+    "AND pg_get_expr(polqual, polrelid) NOT LIKE '%SELECT%'"
+)
+"""Changes the row policies so that the planner does not know whose rows are asked for. Where it
+does, it takes a tenant that its statistics lack for one without rows, and reads all of them for
+each single one."""
+
 INDEXES: Final = {
-    f"{schema}.{table}_by_tenant": f"{schema}.{table}(tenant)"
-    for schema, tables in (
-        ("kds", ("chunk", "embedding", "summary", "summary_vector")),
-        ("kds_documents", ("chunk", "embedding")),
-    )
-    for table in tables
+    "kds.chunk_by_tenant_id": "kds.chunk(tenant, id)",
+    **{
+        f"{schema}.{table}_by_tenant": f"{schema}.{table}(tenant)"
+        for schema, tables in (
+            ("kds", ("embedding", "summary", "summary_vector")),
+            ("kds_documents", ("chunk", "embedding")),
+        )
+        for table in tables
+    },
 }
 """Name -> table and columns of indexes over rows that there were before: each upgrade builds those
 that are missing, one by one, outside of any transaction, while services go on writing."""
+
+_REPLACED: Final = "kds.chunk_by_tenant"
+"""An index that another of `INDEXES` has made superfluous."""
 
 BUILDING: Final = f"SELECT pg_try_advisory_xact_lock({LOCK_SPACE}, -2)".encode()
 """Its holder builds indexes. Others ask again: to wait within a statement would be to hold a
@@ -138,6 +167,7 @@ def upgrade(server: Server) -> tuple[int, int]:
         owns = connection.execute(_OWNS).fetchone() == (True,)
     if owns:  # not a service's role
         _build_indexes(server)
+        _hide_tenant(server)
         protect(server)
     return before, len(STEPS)
 
@@ -146,6 +176,7 @@ def _build_indexes(server: Server) -> None:
     with _building(server), server.alone() as connection:
         for name, columns in INDEXES.items():
             _build_index(connection, name, columns)
+        connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_REPLACED}".encode())
 
 
 @contextmanager
@@ -170,6 +201,16 @@ def _build_index(
     if row is None or not row[0]:
         index = name.partition(".")[2]
         connection.execute(f"CREATE INDEX CONCURRENTLY {index} ON {columns}".encode())
+
+
+def _hide_tenant(server: Server) -> None:
+    """Have the planner count on a tenant of the usual size; each table is a transaction."""
+    with _building(server):
+        with server.transaction("BEGIN", limit_s=inf) as connection:
+            changes = connection.execute(_POLICIES.encode()).fetchall()
+        for (change,) in changes:
+            with server.transaction("BEGIN", limit_s=inf) as connection:
+                connection.execute(change.encode())
 
 
 def protect(server: Server) -> None:

@@ -5,7 +5,7 @@ for a user who is logged in (`kds login`), at the service.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -217,11 +217,12 @@ class TeamMemory(_AtService):
             tell(done, len(old))
         return Cleanup(tuple(old), dry_run)
 
-    def restore(self, archive: Archive) -> Session:
-        """Store an exported session; under a new id where its own is taken."""
-        content = to_json([archive]).encode()
-        stored = self._ask("POST", "/sessions/import", dict[str, Any], content)
-        return _session(stored["sessions"][0])
+    def restore_all(self, archives: Iterable[Archive]) -> Iterator[Session]:
+        """Store exported sessions; under a new id where their own is taken."""
+        for one in archives:
+            content = to_json([one]).encode()
+            stored = self._ask("POST", "/sessions/import", dict[str, Any], content)
+            yield _session(stored["sessions"][0])
 
     def stats(self) -> Stats:
         """How much is kept."""

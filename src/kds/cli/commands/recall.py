@@ -214,10 +214,10 @@ def import_(
         twice.seek(0)
         with changing(memory_of(workspace)) as store, reported("importing") as tell:
             restored = []
-            for one in archives_in(twice, where=file.name):
-                restored.append(store.restore(one))
+            for session in store.restore_all(archives_in(twice, where=file.name)):
+                restored.append(session)
                 tell("importing", len(restored), total)
-            same = checksum(archive(store, session.id) for session in restored)
+            same = checksum(archive(store, one.id) for one in restored)
     messages = sum(session.message_count for session in restored)
     counts = f"{counted(len(restored), 'session')}, {counted(messages, 'message')}"
     say(

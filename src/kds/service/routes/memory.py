@@ -181,13 +181,16 @@ async def import_sessions(served: Served, request: Request) -> Response:
 
     def take(part: bytes, *, last: bool) -> None:
         store = served.memory_for_writing()
-        for one in reader.read(decoder.decode(part, last), last=last):
-            restored.append(store.restore(one))
+        restored.extend(store.restore_all(reader.read(decoder.decode(part, last), last=last)))
 
     try:
+        arrived = bytearray()
         async for part in request.stream():
-            await served.archivist.run(partial(take, part, last=False))
-        await served.archivist.run(partial(take, b"", last=True))
+            arrived += part
+            if len(arrived) >= BODY_LIMIT:
+                await served.archivist.run(partial(take, bytes(arrived), last=False))
+                arrived.clear()
+        await served.archivist.run(partial(take, bytes(arrived), last=True))
     except RemovedError:
         raise
     except (StoreError, UnicodeDecodeError, ClientDisconnect) as error:

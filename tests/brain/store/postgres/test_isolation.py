@@ -156,7 +156,8 @@ def test_every_table_with_a_tenant_keeps_tenants_apart(admin: Admin) -> None:
     guarded = admin.execute(
         "SELECT schemaname || '.' || tablename AS name FROM pg_policies "
         "JOIN pg_class ON pg_class.oid = (schemaname || '.' || tablename)::regclass "
-        "WHERE relrowsecurity AND qual = '(tenant = kds.tenant())' ORDER BY name"
+        "WHERE relrowsecurity AND qual = '(tenant = ( SELECT kds.tenant() AS tenant))' "
+        "ORDER BY name"
     ).fetchall()
     assert [name for (name,) in guarded] == _tables(admin)  # those of documents too
     assert len(guarded) > 15

@@ -14,12 +14,14 @@ from kds.brain.memory.sessions import Session
 from kds.brain.passages.values import Message
 from kds.brain.store.tenancy import _Translating
 
+from ....postgres import driver
 from ...conformance import HandClock, StoreConformance
 from ...document_conformance import DocumentConformance
 from ...document_recall_conformance import RecallConformance
 from ...document_texts import putting, stock
 from ...passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
 
+OpenStore = Callable[..., PostgresStore]
 OpenDocuments = Callable[..., PostgresDocuments]
 
 QUESTIONS = (
@@ -53,6 +55,48 @@ def test_an_import_takes_some_statements_for_many_messages(
     assert store.session("long").message_count == 400
     assert store.document_frequencies(["walrus"]) == {"walrus": 400}
     assert store.check().sound
+
+
+def test_the_planner_takes_a_new_tenant_for_one_with_as_many_rows_as_others(
+    open_store: OpenStore, url: str, clock: HandClock
+) -> None:
+    """Else it would look for one message in all of theirs."""
+    said = [Message("", "", seq, "user", f"walrus {seq}", clock.now, 0) for seq in range(300)]
+    session = Session(id="long", created_at=clock.now, updated_at=clock.now)
+    open_store("ann").restore(Archive(session, tuple(said)))
+    with driver().connect(url, autocommit=True) as admin:
+        admin.execute("ANALYZE kds.message")
+    with open_store("bob").database.read() as connection:
+        plan = connection.execute("EXPLAIN (FORMAT JSON) SELECT FROM message").fetchone()[0]
+    assert plan[0]["Plan"]["Plan Rows"] == 300
+
+
+def test_in_a_large_memory_common_words_are_estimated_and_the_newest_passages_come_first(
+    store: PostgresStore, url: str
+) -> None:
+    """Half of 30,000 passages say "ship", one of fifteen "walrus", 42 "oyster"."""
+    session = store.create_session(session_id="sea")
+    message = store.append("sea", "user", "Of ships and walruses")
+    number, tenant, passages = session.num, store.database.tenant, 30_000
+    words = " || ".join(
+        f"CASE n % {each} WHEN 0 THEN '{word}:1B ' ELSE '' END"
+        for word, each in {"ship": 2, "walru": 15, "oyster": 700}.items()
+    )
+    with driver().connect(url, autocommit=True) as admin:
+        admin.execute(
+            "INSERT INTO kds.chunk(id, tenant, message_num, kind, header, start, length, idents, "
+            f"tokens, words) SELECT ({number}::bigint << 24) + n, {tenant}, num, 'prose', '', 0, "
+            f"1, '', 1, ({words} || quote_literal('tenant:{tenant}'))::tsvector "
+            f"FROM generate_series(2, {passages}) AS n, kds.message WHERE id = '{message.id}'"
+        )
+        admin.execute("ANALYZE kds.chunk")
+    counts = store.document_frequencies(["ship", "walrus", "oyster", "whale"])
+    assert counts["ship"] == pytest.approx(passages / 2, rel=0.2)
+    assert counts["walrus"] == pytest.approx(passages / 15, rel=0.5)
+    assert (counts["oyster"], counts["whale"]) == (42, 0)
+    ship, oyster = store.occurrences([["ship"], ["oyster"]], limit=3)
+    assert [one & 0xFFFFFF for one in ship] == [30_000, 29_998, 29_996]
+    assert [one & 0xFFFFFF for one in oyster] == [29_400, 28_700, 28_000]
 
 
 class TestMessages(PassageConformance):
