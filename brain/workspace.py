@@ -260,13 +260,15 @@ def shared_database(
 ) -> SharedDatabase | None:
     """Return the server of a workspace, None when there is none: the usual case, told at once.
 
-    Raises SettingsError when the settings may name one and are wrong.
+    A project's file may not name one, and is not read. Raises SettingsError when what may name one
+    is wrong.
     """
     if not environ.get(DATABASE, "").strip() and not _may_name_one(environ):
         return None
-    from kds.brain.settings import load_settings  # 0.1 s of imports
+    from kds.brain.settings import load_layers  # 0.1 s of imports
 
-    return SharedDatabase.of(load_settings(workspace, environ=environ), workspace)
+    layers = load_layers(workspace, environ=environ, texts={workspace.settings_path: ""})
+    return SharedDatabase.of(layers.settings(), workspace)
 
 
 def _may_name_one(environ: Environ) -> bool:

@@ -50,7 +50,7 @@ def _commands(pods: list[Any]) -> Iterator[list[str]]:
 
 def test_every_command_is_one_of_kds(pods: list[Any]) -> None:
     commands = list(_commands(pods))
-    assert len(commands) == 7
+    assert len(commands) == 8
     for words in commands:
         command: click.Command | None = app
         for word in takewhile(lambda word: not word.startswith("-"), words):
@@ -66,6 +66,25 @@ def test_every_variable_is_one_of_kds() -> None:
     named = set(re.findall(r"\bKDS_[A-Z_]+", text))
     assert {"KDS_DATABASE", "KDS_DATABASE_PROJECT"} <= named
     assert named <= OTHERS | set(PLACES)
+
+
+def test_what_serves_has_the_role_of_a_service_and_the_upgrade_that_of_the_owner() -> None:
+    page = (DEPLOY.parent / "operations.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    sql = (DEPLOY / "roles.sql").read_text(encoding="utf-8").partition("\\getenv")[2]
+    assert sql.partition("\n")[2].replace(":'password'", "'...'") == shown
+    services = _read("compose.yaml")["services"]
+    addresses = {name: one["environment"].get("KDS_DATABASE") for name, one in services.items()}
+    roles = {name: at and at.split("//")[1].split("@")[0] for name, at in addresses.items()}
+    assert roles == {
+        "database": None, "upgrade": "kds", "service": "kds_web", "tokens": "kds_admin"
+    }  # fmt: skip
+    keys = [
+        one["env"][0]["valueFrom"]["secretKeyRef"]["key"]
+        for item in _read("kubernetes.yaml")["items"] if "template" in item["spec"]
+        for one in item["spec"]["template"]["spec"]["containers"]
+    ]  # fmt: skip
+    assert keys == ["owner", "service"]
 
 
 def test_every_container_is_limited_and_locked(pods: list[Any]) -> None:

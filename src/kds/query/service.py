@@ -157,6 +157,7 @@ class QueryService:
             surface=QUERY,
         )
         self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
+        self._team = team
         self.library = Library(parts.workspace, environ=environ, team=team)
         self.embedder = EmbedderSlot(lambda: model_name(self._settings().recall.embeddings))
         self._answerer = Answerer(
@@ -217,7 +218,7 @@ class QueryService:
             )
         if not reading.turn.english:
             warnings.append(NOT_ENGLISH)
-        if fault := self.settings_fault:
+        if not self._team and (fault := self.settings_fault):
             warnings.append(f"{EARLIER_SETTINGS}: {fault}")
         return Understood(query, reading, known, timings, tuple(warnings), begun)
 

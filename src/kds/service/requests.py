@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kds.brain.context.names import NAME_LIMIT, ORIGIN
 from kds.brain.errors import (
+    ConfigError,
     DispatchError,
     ExposedError,
     KdsError,
@@ -28,6 +29,7 @@ from kds.brain.errors import (
     RemovedError,
     StoreError,
     UnknownNameError,
+    WorkspaceError,
 )
 from kds.brain.message import MESSAGE_LIMIT as MESSAGE_LIMIT
 from kds.brain.message import well_formed
@@ -277,10 +279,10 @@ def error_response(
     headers: Mapping[str, str] | None = None,
     owner: bool = True,
 ) -> JSONResponse:
-    """The reply that tells of an error; only the owner is told where a database is."""
+    """The reply that tells of an error; only the owner is told where a database or a file is."""
     status = status or status_of(error)
     where, hint = error.where, error.hint
-    if isinstance(error, StoreError) and not owner:
+    if isinstance(error, StoreError | WorkspaceError | ConfigError) and not owner:
         where, hint = None, "try again" if status == 503 else "tell the admin of the service"
     texts = {"message": error.message, "where": where, "hint": hint}
     body = {name: text and well_formed(text) for name, text in texts.items()}

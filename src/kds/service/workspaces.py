@@ -312,7 +312,9 @@ class ServedWorkspace:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What every reply says until it is fixed."""
+        """What every reply says until it is fixed; to its owner, who can."""
+        if self.person is not None:
+            return ()
         faults = {
             "prompts and rules are those before the last change": self.reload.error,
             EARLIER_SETTINGS: self.settings_error,

@@ -201,6 +201,8 @@ def test_a_memory_that_is_off_refuses_to_store_and_says_so(folder: Path) -> None
 
 def test_the_metrics_have_what_the_command_prints_and_the_hit_rate(client: httpx.Client) -> None:
     before = got(client, "/api/memory/metrics")["session_memory"]
+    new_session(client, id="moon")
+    say(client, "moon", "The moon has the colour of ashes.")
     for question in (
         "What is the Determination Date?",
         "And what happens if it falls on a weekend?",

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -411,6 +412,23 @@ def test_a_statement_that_takes_too_long_in_mid_turn_is_said_and_got_over(
     assert "not stored yet" in reply.text
     expanded(ann, "Add tests for that")
     assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
+
+
+def test_nobody_else_is_told_where_the_service_keeps_its_files(
+    office: Office, folder: Path
+) -> None:
+    ann = office.client("ann", office.start(folder, unix_socket=False))
+    (folder / "kds-brain" / "settings.yaml").write_text("memory: {enabled: perhaps}\n")
+    for path, name in {"/route": "message", "/query": "query"}.items():
+        reply = ann.post(path, json={name: FAB})
+        assert reply.status_code == 200, reply.text
+        assert str(folder) not in reply.text
+    shutil.rmtree(folder / "kds-brain")
+    (folder / "kds-brain").write_text("")
+    reply = ann.post("/route", json={"message": FAB})
+    assert (reply.status_code, reply.json()["error"]["where"]) == (500, None)
+    assert "not a folder" in reply.text
+    assert str(folder) not in reply.text
 
 
 def test_figures_of_a_shared_service_stand_for_a_while(

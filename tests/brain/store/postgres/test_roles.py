@@ -104,7 +104,7 @@ def test_the_index_on_words_serves_the_functions_that_search_and_nobody_else(
             owners = connection.execute(
                 f"SELECT DISTINCT proowner::regrole::text FROM pg_proc WHERE "
                 f"pronamespace = '{schema}'::regnamespace "
-                f"AND proname IN ('ranked', 'frequencies')".encode()
+                f"AND proname IN ('ranked', 'frequencies', 'newest')".encode()
             ).fetchall()
         assert owners == [("kds_reader",)]
 
