@@ -9,9 +9,6 @@ from kds.brain.passages.recall import Assembled, Hit, RecallSettings, assemble, 
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope, Summary
 
-SEARCHED = "searched: kds memory search"
-"""The use of the profile, in the audit log of the consent."""
-
 
 @dataclass(frozen=True, slots=True)
 class Searched:
@@ -50,7 +47,7 @@ def search_memory(
         embedder=embedder, now=utc_now(),
     )  # fmt: skip
     context = assemble(query, found.hits, budget_tokens=budget) if budget else None
-    profile = store.profile.matching(found.question, SEARCHED, vector=found.vector)
+    profile = store.profile.matching(found.question, f"searched: {surface}", vector=found.vector)
     found = log_recall(
         store, found, surface=surface, budget_tokens=budget,
         used_tokens=context.tokens if context else None, profile=len(profile),

@@ -18,7 +18,6 @@ from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.turn import Action, IntentScore, Reference, Turn, entry_to_wire
 
 if TYPE_CHECKING:
-    from kds.brain.memory.sessions import Session
     from kds.brain.passages.recall import Hit
     from kds.mcp.workplace import Workplace
 
@@ -234,15 +233,15 @@ class _Tools:
 
         With `session` that one is searched first, the others only when it has too little.
         """
-        recalled, sessions, profile = self._workplace().search(query, session, limit)
-        if recalled is None:
+        found = self._workplace().search(query, session, limit)
+        if found is None or found.context is None:
             return MemoryHits(query=query, notes=["nothing is remembered yet"])
         return MemoryHits(
             query=query,
-            hits=[_passage(hit, sessions) for hit in recalled.hits],
-            profile=list(profile),
-            summaries=[summary.text for summary, _ in recalled.summaries],
-            notes=list(recalled.notes),
+            hits=[_passage(hit, found.titles) for hit in found.context.used],
+            profile=list(found.profile),
+            summaries=[summary.text for summary, _ in found.summaries],
+            notes=[*found.notes, *found.context.notes],
         )
 
     def recall(
@@ -294,12 +293,12 @@ def next_step(turn: Turn) -> str:
     return "Follow `prompt`: the message was not understood."
 
 
-def _passage(hit: "Hit", sessions: "Mapping[str, Session]") -> RecalledPassage:
-    passage, of = hit.passage, sessions.get(hit.passage.session_id)
+def _passage(hit: "Hit", titles: Mapping[str, str]) -> RecalledPassage:
+    passage = hit.passage
     return RecalledPassage(
         text=passage.body,
         session=passage.session_id,
-        title=of.title if of else "",
+        title=titles.get(passage.session_id, ""),
         message=passage.message_id,
         role=passage.role,
         at=moment(passage.at),

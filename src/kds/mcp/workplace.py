@@ -10,17 +10,16 @@ from typing import Final
 
 from kds.agents.prompting import brief_writer
 from kds.api.embeddings import load_embedder, model_name
+from kds.api.memory_search import Searched, search_memory
 from kds.api.turn_log import TurnLog, find_session
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import Contexts, Journal
 from kds.brain.context.names import conversation_path
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.memory_store import MemoryPlace, log_recall
-from kds.brain.memory.sessions import Session
+from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.message import clean_message
-from kds.brain.passages.recall import Recall, assemble, recall, recall_settings
+from kds.brain.passages.recall import recall_settings
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
@@ -31,9 +30,6 @@ from kds.service.service_client import RouterClient
 from kds.transcripts.catalogue import AssistantMemory
 from kds.transcripts.handoff import brief
 from kds.transcripts.recalling import ask, latest, read_session
-
-SEARCHING: Final = "searched by an assistant"
-"""The entry in the audit log of the consent."""
 
 RESULT_TOKENS: Final = 1_500
 """Of what a tool tells of past sessions of assistants."""
@@ -94,12 +90,10 @@ class Workplace:
         TurnLog(self.workspace).forget(conversation)
         return count
 
-    def search(
-        self, query: str, session: str, limit: int
-    ) -> tuple[Recall | None, dict[str, Session], tuple[str, ...]]:
-        """Search the memory: the recall, the sessions of its hits, the lines of the profile.
+    def search(self, query: str, session: str, limit: int) -> Searched | None:
+        """Search the memory; None where nothing is remembered.
 
-        The recall is None where nothing is remembered. Raises KdsError for an unknown session.
+        Raises KdsError for an unknown session.
         """
         if not query.strip():
             raise MessageError("the query is empty", hint="ask something")
@@ -107,29 +101,15 @@ class Workplace:
         with MemoryPlace.of(self.workspace).if_any() as store:
             chosen = find_session(store, session) if session else None
             if store is None:
-                return None, {}, ()
+                return None
             embedder = self._embedder(model_name(options.embeddings))
-            found = recall(
-                store,
-                query,
-                scope=Scope(chosen.id if chosen else None),
-                limit=limit,
-                settings=recall_settings(options),
-                embedder=None if isinstance(embedder, str) else embedder,
-                now=utc_now(),
-            )
-            budget = options.token_budget
-            quoted = assemble(query, found.hits, budget_tokens=budget)
             failed = (embedder,) if isinstance(embedder, str) else ()
-            found = replace(found, hits=quoted.used, notes=(*found.notes, *quoted.notes, *failed))
-            profile = store.profile.matching(found.question, SEARCHING, vector=found.vector)
-            found = log_recall(
-                store, found, surface="mcp", budget_tokens=budget, used_tokens=quoted.tokens,
-                profile=len(profile),
+            found = search_memory(
+                store, query, settings=recall_settings(options), limit=limit, surface="mcp",
+                session=chosen.id if chosen else None, budget=options.token_budget,
+                embedder=None if isinstance(embedder, str) else embedder,
             )  # fmt: skip
-            ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
-            sessions = {one.id: one for name in ids if (one := store.find_session(name))}
-        return found, sessions, tuple(profile)
+        return replace(found, notes=(*found.notes, *failed))
 
     def recall(self, question: str, everywhere: bool) -> PastPassages:
         """Search the sessions of assistants: passages of RESULT_TOKENS in all."""

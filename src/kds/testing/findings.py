@@ -87,7 +87,7 @@ class _Check:
     found: list[tuple[Severity, Problem]] = field(default_factory=list)
     dialogues: list[tuple[str, str, int]] = field(default_factory=list)
 
-    def run(self, dialogues: Iterable[Path]) -> Checked:
+    def run(self, dialogues: Sequence[Path]) -> Checked:
         library = self._prompts()
         self._rules()
         try:
@@ -95,8 +95,10 @@ class _Check:
         except ConfigError as error:
             own = self.workspace.settings_path
             self._add(one for one in error.problems if place_of(one.where) == own)
-        for path in dialogues:
-            self._dialogue(path, library)
+        if dialogues:
+            known = library or PromptLibrary.sound(self.workspace.prompts_dir)[0]
+            for path in dialogues:
+                self._dialogue(path, known)
         texts = _Texts(self.workspace.root)
         unique = dict.fromkeys(self.found)
         problems = tuple(texts.finding(severity, one) for severity, one in unique)
@@ -139,14 +141,13 @@ class _Check:
         )
         self._add(map(_failed, (one for one in outcomes if not one.passed)))
 
-    def _dialogue(self, path: Path, library: PromptLibrary | None) -> None:
+    def _dialogue(self, path: Path, library: PromptLibrary) -> None:
         try:
             dialogues = parse_dialogues(self.texts[path], path)
         except ConfigError as error:
             self._add(error.problems)
             return
-        known = library or PromptLibrary.sound(self.workspace.prompts_dir)[0]
-        self._add(unknown_intents(dialogues, known))
+        self._add(unknown_intents(dialogues, library))
         name = shown(path, self.workspace.root)
         self.dialogues += ((name, one.id, line_of(one.where) - 1) for one in dialogues)
 
