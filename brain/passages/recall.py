@@ -108,6 +108,7 @@ class RecallSettings:
     weights: Weights = DEFAULT
     few: int = FEW
     """0: never another conversation."""
+    least_cosine: float = LEAST_COSINE
 
 
 def recall_settings(options: RecallOptions) -> RecallSettings:
@@ -278,7 +279,8 @@ class _Search:
         with log.stage("code"):
             code = store.search_identifiers(names, within, limit=CODE_CANDIDATES) if names else ()
         with log.stage("dense"):
-            dense = search_vectors(store, self.vector, within, log)
+            least = self.settings.least_cosine
+            dense = search_vectors(store, self.vector, within, log, least=least)
         log.counts.update(lexical=len(words), code=len(code), dense=len(dense.hits))
         with log.stage("rerank"):
             found = (*words, *(hit.chunk_id for hit in (*code, *dense.hits[:DENSE_JUDGED])))
@@ -489,6 +491,7 @@ def search_vectors(
     log: Log,
     *,
     limit: int = DENSE_CANDIDATES,
+    least: float = LEAST_COSINE,
 ) -> DenseHits:
     """Collect the nearest passages; a store that cannot is a note, not an error."""
     if vector is None:
@@ -501,7 +504,7 @@ def search_vectors(
     if not hits:
         log.note(f"no vectors of '{vector.model}' here yet; words only")
     floor = hits[-1].score if len(hits) >= limit else None
-    return DenseHits(hits, floor, LEAST_COSINE if vector.model == SHIPPED else -1.0)
+    return DenseHits(hits, floor, least if vector.model == SHIPPED else -1.0)
 
 
 @dataclass(frozen=True, slots=True)

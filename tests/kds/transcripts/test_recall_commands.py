@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kds.transcripts.recalling import SURE
+
 from ..conftest import BAD_INPUT, Run, data, refused
 from .conftest import Write
 
@@ -38,6 +40,17 @@ def test_a_passage_that_only_its_meaning_found_says_so(
     worded = data(kds_call("recall", "login cookie", "--json"))["hits"][0]
     assert (worded["words"], worded["by_meaning"]) == (["login", "cookie"], False)
     assert "by meaning" not in kds_call("recall", "login cookie", "--limit", "1").out
+
+
+def test_a_question_in_other_words_finds_what_is_only_near_in_meaning_and_is_not_sure(
+    shop: Path, kds_call: Run, claude: Write
+) -> None:
+    claude("look", "And that one?", "It stays dark blue, as the brand guide says.", folder=str(shop))
+    kds_call("memory", "import", "--from", "claude")
+    asked = "what shade did we pick for the panel on the left?"
+    answer = data(kds_call("recall", asked, "--json"))
+    assert "dark blue" in " ".join(one["text"] for one in answer["hits"])
+    assert answer["sure"] < SURE
 
 
 def test_a_limit_that_is_not_a_number_is_refused_with_what_would_do(
