@@ -45,7 +45,8 @@ def test_a_passage_that_only_its_meaning_found_says_so(
 def test_a_question_in_other_words_finds_what_is_only_near_in_meaning_and_is_not_sure(
     shop: Path, kds_call: Run, claude: Write
 ) -> None:
-    claude("look", "And that one?", "It stays dark blue, as the brand guide says.", folder=str(shop))
+    said = "And that one?", "It stays dark blue, as the brand guide says."
+    claude("look", *said, folder=str(shop))
     kds_call("memory", "import", "--from", "claude")
     asked = "what shade did we pick for the panel on the left?"
     answer = data(kds_call("recall", asked, "--json"))
