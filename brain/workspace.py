@@ -287,6 +287,42 @@ def _user() -> str:
     return "user"
 
 
+class Texts:
+    """The texts of a workspace by name: files in `kds-brain`."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def __call__(self, name: str) -> LockedText:
+        """Return a text."""
+        return LockedFile(self._workspace.brain / name, partial(_keep_private, self._workspace))
+
+    def mark(self, name: str) -> object:
+        """What tells one state of a text from another; None where its file does."""
+        return None
+
+    def close(self) -> None:
+        """Let go of the server, if there is one. Closing twice is fine."""
+
+
+def open_texts(
+    workspace: Workspace,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    clock: Clock = utc_now,
+) -> Texts:
+    """Return the texts of a workspace: in `kds-brain`, or on the server the user named.
+
+    Raises SettingsError when the settings may name a server and are wrong.
+    """
+    shared = shared_database(workspace, environ=environ)
+    if shared is None:
+        return Texts(workspace)
+    from kds.brain.store.tenancy import PostgresTexts  # without a server nothing of the driver
+
+    return PostgresTexts(shared, workspace, clock=clock)
+
+
 def locked_text(
     workspace: Workspace,
     name: str,
@@ -294,13 +330,13 @@ def locked_text(
     environ: Mapping[str, str] = os.environ,
     clock: Clock = utc_now,
 ) -> LockedText:
-    """Return the text ``name`` of a workspace: in `kds-brain`, or on the server the user named.
+    """Return one text of a workspace, which lets go of its server after each use.
 
-    Raises SettingsError when the settings may name a server and are wrong.
+    Raises SettingsError as `open_texts` does.
     """
     shared = shared_database(workspace, environ=environ)
     if shared is None:
-        return LockedFile(workspace.brain / name, partial(_keep_private, workspace))
+        return Texts(workspace)(name)
     from kds.brain.store.tenancy import PostgresText  # without a server nothing of the driver
 
     return PostgresText.of(shared, name, clock=clock)

@@ -97,21 +97,17 @@ def _started(pid: int) -> int | None:
 
     It tells a process from a later one of the same number. 0 where the system does not say when.
     """
-    proc = Path("/proc")
-    if (proc / "self" / "stat").exists():
-        try:
-            fields = (proc / str(pid) / "stat").read_text(encoding="ascii", errors="replace")
-            # The command's name, in parentheses, may hold blanks and parentheses itself.
-            return int(fields.rpartition(")")[2].split()[19])
-        except (OSError, ValueError, IndexError):
-            return None
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return None
-    except OSError:  # it is another user's
+        if not Path("/proc/self/stat").exists():
+            os.kill(pid, 0)
+            return 0
+        # The command's name, in parentheses, may hold blanks and parentheses itself.
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        return int(stat.rpartition(")")[2].split()[19])
+    except PermissionError:  # it is another user's
         return 0
-    return 0
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def conversation_path(workspace: Workspace, conversation: str) -> Path:

@@ -1,24 +1,21 @@
 """The work in progress of a conversation: what is done next, if the user says so.
 
 What waits for a yes, what else a message asked for, where the work may go next, and what was
-halted last. `WorkFile` keeps it for other processes (`kds ask "commit this"`, then `kds ask yes`)
+halted last. `WorkStore` keeps it for other processes (`kds ask "commit this"`, then `kds ask yes`)
 as one JSON object, private, replaced at once under a lock. It expires with the conversation
 context: a yes of tomorrow confirms nothing. Secrets are replaced by marks; replies are not in it.
 """
 
 import json
-import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
-from kds.brain.errors import StoreError
+from kds.brain.errors import ExposedError, OutageError, StoreError
 from kds.brain.files import LockedText
 from kds.brain.secrets.redaction import withheld
 from kds.brain.store.columns import kept_data
@@ -94,7 +91,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class LoadedWork:
-    """The work as it was found, and what was wrong with the file."""
+    """The work as it was found, and what was wrong with the text."""
 
     work: Work
     warnings: tuple[str, ...] = ()
@@ -102,101 +99,100 @@ class LoadedWork:
 
 Edit = Callable[[Work], Work]
 
+_AWAY: Final = (OutageError, ExposedError)
+"""The server is away, or git would commit the file."""
 
-class WorkStore(ABC):
-    """Where the work in progress of one conversation is kept."""
-
-    @abstractmethod
-    def load(self) -> LoadedWork:
-        """Return the work as it is."""
-
-    @abstractmethod
-    def change(self, edit: Edit) -> LoadedWork:
-        """Replace the work by what ``edit`` makes of it, at once; returns it as it was before."""
-
-    def clear(self) -> None:
-        """Forget all of it."""
-        self.change(lambda _: NOTHING)
+_UNREADABLE: Final = (ValueError, TypeError, KeyError, RecursionError, StoreError)
 
 
-class WorkInMemory(WorkStore):
-    """Work that no other process sees, and that ends with this one."""
+class WorkStore:
+    """Keeps the work of one conversation in a text; any number of processes may do so at once.
 
-    def __init__(self, work: Work = NOTHING) -> None:
-        self._work = work
-        self._lock = Lock()
+    Without a text it ends with this process. While a text cannot be kept, it goes on with what
+    this process has begun since then: what was begun before is not known meanwhile, so that nothing
+    is confirmed that another process may have confirmed already.
 
-    def load(self) -> LoadedWork:
-        """Return the work as it is."""
-        return LoadedWork(self._work)
-
-    def change(self, edit: Edit) -> LoadedWork:
-        """Replace the work by what ``edit`` makes of it; returns it as it was before."""
-        with self._lock:
-            before = self._work
-            self._work = edit(before)
-        return LoadedWork(before)
-
-
-class WorkFile(WorkStore):
-    """Keeps the work in a text; any number of processes may do so at once.
-
-    Every method raises StoreError when it cannot be used, `change` also what making its folder
-    raises. A text that cannot be read is set aside, and a warning says so: nothing is pending then.
+    Every method raises StoreError when the text cannot be used. One that cannot be read is set
+    aside, and a warning says so: nothing is pending then.
     """
 
     def __init__(
-        self, text: LockedText, *, clock: Clock = utc_now, lock_timeout_s: float = LOCK_TIMEOUT_S
+        self,
+        text: LockedText | None = None,
+        *,
+        work: Work | None = None,
+        clock: Clock = utc_now,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
+        """``work`` is under way already, here."""
         self.text = text
+        self._own = work
+        self._own_lock = Lock()
         self._clock = clock
         self._lock_timeout_s = lock_timeout_s
 
     def load(self) -> LoadedWork:
         """Return the work as it is; nothing when it has expired."""
-        content = self.text.read()
-        if content is None:
-            return LoadedWork(NOTHING)
+        own = LoadedWork(self._own or NOTHING)
+        if self.text is None:
+            return own
         try:
-            found = self._decoded(content)
+            content = self.text.read()
+            found = NOTHING if content is None else self._decoded(content)
+        except _AWAY as error:
+            return replace(own, warnings=(_told(error),))
         except _UNREADABLE:
             return self.change(lambda work: work)
-        if found == NOTHING:
+        if content is not None and found == NOTHING:
             with suppress(StoreError):  # it says nothing any more, whether it goes or stays
                 self.change(lambda work: work)
-        return LoadedWork(found)
+        return LoadedWork(found) if self._own is None else own
 
     def change(self, edit: Edit) -> LoadedWork:
         """Replace the work by what ``edit`` makes of it; returns it as it was before.
 
         No other process comes between: of two that take the same thing out, one gets it.
         """
-        if not self.text.exists and edit(NOTHING) == NOTHING:
-            return LoadedWork(NOTHING)  # there is nothing to keep: looking makes no folder
-        self.text.prepare()
-        with self.text.locked(timeout_s=self._lock_timeout_s) as text:
-            content, before = text.read(), LoadedWork(NOTHING)
-            try:
-                before = LoadedWork(NOTHING if content is None else self._decoded(content))
-            except _UNREADABLE as error:
-                text.aside.replace(content or b"")
-                reason = error.message if isinstance(error, StoreError) else str(error)
-                reason = f"unreadable ({type(error).__name__}: {reason})"
-                warning = f"{text}: {reason}; set aside in {text.aside.name}, nothing is pending"
-                before = LoadedWork(NOTHING, (warning,))
-            after = edit(before.work)
-            if after == NOTHING:
-                text.remove()
-            else:
-                text.replace(self._encoded(after))
-        return before
+        with self._own_lock:
+            own, warnings = self._own, tuple[str, ...]()
+            if self.text is not None:
+                try:
+                    kept = self._change(self.text, edit if own is None else lambda _: edit(own))
+                    self._own = None
+                    return kept if own is None else LoadedWork(own)
+                except _AWAY as error:
+                    warnings = (_told(error),)
+            self._own = edit(own or NOTHING)
+            return LoadedWork(own or NOTHING, warnings)
 
     def clear(self) -> None:
         """Forget all of it, and what was set aside."""
-        if self.text.exists or self.text.aside.exists:
+        self._own = None
+        if self.text is not None and (self.text.exists or self.text.aside.exists):
             with self.text.locked(timeout_s=self._lock_timeout_s) as text:
                 text.remove()
                 text.aside.remove()
+
+    def _change(self, text: LockedText, edit: Edit) -> LoadedWork:
+        if not text.exists and edit(NOTHING) == NOTHING:
+            return LoadedWork(NOTHING)  # there is nothing to keep: looking makes no folder
+        text.prepare()
+        with text.locked(timeout_s=self._lock_timeout_s) as held:
+            content, before = held.read(), LoadedWork(NOTHING)
+            try:
+                before = LoadedWork(NOTHING if content is None else self._decoded(content))
+            except _UNREADABLE as error:
+                held.aside.replace(content or b"")
+                reason = error.message if isinstance(error, StoreError) else str(error)
+                warning = f"{held}: unreadable ({type(error).__name__}: {reason}); "
+                warning += f"set aside in {held.aside.name}, nothing is pending"
+                before = LoadedWork(NOTHING, (warning,))
+            after = edit(before.work)
+            if after == NOTHING:
+                held.remove()
+            else:
+                held.replace(self._encoded(after))
+        return before
 
     def _decoded(self, content: bytes) -> Work:
         data = json.loads(content)
@@ -223,23 +219,5 @@ class WorkFile(WorkStore):
         return json.dumps(kept_data(data, hidden), ensure_ascii=False).encode()
 
 
-_UNREADABLE: Final = (ValueError, TypeError, KeyError, RecursionError, StoreError)
-_OURS: Final = re.compile(r"[a-z0-9-]+\.json(?:\.bad)?")
-
-
-def tidy_work(folder: Path, *, now: Callable[[], float]) -> int:
-    """Remove the files in ``folder`` that have expired by ``now`` (epoch s); returns how many.
-
-    Their locks go as well; files of other names stay, and all behind a link.
-    """
-    if folder.is_symlink():
-        return 0
-    horizon = now() - MAX_AGE.total_seconds()
-    count = 0
-    for path in folder.glob("*.json*"):
-        with suppress(OSError):  # another process was faster
-            if _OURS.fullmatch(path.name) and path.lstat().st_mtime < horizon:
-                path.unlink()
-                path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
-                count += 1
-    return count
+def _told(error: StoreError | ExposedError) -> str:
+    return f"{error.message}: the work in progress is what this process knows of it"

@@ -79,6 +79,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_sql("assistants"), *(_sql("own_rows", schema=one) for one in ("kds", "kds_assistants"))),
     (_sql("team"),),
     (_sql("recall", large_share=0.25, **_SAMPLE),),
+    ("TRUNCATE kds.context_entry",),  # contexts are texts
 )
 """Only ever added to at the end: a step that a server has had stays as it is. Functions that search
 are dropped and made again, since they may be `kds_reader`'s; the owner may drop them."""

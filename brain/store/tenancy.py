@@ -19,7 +19,7 @@ from kds.brain.files import ASIDE, LockedText
 from kds.brain.store.columns import to_micros
 from kds.brain.store.engine import Connection, Cursor
 from kds.brain.store.postgres import LOCK_S, Server
-from kds.brain.workspace import SharedDatabase
+from kds.brain.workspace import SharedDatabase, Texts, Workspace
 
 if TYPE_CHECKING:
     import psycopg
@@ -338,3 +338,38 @@ class PostgresText(LockedText):
             lent = tenancy.write(lock=f"text {self.key}") if writes else tenancy.read()
             with lent as connection:
                 yield connection, tenancy.clock
+
+
+class PostgresTexts(Texts):
+    """The texts of a tenant, over connections that stay open until `close`."""
+
+    def __init__(
+        self, shared: SharedDatabase, workspace: Workspace, *, clock: Clock = utc_now
+    ) -> None:
+        super().__init__(workspace)
+        self._shared, self._server, self._clock = shared, shared.server(), clock
+        self._tenancy: Tenancy | None = None
+        self._closed = False
+
+    def __call__(self, name: str) -> PostgresText:
+        """Return a text; the server is asked later."""
+        return PostgresText(self._opened, name, str(self._shared))
+
+    def mark(self, name: str) -> object:
+        """The mark of a text. Raises OutageError."""
+        with self._opened() as tenancy, tenancy.read() as connection:
+            row = connection.execute("SELECT mark FROM kept_text WHERE name = ?", (name,))
+            return row.fetchone() or ()
+
+    def close(self) -> None:
+        """Let go of the server."""
+        if not self._closed:
+            self._closed = True
+            self._server.close()
+
+    @contextmanager
+    def _opened(self) -> Iterator[Tenancy]:
+        if self._tenancy is None:
+            number = tenant_number(self._server, self._shared.tenant)
+            self._tenancy = Tenancy(self._server, number, clock=self._clock)
+        yield self._tenancy

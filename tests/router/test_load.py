@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kds.brain.context.journal import ContextJournal
+from kds.brain.context.journal import ContextJournal, encode
 from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.router.load import make_load
 from kds.router.pipeline import Pipeline
@@ -44,7 +44,7 @@ def test_what_expired_and_what_was_damaged_is_told(tmp_path: Path) -> None:
 
 def test_entries_beyond_the_limit_are_told(tmp_path: Path) -> None:
     path = tmp_path / "context.jsonl"
-    wide = ContextJournal(path, clock=lambda: AT, limit=20)
     for number in range(12):
-        wide.log(ContextEntry(AT, str(number), "PLAN"))
+        with path.open("ab") as file:
+            file.write(encode(ContextEntry(AT, str(number), "PLAN")) + b"\n")
     assert "2 entries beyond the limit dropped" in load(path).why

@@ -6,19 +6,16 @@ conversation a message belongs to gets a context of its own, in a file of its ow
 
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from kds.api.parts import LearnedParts, Parts, RewriterSource, precision_of
 from kds.api.routing import Router, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.journal import MAX_AGE, Contexts, Journal, LoadedContext
+from kds.brain.context.journal import Contexts, Journal, LoadedContext
 from kds.brain.errors import Problem
 from kds.brain.settings import LiveConfig
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
@@ -28,10 +25,6 @@ from kds.learning.teaching import offer
 from kds.router.log import make_log
 from kds.router.pipeline import Pipeline
 from kds.router.prompts.library import PromptLibrary
-
-_OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.waiting)?(?:\.lock|\.bad)?")
-"""Names that `kds.brain.context.names` makes, what a journal keeps beside them, and what
-earlier versions left for a server."""
 
 
 class Records:
@@ -157,7 +150,7 @@ class Conversations(Records):
 
     def refreshed(self) -> Parts:
         """The same with what was learned until now, as far as a server answers."""
-        return self._learned.at(self.contexts.marks(look=True))
+        return self._learned.at(self.contexts.marks())
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -209,18 +202,16 @@ class Conversations(Records):
             shared = len(journal.load().entries) < len(self.journal().load().entries)
             return () if shared else terms
 
-        # The lock of the conversation comes first: what others taught until now counts.
-        with journal.alone() if log else nullcontext():
-            router = Router(
-                self._learned.at(self.contexts.marks(look=not log)),
-                journal,
-                clock=self.turns.clock,
-                log=log,
-                known=referred_to,
-                rewriter=self.rewriter,
-                precision=self._precision,
-            )
-            turn = router.route(message, history=history, rewrite=rewrite)
+        router = Router(
+            self.refreshed(),
+            journal,
+            clock=self.turns.clock,
+            log=log,
+            known=referred_to,
+            rewriter=self.rewriter,
+            precision=self._precision,
+        )
+        turn = router.route(message, history=history, rewrite=rewrite)
         return self._noted(turn, conversation) if log else turn
 
     def rehearse(self) -> Router:
@@ -248,24 +239,6 @@ class Conversations(Records):
         return Conversations(self._base, turns, environ=environ, contexts=contexts)
 
 
-def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
-    """Remove what in ``folder`` was last written longer than MAX_AGE before ``now`` (epoch s).
-
-    A conversation's lock and set-aside lines go with it; files of other names stay, and so does
-    everything behind a link: a project may have brought one along that leads elsewhere.
-    """
-    if folder.is_symlink():
-        return 0
-    horizon = now() - MAX_AGE.total_seconds()
-    count = 0
-    for path in folder.glob("*"):
-        with suppress(OSError):  # another process was faster
-            if _OURS.fullmatch(path.name) and path.lstat().st_mtime < horizon:
-                path.unlink()
-                count += path.suffix == ".jsonl"
-    return count
-
-
 @dataclass(frozen=True, slots=True)
 class _Joined(Journal):
     """A conversation that may begin where the workspace's stands, and reports back to it.
@@ -279,9 +252,6 @@ class _Joined(Journal):
     inherit: bool
     origin: str
     """What the lines in the shared context say of where they come from."""
-
-    def alone(self) -> AbstractContextManager[None]:
-        return self.own.alone()
 
     def load(self) -> LoadedContext:
         loaded = self.own.load()

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
-from kds.brain.context.journal import Marks
 from kds.brain.errors import ConfigError, KdsError, Problem
 from kds.brain.settings import Config, LiveConfig
 from kds.brain.workspace import Workspace
@@ -164,7 +163,7 @@ class LearnedParts:
         if config.current().database is None:
             self.at(None)
 
-    def at(self, marks: Marks | None) -> Parts:
+    def at(self, marks: object) -> Parts:
         """Return the parts as they are now: in files, or at these marks of a server.
 
         Without marks those of a server stay as they were.

@@ -107,7 +107,7 @@ class Router:
             workspace.ensure()
         contexts, config = Contexts(workspace, clock=clock), LiveConfig(workspace)
         base = Parts.load(workspace, may_write=log)
-        parts = LearnedParts(base, config).at(contexts.marks(look=True))
+        parts = LearnedParts(base, config).at(contexts.marks())
         return cls(
             parts,
             contexts.journal(),
@@ -197,10 +197,7 @@ class Router:
             others = (step for step in steps if step.name != "foreign")
             steps = tuple(named if step.name == named.name else step for step in others)
         turn = Turn(message=text, at=self._clock(), history=utterances(history), rewrite=rewrite)
-        if not log:
-            return Pipeline(steps).run(turn)
-        with self._journal.alone():
-            return Pipeline(steps).run(turn)
+        return Pipeline(steps).run(turn)
 
 
 def rehearsed(parts: Parts, clock: Clock) -> Router:

@@ -24,10 +24,9 @@ from typing import Any, Final
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from kds.api.conversations import tidy_conversations
 from kds.api.embeddings import embed_waiting
 from kds.brain.clock import moment
-from kds.brain.context.journal import MAX_AGE, Contexts
+from kds.brain.context.journal import MAX_AGE, Contexts, remove_expired
 from kds.brain.errors import KdsError, OutageError, StoreError
 from kds.brain.store.postgres_schema import require
 from kds.brain.workspace import Workspace, shared_database
@@ -69,9 +68,6 @@ BATCH: Final = 8
 
 BACK_OFF_S: Final = 60.0
 """Rest after a failure of a model."""
-
-CATCH_UP_S: Final = 2.0
-"""Between two looks for what was heard during an outage; they cost nothing without one."""
 
 TIDY_S: Final = 600.0
 """How often lines of contexts that have expired leave the disk."""
@@ -195,8 +191,6 @@ class Service:
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
         chores = [tidy(self._workspaces, self._log), self._look_around()]
-        if self._team is not None:
-            chores.append(catch_up(self._workspaces, self._team))
         tasks = [asyncio.create_task(chore) for chore in chores]
         who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
         self._log(f"started: {who}; at {', '.join(self.places)}")
@@ -355,26 +349,11 @@ def embed(served: ServedWorkspace, idle_s: Callable[[], float]) -> int:
     return done
 
 
-async def catch_up(workspaces: Workspaces, team: TeamAuth) -> None:
-    """Store what a shared service heard during an outage once the database is back.
-
-    The next message of a conversation may come to another service. Runs until it is cancelled.
-    """
-    while True:
-        await asyncio.sleep(CATCH_UP_S)
-        people = (one for served in workspaces for one in (served, *served.people.values()))
-        late = [one for one in people if one.conversations.contexts.late]
-        if late and await team.passes.reachable():
-            for one in late:
-                with suppress(KdsError):  # away again, or busy: next time
-                    await one.worker.run(one.conversations.contexts.catch_up, patient=True)
-
-
 async def tidy(workspaces: Workspaces, log: Log) -> None:
     """Have what has expired leave the disk, of workspaces that were closed as well."""
 
     def entries(workspace: Workspace) -> int:
-        tidy_conversations(workspace.conversations_dir, now=time.time)
+        remove_expired(workspace.conversations_dir, now=time.time())
         return len(Contexts(workspace).journal().load().entries)
 
     while True:

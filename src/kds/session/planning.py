@@ -13,7 +13,7 @@ from typing import Final, Protocol, Unpack
 from kds.agents.agent import Agent, AgentReply, prompt_named
 from kds.api.conversations import Records
 from kds.brain.context.journal import Contexts
-from kds.brain.context.work import Halted, Offer, Work, WorkInMemory, WorkStore
+from kds.brain.context.work import Halted, Offer, Work, WorkStore
 from kds.brain.errors import DispatchError, MessageError
 from kds.brain.message import clean_message, one_line
 from kds.brain.turn import UNKNOWN, Turn, Utterance
@@ -222,7 +222,7 @@ class TurnPlanner:
 
     def rehearsed(self) -> "TurnPlanner":
         """The same, leaving no trace: it works on a copy of what is under way now."""
-        return replace(self, log=False, work=WorkInMemory(self.work.load().work))
+        return replace(self, log=False, work=WorkStore(work=self.work.load().work))
 
     def _answering(self, text: str, work: Work, halt: HaltAll) -> TurnPlan | None:
         """The plan for a message that is about what was asked or offered, else None.

@@ -18,21 +18,15 @@ from weakref import WeakSet
 from kds.agents.agent import Agent
 from kds.api.turn_log import LAST
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.journal import MAX_AGE
+from kds.brain.context.journal import MAX_AGE, remove_expired
 from kds.brain.context.names import conversation_path, is_other_terminal, terminal_origin
 from kds.brain.context.work import (
     FOLDER,
-    NOTHING,
-    Edit,
     Halted,
-    LoadedWork,
     Work,
-    WorkFile,
-    WorkInMemory,
     WorkStore,
-    tidy_work,
 )
-from kds.brain.errors import ExposedError, OutageError, StoreError
+from kds.brain.errors import StoreError
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, locked_text, shared_database
 from kds.router.prompts.library import PromptLibrary
@@ -119,12 +113,12 @@ class Session:
         conversations = (routes or _nearest)(memory)
         notes = memory.take_notes()
         memory.summarizer = lambda: desk.summarizer(conversations.library)
-        work: WorkStore = _work_of(workspace, conversation, memory.clock, conversations.origin)
+        work = _work_of(workspace, conversation, memory.clock, conversations.origin)
         if log:
             _tidy(workspace, clock)
         else:
             memory.session = memory.session or work.load().work.session
-            work = WorkInMemory()
+            work = WorkStore()
         planner = TurnPlanner(conversations, memory, work, conversation, log)
         return cls(planner, desk, named=name is not None, notes=notes)
 
@@ -313,16 +307,16 @@ def _resume(workspace: Workspace, memory: SessionMemory, name: str) -> str | Non
 
 def _work_of(
     workspace: Workspace, conversation: str | None, clock: Clock, origin: str | None = None
-) -> "WorkThroughOutages":
+) -> WorkStore:
     """Where the work in progress of a conversation is kept. Raises MessageError for its name.
 
     That of the workspace belongs to the terminal that is at it: while it is open, another one
     (``origin``) has work of its own.
     """
 
-    def kept(stem: str) -> WorkThroughOutages:
+    def kept(stem: str) -> WorkStore:
         text = locked_text(workspace, f"{FOLDER}/{stem}.json", clock=clock)
-        return WorkThroughOutages(WorkFile(text, clock=clock))
+        return WorkStore(text, clock=clock)
 
     if conversation is None:
         shared = kept(SHARED)
@@ -332,54 +326,14 @@ def _work_of(
     return kept(conversation_path(workspace, conversation).stem)
 
 
-class WorkThroughOutages(WorkStore):
-    """Work that goes on while it cannot be kept, with what this process has begun since then.
-
-    Its server is away, or git would commit its file. What was begun before is not known meanwhile:
-    nothing is confirmed that another process may have confirmed already. What was begun meanwhile
-    is kept with the next change.
-    """
-
-    def __init__(self, kept: WorkFile) -> None:
-        self._kept = kept
-        self._own: Work | None = None
-
-    def load(self) -> LoadedWork:
-        """Return the work as it is, or as this process knows it."""
-        try:
-            found = self._kept.load()
-        except (OutageError, ExposedError) as error:
-            return LoadedWork(self._own or NOTHING, (_told(error),))
-        return found if self._own is None else LoadedWork(self._own)
-
-    def change(self, edit: Edit) -> LoadedWork:
-        """Replace the work by what ``edit`` makes of it; returns it as it was before."""
-        own = self._own
-        try:
-            stored = self._kept.change(edit if own is None else lambda _: edit(own))
-        except (OutageError, ExposedError) as error:
-            self._own = edit(own or NOTHING)
-            return LoadedWork(own or NOTHING, (_told(error),))
-        self._own = None
-        return stored if own is None else LoadedWork(own)
-
-    def clear(self) -> None:
-        """Forget all of it."""
-        self._own = None
-        self._kept.clear()
-
-
-def _told(error: OutageError | ExposedError) -> str:
-    return f"{error.message}: the work in progress is what this process knows of it"
-
-
 def _tidy(workspace: Workspace, clock: Clock) -> None:
     """Remove the work of conversations in which nobody has said anything for too long."""
     shared = shared_database(workspace)
     if shared is None:
-        tidy_work(workspace.brain / FOLDER, now=time.time)
+        remove_expired(workspace.brain / FOLDER, now=time.time())
         return
     from kds.brain.store.tenancy import remove_older  # without a server nothing of the driver
 
     with suppress(StoreError):  # it says nothing any more, whether it goes or stays
-        remove_older(shared, f"{FOLDER}/", clock() - MAX_AGE)
+        for prefix in (f"{FOLDER}/", "conversation"):
+            remove_older(shared, prefix, clock() - MAX_AGE)

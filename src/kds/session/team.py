@@ -3,8 +3,7 @@
 The work in progress stays with the terminal it is begun in, on this machine.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -119,11 +118,6 @@ class TeamJournal(Journal):
 
     service: TeamService
     conversation: str | None
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """The service keeps turns apart itself."""
-        yield
 
     def load(self) -> LoadedContext:
         """What is remembered, oldest first."""

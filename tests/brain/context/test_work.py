@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.brain.context.journal import MAX_AGE
-from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkFile, tidy_work
+from kds.brain.context.journal import MAX_AGE, remove_expired
+from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkStore
 from kds.brain.files import LockedFile
 from kds.brain.turn import ContextEntry, Reference, Turn
 
@@ -26,15 +26,15 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def file(path: Path, clock: HandClock) -> WorkFile:
-    return WorkFile(LockedFile(path), clock=clock)
+def file(path: Path, clock: HandClock) -> WorkStore:
+    return WorkStore(LockedFile(path), clock=clock)
 
 
 @pytest.fixture
-def work(make_text: MakeText, clock: HandClock) -> WorkFile:
+def work(make_text: MakeText, clock: HandClock) -> WorkStore:
     """The work of a conversation, in a file and then on a server."""
     text = make_text("work.json")
-    return WorkFile(text, clock=clock)
+    return WorkStore(text, clock=clock)
 
 
 def turn(clock: HandClock, message: str = "commit this") -> Turn:
@@ -55,16 +55,16 @@ def turn(clock: HandClock, message: str = "commit this") -> Turn:
     )
 
 
-def test_work_is_found_again_without_the_prompt(work: WorkFile, clock: HandClock) -> None:
+def test_work_is_found_again_without_the_prompt(work: WorkStore, clock: HandClock) -> None:
     halted = Halted(("work-planner",), ("TEST",), "e0")
     offers = (Offer("TEST", "test-generator", "it is built", chosen=True),)
     todo = replace(PENDING, turn=turn(clock), offers=offers, chain=("PLAN",), halted=halted)
     work.change(lambda _: todo)
-    again = WorkFile(work.text, clock=clock)
+    again = WorkStore(work.text, clock=clock)
     assert again.load().work == replace(todo, turn=replace(turn(clock), prompt=""))
 
 
-def test_secrets_do_not_reach_the_disk(work: WorkFile, clock: HandClock) -> None:
+def test_secrets_do_not_reach_the_disk(work: WorkStore, clock: HandClock) -> None:
     said = turn(clock, "push it with password: hunter2")
     work.change(lambda _: replace(PENDING, turn=replace(said, expanded=said.message)))
     assert b"hunter2" not in (work.text.read() or b"")
@@ -73,7 +73,7 @@ def test_secrets_do_not_reach_the_disk(work: WorkFile, clock: HandClock) -> None
     assert found.message == "push it with password: [secret: password]"
 
 
-def test_it_expires_like_the_context_and_leaves_the_disk(work: WorkFile, clock: HandClock) -> None:
+def test_it_expires_like_the_context_and_leaves_the_disk(work: WorkStore, clock: HandClock) -> None:
     work.change(lambda _: PENDING)
     clock.now += MAX_AGE
     assert work.load().work == PENDING
@@ -86,7 +86,7 @@ def test_it_expires_like_the_context_and_leaves_the_disk(work: WorkFile, clock: 
     "content",
     [b"", b"{", b"\xff\xfe", b"[]", b"null", b'{"version": 2}', b'{"version": 1}', b"[" * 9999],
 )
-def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkFile, path: Path) -> None:
+def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkStore, path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
     loaded = file.load()
@@ -96,19 +96,18 @@ def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkFile, path: 
     assert not path.exists()
 
 
-def test_old_files_of_other_conversations_are_tidied(
-    file: WorkFile, path: Path, clock: HandClock
-) -> None:
+def test_old_files_of_other_conversations_are_tidied(file: WorkStore, path: Path) -> None:
     file.change(lambda _: PENDING)
     other = path.with_name("notes.txt")
     other.write_text("mine")
     written = path.stat().st_mtime
-    assert tidy_work(path.parent, now=lambda: written + MAX_AGE.total_seconds()) == 0
-    assert tidy_work(path.parent, now=lambda: written + MAX_AGE.total_seconds() + 1) == 1
+    remove_expired(path.parent, now=written + MAX_AGE.total_seconds())
+    assert path.exists()
+    remove_expired(path.parent, now=written + MAX_AGE.total_seconds() + 1)
     assert list(path.parent.iterdir()) == [other]
 
 
-def test_of_many_at_once_one_gets_the_confirmation(work: WorkFile) -> None:
+def test_of_many_at_once_one_gets_the_confirmation(work: WorkStore) -> None:
     work.change(lambda _: PENDING)
     with ThreadPoolExecutor(4) as pool:
         found = [pool.submit(work.change, Work.idle) for _ in range(4)]
@@ -128,7 +127,7 @@ _TEXTS = st.text(max_size=40)
 def test_no_content_of_a_file_stops_a_conversation(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = LockedFile(Path(folder) / "workspace.json")
-        file = WorkFile(text, clock=HandClock())
+        file = WorkStore(text, clock=HandClock())
         text.path.write_bytes(content)
         loaded = file.load()
         assert loaded.work == NOTHING or not loaded.warnings

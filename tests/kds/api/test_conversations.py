@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kds.api.conversations import Conversations, tidy_conversations
+from kds.api.conversations import Conversations
+from kds.brain.context.journal import remove_expired
 from kds.brain.context.names import NAME_LIMIT, conversation_path
 from kds.brain.errors import MessageError
 from kds.brain.workspace import Workspace
@@ -59,14 +60,12 @@ def test_old_conversations_are_removed_and_young_ones_stay(tmp_path: Path) -> No
     old, young = (conversation_path(Workspace(tmp_path, tmp_path), name) for name in "ab")
     old.parent.mkdir()
     lock = old.with_name(f"{old.name}.lock")
-    waiting = old.with_name(f"server-{'0' * 16}.jsonl.waiting")
-    beside = [waiting.with_name(f"{waiting.name}{suffix}") for suffix in (".lock", ".bad")]
-    for path in (old, lock, young, waiting, *beside):
+    for path in (old, lock, young):
         path.touch()
     long_ago = time.time() - 2 * 3600 - 1
-    for path in (old, lock, waiting, *beside):
+    for path in (old, lock):
         os.utime(path, (long_ago, long_ago))
-    assert tidy_conversations(old.parent, now=time.time) == 1
+    remove_expired(old.parent, now=time.time())
     assert list(old.parent.iterdir()) == [young]
 
 

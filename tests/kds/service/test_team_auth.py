@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from kds.brain.context.names import conversation_path
 from kds.brain.errors import StoreError
 from kds.brain.store.postgres import Server
 from kds.brain.store.team import Person, Role, Team
@@ -361,9 +360,8 @@ def test_a_shared_service_starts_while_the_database_is_away(
     assert heard(ann) == [FAB]
 
 
-@pytest.mark.parametrize("kind", ["conversation", "memory"])
 def test_somebody_who_waits_for_a_lock_holds_up_nobody_else_and_is_told_soon(
-    office: Office, server: Server, kind: str, monkeypatch: pytest.MonkeyPatch
+    office: Office, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(Server.__init__.__kwdefaults__, "timeout_s", PATIENCE_S)
     monkeypatch.setattr("kds.brain.store.tenancy.LOCK_S", PATIENCE_S)
@@ -371,18 +369,11 @@ def test_somebody_who_waits_for_a_lock_holds_up_nobody_else_and_is_told_soon(
     ann, second, bob = (office.client(name, service) for name in ("ann", "ann", "bob"))
     for one in (ann, bob):
         expanded(one, FAB)
-    path, body, held = {
-        "conversation": (
-            "/route",
-            {"message": "Make it purple", "conversation": "c"},
-            conversation_path(service.workspaces[0], "c").stem,
-        ),
-        "memory": ("/sessions/c/messages", {"role": "user", "content": "hm"}, ""),
-    }[kind]
+    path, body = "/sessions/c/messages", {"role": "user", "content": "hm"}
     number, is_held = tenant_number(server, ("acme", "ann", "shop")), Event()
     with (
         meanwhile(lambda: is_held.wait() and ann.post(path, json=body)) as answers,
-        Tenancy(server, number).write(lock=held) as connection,
+        Tenancy(server, number).write() as connection,
     ):
         is_held.set()
         waits = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
@@ -404,7 +395,7 @@ def test_a_statement_that_takes_too_long_in_mid_turn_is_said_and_got_over(
     ann = office.client("ann")
     expanded(ann, FAB)
     with driver().connect(url) as admin:
-        admin.execute("LOCK TABLE kds.context_entry IN ACCESS EXCLUSIVE MODE")
+        admin.execute("LOCK TABLE kds.kept_text IN ACCESS EXCLUSIVE MODE")
         reply = ann.post("/route", json={"message": "Make it purple", "conversation": "c"})
         assert reply.status_code == 200, reply.text
     assert reply.json()["expanded"] == "Make the FAB button purple"

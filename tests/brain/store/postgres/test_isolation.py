@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from kds.brain.context.postgres_journal import PostgresContexts
+from kds.brain.context.journal import ContextJournal
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
@@ -71,8 +71,8 @@ class Tenant:
                 "kds_assistants.excluded(path) VALUES (?)",
             ):
                 connection.execute(f"INSERT INTO {row}", (self.secret,))
-        contexts = PostgresContexts(lambda: tenancy, clock=clock)
-        contexts.journal("one").log(ContextEntry(clock.now, text, "PLAN"))
+        context = PostgresText(lambda: nullcontext(tenancy), "conversations/one.jsonl", "here")
+        ContextJournal(context, clock=clock).log(ContextEntry(clock.now, text, "PLAN"))
 
 
 @pytest.fixture

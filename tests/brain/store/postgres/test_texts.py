@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.files import LockedFile, LockedText
-from kds.brain.learning.examples import FILE_NAME
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
 
@@ -76,21 +74,3 @@ def test_a_borrower_who_fails_has_changed_nothing(tenancy: Tenancy) -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert (text.read(), text.aside.read()) == (b"before", None)
-
-
-def test_marks_change_with_what_was_learned_and_never_come_back(
-    tenancy: Tenancy, clock: HandClock
-) -> None:
-    contexts = PostgresContexts(lambda: tenancy, clock=clock)
-    text = text_of(tenancy, FILE_NAME)
-    seen = [contexts.marks(look=True)]
-    for content in (b"a", b"b", b"a", None, b"a"):
-        if content is None:
-            text.remove()
-        else:
-            text.replace(content)
-        seen.append(contexts.marks(look=True))
-    text_of(tenancy, "work/x.json").replace(b"{}")
-    assert contexts.marks(look=True) == seen[-1]
-    assert seen[0] == seen[4] == frozenset()
-    assert len({*seen}) == 5

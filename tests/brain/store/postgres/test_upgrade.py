@@ -13,7 +13,6 @@ from itertools import count
 import psycopg
 import pytest
 
-from kds.brain.context.postgres_journal import PostgresContexts
 from kds.brain.documents.postgres_documents import PostgresDocuments
 from kds.brain.documents.recall import COLUMN_WEIGHTS
 from kds.brain.errors import StoreError
@@ -25,9 +24,8 @@ from kds.brain.store import postgres_schema as upgrading
 from kds.brain.store.postgres import Server
 from kds.brain.store.postgres_schema import STEPS, require, upgrade
 from kds.brain.store.team import Team, person_of
-from kds.brain.store.tenancy import Tenancy, tenant_number
+from kds.brain.store.tenancy import tenant_number
 from kds.brain.timeouts import Deadline
-from kds.brain.turn import ContextEntry
 from kds.readers.text import read_text
 
 from ....effort import PATIENCE_S
@@ -111,14 +109,10 @@ class Person:
         number = tenant_number(server, ("acme", name, "shop"))
         self.store = PostgresStore(server, number, clock=clock)
         self.documents = PostgresDocuments(server, number, clock=clock)
-        tenancy = Tenancy(server, number, clock=clock)
-        self.contexts = PostgresContexts(lambda: tenancy, clock=clock)
-        self.contexts._note_marks = lambda _: None  # type: ignore[method-assign]  # came later
         self.clock = clock
 
     def fill(self, *, documents: bool) -> None:
         fill(self.store, self.clock)
-        self.contexts.journal("c").log(ContextEntry(self.clock.now, "add a FAB button", "PLAN"))
         if documents:
             self.add_lease()
 
@@ -133,7 +127,6 @@ class Person:
             store.search_dense([1.0, 0.5, 0.3], model="m", limit=9),
             store.search_summaries("walrus", "long", limit=9),
             store.profile.consent(),
-            self.contexts.journal("c").load(),
         ]
 
     def close(self) -> None:
@@ -154,17 +147,12 @@ class Talk:
         self.thread.start()
 
     def _work(self) -> None:
-        journal = self._person.contexts.journal("talk")
         for number in count():
             if self.ends.is_set() or self.faults:
                 return
             text = f"message {number}"
             try:
                 self._person.store.append("talk", "user", text)
-                with journal.alone():
-                    journal.load()
-                    told = journal.log(ContextEntry(self._person.clock.now, text, "PLAN"))
-                self.faults += told.warnings
             except StoreError as error:
                 self.faults.append(str(error))
             self.said.append(text)
@@ -201,8 +189,6 @@ def test_all_is_there_after_an_upgrade_and_an_old_service_served_on(
     assert ann.all() == rows
     assert found(ann.store, "the walrus said 1")[0] == "the walrus said 1"
     assert [one.content for one in bob.store.messages("talk")] == talk.said
-    entries = bob.contexts.journal("talk").load().entries
-    assert [one.user_message for one in entries] == talk.said[-10:]
     if before < DOCUMENTS_CAME:
         ann.add_lease()
     assert ann.documents.search("What is the Payment Date?").hits
