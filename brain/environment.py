@@ -110,7 +110,7 @@ def named(home: str) -> tuple[str, str] | None:
     home = os.path.expanduser(home)
     if home.startswith("~"):
         return None
-    home = _absolute(home)
+    home = os.path.abspath(home)
     if os.path.basename(home) == BRAIN:
         return os.path.dirname(home), home
     nested = os.path.join(home, NESTED)
@@ -223,16 +223,6 @@ def is_owned(path: str, origin: str) -> bool:
         return owners <= {os.geteuid(), os.stat(origin).st_uid}
     except OSError:  # ``origin`` need not exist
         return owners == {os.geteuid()}
-
-
-def _absolute(path: str) -> str:
-    """As `Path.absolute` has it: `.` and doubled separators go, `..` stays."""
-    path = os.path.join(os.getcwd(), path)
-    if os.altsep:
-        path = path.replace(os.altsep, os.sep)
-    drive, path = os.path.splitdrive(path)
-    parts = [part for part in path.split(os.sep) if part not in ("", ".")]
-    return drive + os.sep + os.sep.join(parts)
 
 
 def variables_set(environ: Mapping[str, str]) -> dict[str, str]:

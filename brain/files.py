@@ -5,8 +5,6 @@ any moment leaves one of the two. Every failure is a StoreError with a hint.
 """
 
 import errno
-import hashlib
-import json
 import os
 import stat
 import sys
@@ -17,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import IO, Final
 
-from kds.brain.environment import own_folder
 from kds.brain.errors import StoreError
 
 PRIVATE: Final = 0o600
@@ -118,18 +115,6 @@ def make_private_folder(path: Path) -> None:
         raise failure("make", path, error) from error
 
 
-def is_read_only(path: Path) -> bool:
-    """Tell whether the file at ``path`` is there and is not to be written.
-
-    A file without any write bit is left alone for root too: somebody meant it.
-    """
-    try:
-        mode = path.lstat().st_mode
-    except OSError:
-        return False
-    return not mode & 0o222 or not may_write(path) or not may_write(path.parent)
-
-
 def may_write(path: Path) -> bool:
     """Tell whether this process may write to a file, or make files in a folder."""
     mode = os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0)
@@ -179,7 +164,12 @@ def _opened(path: Path, flags: int, mode: str) -> Iterator[IO[bytes]]:
     """Open a regular file, made with mode 0600 when it is to be written. Raises OSError."""
     descriptor = os.open(path, flags | _NO_WAIT, PRIVATE)
     try:
-        _check_regular(path, os.fstat(descriptor))
+        status = os.fstat(descriptor)
+        if status.st_size > SIZE_LIMIT or not stat.S_ISREG(status.st_mode):
+            large = f"the file is larger than {SIZE_LIMIT // 2**20} MB"
+            message = large if stat.S_ISREG(status.st_mode) else "it is not an ordinary file"
+            hint = "move it away: KDS makes a new one"
+            raise StoreError(message, where=str(path), hint=hint)
         if mode != "rb" and sys.platform != "win32":
             os.fchmod(descriptor, PRIVATE)  # whatever the umask took away, or somebody added
         with os.fdopen(descriptor, mode, closefd=False) as file:
@@ -192,17 +182,6 @@ def _write(file: IO[bytes], content: bytes) -> None:
     file.write(content)
     file.flush()
     os.fsync(file.fileno())
-
-
-def _check_regular(path: Path, status: os.stat_result) -> None:
-    large = status.st_size > SIZE_LIMIT
-    if large or not stat.S_ISREG(status.st_mode):
-        message = f"the file is larger than {SIZE_LIMIT // 2**20} MB"
-        raise StoreError(
-            message if large else "it is not an ordinary file",
-            where=str(path),
-            hint="move it away: KDS makes a new one",
-        )
 
 
 def _sync_folder(folder: Path) -> None:
@@ -241,11 +220,6 @@ class LockedText(ABC):
     def exists(self) -> bool:
         """Whether something may be there: on a server that is not known unasked."""
         return True
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it is there and is not to be written."""
-        return False
 
     @abstractmethod
     def read(self) -> bytes | None:
@@ -295,11 +269,6 @@ class LockedFile(LockedText):
         """Whether the file is there."""
         return self.path.exists()
 
-    @property
-    def read_only(self) -> bool:
-        """Whether the file is not to be written."""
-        return is_read_only(self.path)
-
     def read(self) -> bytes | None:
         """Return the content."""
         return read_private(self.path)
@@ -326,46 +295,3 @@ class LockedFile(LockedText):
     def remove(self) -> None:
         """Remove the file."""
         remove_private(self.path)
-
-
-FOLDER: Final = "receipts"
-
-
-def read_trusted(path: Path) -> bytes | None:
-    """Return the content of a file if it is what `replace_trusted` wrote there last, else None.
-
-    Raises StoreError when the file cannot be read.
-    """
-    content = read_private(path)
-    if content is None:
-        return None
-    receipt, statement = _receipt(path, content)
-    with suppress(StoreError):
-        if read_private(receipt) == statement:
-            return content
-    return None
-
-
-def replace_trusted(path: Path, content: bytes) -> None:
-    """Write a file as `replace_private` does, and its receipt. Raises StoreError."""
-    replace_private(path, content)
-    receipt, statement = _receipt(path, content)
-    folder = receipt.parent
-    try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise failure("make", folder.parent, error) from error
-    make_private_folder(folder)
-    for other in folder.iterdir():  # those of places where nothing is any more
-        with suppress(StoreError, OSError, ValueError, KeyError, TypeError):
-            if not Path(json.loads(read_private(other) or b"{}")["place"]).exists():
-                remove_private(other)
-    replace_private(receipt, statement)
-
-
-def _receipt(path: Path, content: bytes) -> tuple[Path, bytes]:
-    """Where the receipt of a file is, in the user's own folder, and what it says."""
-    place = str(path.parent.resolve() / path.name)
-    name = hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()
-    said = {"place": place, "sha256": hashlib.sha256(content).hexdigest()}
-    return Path(own_folder(), FOLDER, name), json.dumps(said).encode()

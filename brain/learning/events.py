@@ -102,8 +102,6 @@ class EventLog:
         fate = f"set aside in {self.text.aside.name}"
         if damaged:
             try:
-                if self.text.read_only:
-                    raise StoreError("it is read-only", where=str(self.text))
                 with self.text.locked(timeout_s=_TIDY_TIMEOUT_S) as text:
                     lines, damaged = _read(text.read() or b"")
                     _write(text, lines, damaged)

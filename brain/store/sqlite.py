@@ -22,7 +22,7 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
-from kds.brain.files import is_read_only, locked
+from kds.brain.files import locked, may_write
 from kds.brain.store.columns import DamagedRowError
 from kds.brain.store.migrations import (
     FileKind,
@@ -228,7 +228,7 @@ class Database:
         if self.path.is_symlink():  # somebody else's file must not be taken for ours
             hint = "replace the link by the file, or set KDS_HOME to the workspace it points to"
             raise self._refusal("it is a symbolic link", hint)
-        if is_read_only(self.path):
+        if self.path.exists() and not (self.path.stat().st_mode & 0o222 and may_write(self.path)):
             raise self._refusal("{what} is read-only", "give yourself permission to write it")
         if not self.path.parent.is_dir():
             hint = f"make the folder {self.path.parent}"

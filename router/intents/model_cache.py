@@ -4,7 +4,7 @@ The model of the packaged prompts ships with them. That of a workspace's own pro
 top of it at the first message, and kept in the workspace.
 
 One `.npz` file of plain arrays and a JSON header (no pickle), named by a hash of everything the
-fit depends on. A file that cannot be read, or that came with the project, counts as not there.
+fit depends on. A file that cannot be read counts as not there.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ import numpy as np
 
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.files import make_private_folder, read_trusted, replace_trusted
+from kds.brain.files import make_private_folder, read_private, replace_private
 from kds.router.intents.evidence import IntentRules, RuleBook, lend_patterns, order_rules
 from kds.router.intents.examples import examples_key, examples_of, fingerprints
 from kds.router.intents.features import WIDTH, WORD_PLACES, readable, vectors
@@ -79,7 +79,7 @@ def needs_fit(prompts: Sequence[PromptFile], cache_dir: Path) -> bool:
     """Whether opening the model of these prompts would have to fit it first."""
     examples, rules = examples_of(prompts)
     return (
-        _shipped_for(examples) is None and read_trusted(_path(cache_dir, examples, rules)) is None
+        _shipped_for(examples) is None and read_private(_path(cache_dir, examples, rules)) is None
     )
 
 
@@ -229,9 +229,7 @@ def _learned(header: Mapping[str, Any], found: Mapping[str, "np.ndarray[Any, Any
 
 def _load(path: Path, warnings: list[str]) -> Learned | None:
     try:
-        data = read_trusted(path)
-        if data is None and path.exists():
-            raise ValueError("not a model cache that KDS wrote here")
+        data = read_private(path)
         return None if data is None else undump(data)
     except StoreError as error:
         warnings.append(f"{path}: the model cache cannot be read ({error.message}); fitted anew")
@@ -244,7 +242,7 @@ def _store(learned: Learned, path: Path, warnings: list[str]) -> None:
     try:
         path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         make_private_folder(path.parent)
-        replace_trusted(path, dump(learned))
+        replace_private(path, dump(learned))
         others = [file for file in path.parent.glob("intents-*.npz") if file != path]
         others.sort(key=lambda file: file.stat().st_mtime, reverse=True)
         for file in others[KEPT - 1 :]:

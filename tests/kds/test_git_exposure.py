@@ -57,7 +57,6 @@ WAYS = {
     "rules above": {".gitignore": "*\n!kds-brain/\n!kds-brain/**\n", RULES: "# nothing\n"},
     "exclude file": {".git/info/exclude": "!kds-brain/**\n", RULES: ""},
     "a claim to be a repository": {RULES: "!*\n", "kds-brain/.git": "gitdir: /nowhere\n"},
-    "rules without end": {RULES: "/*\n!" + "*a" * 40 + "*b\n!*" + "*?" * 60 + "x\n!*\n"},
     "linked rules": linked_rules,
     "added by force": added_by_force("kds-brain/memory.db"),
     "a conversation added by force": added_by_force("kds-brain/work/workspace.json"),
@@ -87,8 +86,9 @@ def test_where_git_would_commit_the_conversation_it_is_not_kept_and_the_message_
 
 
 def test_doctor_mends_the_rules_and_says_what_takes_a_file_out_of_the_index(
-    fitted_workspace: Path, kds_call: Run
+    fitted_workspace: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("kds.brain.git.FRESH_S", 0.0)
     git(fitted_workspace, "init", "-q")
     rules_of_its_own(fitted_workspace)
     assert "kds doctor --fix" in kds_call("route", SAID).err

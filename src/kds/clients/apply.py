@@ -2,8 +2,8 @@
 
 The record is `kds-brain/init/record.json`, with the files as they were. With it they come back to
 the byte; without it each file loses what is KDS's, which its content tells. A cloned project may
-bring a record that was made to do harm, so only one that was written here counts (it has a receipt,
-`kds.brain.files`): any other is treated as if there were none.
+bring a record that was made to do harm, so only one that was written here counts (it has a
+receipt): any other is treated as if there were none.
 """
 
 import hashlib
@@ -15,15 +15,15 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from kds.brain.environment import BRAIN
+from kds.brain.environment import BRAIN, own_folder
 from kds.brain.errors import StoreError
 from kds.brain.files import (
+    failure,
     locked,
     make_private_folder,
     read_private,
-    read_trusted,
     remove_private,
-    replace_trusted,
+    replace_private,
 )
 from kds.clients import table
 from kds.clients.generated import digest_in, digest_of, is_one_skill
@@ -105,7 +105,7 @@ class RecordStore:
     def load(self) -> InitRecord:
         """The record that was written here, else an empty one. Raises StoreError."""
         self._check_folder()
-        content = read_trusted(self._path)
+        content = _written_here(self._path)
         if content is None:
             return InitRecord()
         try:
@@ -133,7 +133,7 @@ class RecordStore:
     def is_foreign(self) -> bool:
         """Whether there is a record that was not written here."""
         self._check_folder()
-        return read_private(self._path) is not None and read_trusted(self._path) is None
+        return read_private(self._path) is not None and _written_here(self._path) is None
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -146,9 +146,10 @@ class RecordStore:
     def save(self, record: InitRecord) -> None:
         """Write the record. Hold the lock."""
         if record.files:
-            replace_trusted(self._path, record.model_dump_json(indent=2).encode() + b"\n")
+            write_record(self._path, record.model_dump_json(indent=2).encode() + b"\n")
         else:
             remove_private(self._path)
+            remove_private(_receipt(self._path, b"")[0])
         for copy in self.folder.glob("*.before"):  # of version 1; its text is in the record now
             remove_private(copy)
 
@@ -164,6 +165,37 @@ class RecordStore:
         if self.folder.is_symlink():
             hint = "remove the link: a record is kept in the project itself"
             raise StoreError("it is a link", where=str(self.folder), hint=hint)
+
+
+def write_record(path: Path, content: bytes) -> None:
+    """Write a record, and in the user's own folder its receipt: another one may come along with a
+    project, and name files for `--undo` to change. Raises StoreError."""
+    replace_private(path, content)
+    receipt, statement = _receipt(path, content)
+    try:
+        receipt.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise failure("make", receipt.parent, error) from error
+    replace_private(receipt, statement)
+
+
+def _written_here(path: Path) -> bytes | None:
+    """The content of a record if it is what `write_record` wrote there last. Raises StoreError."""
+    content = read_private(path)
+    if content is not None:
+        receipt, statement = _receipt(path, content)
+        with suppress(StoreError):
+            if read_private(receipt) == statement:
+                return content
+    return None
+
+
+def _receipt(path: Path, content: bytes) -> tuple[Path, bytes]:
+    """Where the receipt of a record is, and what it says."""
+    place = str(path.parent.resolve() / path.name)
+    name = hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()
+    said = {"place": place, "sha256": hashlib.sha256(content).hexdigest()}
+    return Path(own_folder(), "receipts", name), json.dumps(said).encode()
 
 
 def carry_out(

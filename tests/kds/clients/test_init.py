@@ -12,7 +12,7 @@ import pytest
 import yaml
 from skills_ref.validator import validate_metadata
 
-from kds.brain.files import replace_trusted
+from kds.clients.apply import write_record
 from kds.clients.generated import digest_in, digest_of
 
 from .conftest import Project, Snapshot, read
@@ -186,7 +186,7 @@ def test_a_record_of_an_earlier_version_gives_back_every_byte(project: Project) 
             file["before"] = name
     record["files"]["AGENTS.md"] = written
     project.write("AGENTS.md", page)
-    replace_trusted(path.absolute(), json.dumps(record).encode())
+    write_record(path.absolute(), json.dumps(record).encode())
     project.init("--undo")
     assert Path("AGENTS.md").read_text() == "# Ours\n"
     Path("AGENTS.md").unlink()

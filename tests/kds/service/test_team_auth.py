@@ -298,18 +298,6 @@ def test_an_outage_is_said_and_got_over(
     assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
 
 
-def test_after_an_outage_another_service_soon_knows_what_one_heard_meanwhile(
-    office: Office, outage: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kds.service.server.CATCH_UP_S", 0.01)
-    one, other = (office.client("ann") for _ in range(2))
-    expanded(one, FAB)
-    outage(True)
-    expanded(one, "Make it purple")
-    outage(False)
-    wait_until(lambda: heard(other) == [FAB, "Make it purple"])
-
-
 def test_a_shared_service_needs_a_database(folder: Path) -> None:
     options = ServiceOptions(team=HttpAddress(team=True))
     with pytest.raises(StoreError, match="none is named"):
