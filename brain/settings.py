@@ -249,6 +249,8 @@ STRICTER: Final[tuple[SecretsMode, ...]] = ("off", "warn", "block")
 DEFAULT: Final = "default"
 """The source of a value that is not set anywhere."""
 
+Texts = Mapping[Path, str]
+
 
 class SettingsError(ConfigError):
     """The settings of a workspace, or a variable over them, are wrong."""
@@ -268,10 +270,11 @@ class Layers:
 
     def settings(self) -> Settings:
         """All of it together. Raises SettingsError when two layers do not go together."""
-        values = Settings().model_dump()
-        for layer in (*map(_parsed, (self.own, self.project)), self.chosen):
-            for section, given in layer.model_dump(exclude_unset=True).items():
-                values[section] |= given
+        values: dict[str, dict[str, Any]] = {}
+        chosen = self.chosen.model_dump(exclude_unset=True)
+        for layer in (_keys(self.own), _keys(self.project), chosen):
+            for section, given in layer.items():
+                values[section] = {**values.get(section, {}), **given}
         try:
             return Settings.model_validate(values)
         except ValidationError as error:  # each is right by itself, the two together are not
@@ -283,13 +286,12 @@ class Layers:
         if place in self.variables:
             return f"${self.variables[place]}"
         for document in (self.project, self.own):
-            section = _keys(document).get(place[0])
-            if isinstance(section, dict) and place[1] in section:
+            if place[1] in _keys(document).get(place[0], {}):
                 return document.where(place)
         return DEFAULT
 
 
-def load_settings(workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> Settings:
+def load_settings(workspace: Workspace, *, environ: Environ = os.environ) -> Settings:
     """Read the settings of ``workspace``; what is not set has its default.
 
     Raises SettingsError with everything that is wrong in the files and in the environment.
@@ -298,10 +300,7 @@ def load_settings(workspace: Workspace, *, environ: Mapping[str, str] = os.envir
 
 
 def load_layers(
-    workspace: Workspace,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    texts: Mapping[Path, str] = MappingProxyType({}),
+    workspace: Workspace, *, environ: Environ = os.environ, texts: Texts = MappingProxyType({})
 ) -> Layers:
     """Read the settings of ``workspace``, layer by layer.
 
@@ -310,10 +309,10 @@ def load_layers(
     """
     own_path = own_settings_path(environ)
     own, project = (_document(path, texts) for path in (own_path, workspace.settings_path))
-    problems = [
-        *(problem for one in (own, project) for problem in _problems(one)),
-        *_overreach(project, own_path),
-    ]
+    problems: list[Problem] = []
+    for found in (validate(own, Settings), validate(project, Settings)):
+        problems += () if isinstance(found, Settings) else found
+    problems += _overreach(project, own_path)
     given: dict[str, dict[str, str]] = {}
     names: dict[Place, str] = {}
     for name, text in variables_set(environ).items():
@@ -326,26 +325,16 @@ def load_layers(
         problems += _faults(error, names, where="the environment")
     if problems:
         raise SettingsError(problems)
-    wanted, least = (STRICTER.index(_parsed(one).hook.secrets) for one in (project, own))
+    wanted, least = (
+        STRICTER.index(Settings.model_validate(one.data).hook.secrets) for one in (project, own)
+    )
     if wanted < least:  # a workspace's file may come with a cloned project
-        hook = {
-            key: value for key, value in _keys(project).get("hook", {}).items() if key != "secrets"
-        }
-        project = replace(project, data={**_keys(project), "hook": hook})
+        _keys(project).get("hook", {}).pop("secrets", None)
     return Layers(own_path, own, project, chosen, names)
 
 
 def _keys(document: Document) -> dict[str, Any]:
     return document.data if isinstance(document.data, dict) else {}
-
-
-def _parsed(document: Document) -> Settings:
-    return Settings.model_validate(document.data)
-
-
-def _problems(document: Document) -> tuple[Problem, ...]:
-    found = validate(document, Settings)
-    return () if isinstance(found, Settings) else found
 
 
 def _overreach(project: Document, own_path: Path) -> Iterator[Problem]:
@@ -363,11 +352,9 @@ def _overreach(project: Document, own_path: Path) -> Iterator[Problem]:
         )
 
 
-def _document(path: Path, texts: Mapping[Path, str]) -> Document:
+def _document(path: Path, texts: Texts) -> Document:
     """A settings file, with settings under their other names moved to where they belong."""
-    if path not in texts and not path.exists():
-        return Document(str(path), {}, {})
-    text = texts[path] if path in texts else read_text(path)
+    text = texts[path] if path in texts else read_text(path) if path.exists() else ""
     if isinstance(text, Problem):
         raise SettingsError([text])
     document = parse_yaml(text, path=str(path))

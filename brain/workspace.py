@@ -142,7 +142,7 @@ class Workspace:
             self.brain.mkdir(mode=0o700)
             self.brain.chmod(0o700)  # whatever the umask took away
         except FileExistsError:
-            self._check()
+            self.check()
             if next(self.brain.iterdir(), None) is not None:
                 return
         except OSError as error:
@@ -165,43 +165,27 @@ class Workspace:
 
         Raises WorkspaceError when it is not a folder, a link, read-only, or may not be made.
         """
-        if self.brain.exists():
-            self._check()
-        elif self.root.is_dir() and not may_write(self.root):
-            raise self._failure(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
-
-    def _check(self) -> None:
-        if not self.brain.is_dir():
-            raise WorkspaceError(
-                "the workspace is not a folder",
-                where=str(self.brain),
-                hint=f"rename that file, or set {HOME_VARIABLE} to another folder",
-            )
-        if self.brain.is_symlink():  # a project may have brought it along
-            raise WorkspaceError(
-                "the workspace is a link, which may lead out of the project",
-                where=str(self.brain),
-                hint=f"replace it by a folder, or set {HOME_VARIABLE} to the folder it leads to",
-            )
-        if not may_write(self.brain):
-            raise WorkspaceError(
-                "the workspace may not be written to",
-                where=str(self.brain),
-                hint=f"run `chmod u+rwx` on it, or set {HOME_VARIABLE} to a folder of yours",
-            )
+        brain = self.brain
+        if not brain.exists():
+            if self.root.is_dir() and not may_write(self.root):
+                raise self._failure(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+        elif not brain.is_dir():
+            raise self._error("the workspace is not a folder", "rename that file")
+        elif brain.is_symlink():  # a project may have brought it along
+            message = "the workspace is a link, which may lead out of the project"
+            raise self._error(message, "replace it by a folder")
+        elif not may_write(brain):
+            raise self._error("the workspace may not be written to", "run `chmod u+rwx` on it")
 
     def _failure(self, error: OSError) -> WorkspaceError:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            message, hint = "the folder of the workspace does not exist", f"make {self.root}"
-        elif error.errno == errno.EROFS:
-            message, hint = "the workspace is on a read-only file system", "use a writable place"
-        elif error.errno in (errno.EACCES, errno.EPERM):
-            message, hint = "no permission to make the workspace", f"make {self.root} writable"
-        else:
-            message, hint = f"cannot make the workspace: {error.strerror}", "see the reason above"
-        return WorkspaceError(
-            message, where=str(self.brain), hint=f"{hint}, or set {HOME_VARIABLE} to another folder"
-        )
+            return self._error("the folder of the workspace does not exist", f"make {self.root}")
+        message = f"cannot make the workspace: {error.strerror}"
+        return self._error(message, f"make {self.root} writable")
+
+    def _error(self, message: str, hint: str) -> WorkspaceError:
+        hint = f"{hint}, or set {HOME_VARIABLE} to another folder"
+        return WorkspaceError(message, where=str(self.brain), hint=hint)
 
 
 def _origin(start: Path | None) -> str:

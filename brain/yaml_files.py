@@ -5,9 +5,7 @@ becomes a Problem, so that all of them can be shown at once.
 """
 
 import errno
-import os
 import re
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -48,9 +46,6 @@ _TOO_DEEP: Final = ("is nested too deeply", "flatten it")
 _REFUSED: Final = (
     ("nesting", *_TOO_DEEP),  # libyaml has a limit of its own
     ("another document", "begins a second YAML document", "remove the line '---' between them"),
-    # Only the pure parser ends at these, so it names the character.
-    ("'?'", "is not YAML: {}", "put it in quotes: text with a '?' within [ ] or { }"),
-    ("'\\t'", "is not YAML: {}", "replace the tab with spaces"),
     ("", "is not YAML: {}", "correct the YAML at this line"),
 )
 """What the parsers' words hold, what is said of it, and the way out."""
@@ -109,10 +104,8 @@ class _Reader:
         if len(at) >= MAX_DEPTH:
             raise _RefusedError(line, *_TOO_DEEP)
         if isinstance(node, yaml.MappingNode):
-            return {
-                name: self._value(one, (*at, name))
-                for name, one in ((self._key(key, at), value) for key, value in node.value)
-            }
+            named = ((self._key(key, at), value) for key, value in node.value)
+            return {name: self._value(one, (*at, name)) for name, one in named}
         if isinstance(node, yaml.SequenceNode):
             return [self._value(one, (*at, index)) for index, one in enumerate(node.value)]
         if len(node.value) > LONGEST_NUMBER and node.tag.endswith(":int"):
@@ -233,7 +226,10 @@ def read_text(path: Path) -> str | Problem:
     if (unsaved := UNSAVED.get().get(path)) is not None:
         return unsaved.replace("\r\n", "\n")
     try:
-        raw = _bytes_of(path)
+        if path.exists() and not path.is_file():  # a pipe, which may come with a project, waits
+            raise OSError(errno.EINVAL, "it is not an ordinary file")
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)  # a size may be a lie (/proc), or grow
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return Problem(f"{path}:1", f"cannot be read: {reason}", "check the file and its rights")
@@ -250,18 +246,6 @@ def decoded(raw: bytes, *, path: str) -> str | Problem:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         return Problem(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
-
-
-def _bytes_of(path: Path) -> bytes:
-    """The content of a regular file, a byte more than MAX_BYTES at most. Raises OSError.
-
-    A link is followed, a pipe is not waited for: both may come with a cloned project.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not an ordinary file")
-        return file.read(MAX_BYTES + 1)  # a size may be a lie (/proc), or grow
 
 
 def parse_yaml(text: str, *, path: str, first_line: int = 1) -> Document:

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kds.brain.errors import RuleFileError
 from kds.brain.yaml_files import parse_yaml
 from kds.router.english import PACKAGED as TABLES
 from kds.router.prompts.library import packaged_root
-from kds.router.references.ruleset import PACKAGED, load_rules
+from kds.router.references.ruleset import PACKAGED
 
 DIALOGUES = sorted((Path(__file__).parent / "dialogues").glob("*.yaml"))
 
@@ -32,11 +31,6 @@ loaded += [table(path.stem) for path in PACKAGED.glob("*.yaml")]
 loaded += [read_dialogues(Path(path)) for path in sys.argv[1:]]
 assert all(loaded)
 """
-
-
-@pytest.fixture
-def pure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kds.brain.yaml_files._PARSER", yaml.SafeLoader)
 
 
 def test_the_packaged_rules_prompts_words_and_dialogues_load_in_a_process_without_libyaml() -> None:
@@ -62,23 +56,6 @@ def test_both_parsers_read_the_same_data_and_lines(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("kds.brain.yaml_files._PARSER", yaml.SafeLoader)
     for (name, text), document in zip(parts, compiled, strict=True):
         assert parse_yaml(text, path=name) == document
-
-
-@pytest.mark.usefixtures("pure")
-@pytest.mark.parametrize(
-    "example", ["{in: What now?, out: unchanged}", "{in: [x, who?], out: unchanged}", "{in: ?x}"]
-)
-def test_a_bare_question_mark_between_brackets_is_named_with_line_and_way_out(
-    tmp_path: Path, example: str
-) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(f"rules:\n  - id: my.rule\n    tests:\n      - {example}\n", encoding="utf-8")
-    with pytest.raises(RuleFileError) as caught:
-        load_rules(tmp_path)
-    (problem,) = caught.value.problems
-    assert problem.where == f"{file}:4"
-    assert "'?'" in problem.message
-    assert problem.hint == "put it in quotes: text with a '?' within [ ] or { }"
 
 
 def test_a_byte_order_mark_at_the_beginning_is_accepted() -> None:

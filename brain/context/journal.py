@@ -86,7 +86,9 @@ def decode_lines(content: bytes) -> Iterator[Line]:
     """
     from jsonlines import InvalidLineError, Reader  # 40 ms of imports: late
 
-    for number, whole in [*enumerate(content.split(b"\n"), start=1)][-MOST_LINES:]:
+    earlier, *last = content.rsplit(b"\n", MOST_LINES)
+    lines = last if len(last) == MOST_LINES else [earlier, *last]
+    for number, whole in enumerate(lines, start=content.count(b"\n") - len(lines) + 2):
         if not (raw := whole.strip(b" \t\r")):
             continue
         entry, damage = None, f"longer than {LINE_LIMIT:,} bytes"
@@ -280,13 +282,15 @@ class ContextJournal(Journal):
         good: list[Line] = []
         damaged: list[Line] = []
         horizon = self._clock() + FUTURE_TOLERANCE
-        for line in decode_lines(text.read() or b""):
+        content = text.read() or b""
+        for line in decode_lines(content):
             if line.entry and line.entry.timestamp <= horizon:
                 good.append(line)
             else:
                 damage = line.damage or "dated in the future: was the clock put back?"
                 damaged.append(replace(line, entry=None, damage=damage))
-        return self._trim(good, _Sorted(damaged=tuple(damaged)))
+        pushed_out = max(0, content.count(b"\n") - MOST_LINES)
+        return self._trim(good, _Sorted(damaged=tuple(damaged), rotated=pushed_out))
 
     def _with_late(self, found: _Sorted) -> _Sorted:
         """``found`` and what the process could not store so far."""

@@ -72,9 +72,9 @@ def test_no_permission_to_make_the_folder_is_a_clear_error(users_folder: Path) -
     found = Workspace.find(users_folder, environ={})
     found.check()
     users_folder.chmod(0o500)
-    with pytest.raises(WorkspaceError, match="no permission"):
+    with pytest.raises(WorkspaceError, match="Permission denied"):
         found.ensure()
-    with pytest.raises(WorkspaceError, match="no permission"):
+    with pytest.raises(WorkspaceError, match="Permission denied"):
         found.check()
 
 
