@@ -11,7 +11,7 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
@@ -21,8 +21,9 @@ from typing import Final
 
 from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.names import ORIGIN, conversation_path, within_reach
-from kds.brain.errors import OutageError, StoreError
+from kds.brain.errors import OutageError
 from kds.brain.files import LockedFile, LockedText
+from kds.brain.line_text import Line, LineText
 from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import storable, withheld, without
 from kds.brain.turn import ContextEntry, entry_to_wire
@@ -47,24 +48,10 @@ MOST_LINES: Final = 1_000
 LOCK_TIMEOUT_S: Final = 10.0
 """How long a write waits. It holds the lock for milliseconds; one that holds it so long hangs."""
 
-TIDY_TIMEOUT_S: Final = 1.0
-"""How long a read waits to put the text in order; it has its answer already."""
+EntryLine = Line[ContextEntry]
 
 REMEMBERED: Final = 1000
 """Conversations whose entries a process keeps for an outage of the server, the latest used."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line as it stands in the text: its number from 1, its bytes, and what it says.
-
-    Exactly one of ``entry`` and ``damage`` (why it cannot be read) is set.
-    """
-
-    number: int
-    raw: bytes
-    entry: ContextEntry | None = None
-    damage: str | None = None
 
 
 def encode(entry: ContextEntry) -> bytes:
@@ -78,31 +65,22 @@ def encode(entry: ContextEntry) -> bytes:
     return json.dumps(record, ensure_ascii=False).encode()
 
 
-def decode_lines(content: bytes) -> Iterator[Line]:
-    """Read the last MOST_LINES lines but blank ones; a damaged one says why, and never raises.
+def decode(raw: bytes) -> ContextEntry:
+    """Read one line. Raises ValueError that says what is wrong with it.
 
-    The last line may lack its line end. Unknown fields are kept out, not reported: a newer KDS may
-    write more.
+    Unknown fields are kept out, not reported: a newer KDS may write more.
     """
     from jsonlines import InvalidLineError, Reader  # 40 ms of imports: late
 
-    earlier, *last = content.rsplit(b"\n", MOST_LINES)
-    lines = last if len(last) == MOST_LINES else [earlier, *last]
-    for number, whole in enumerate(lines, start=content.count(b"\n") - len(lines) + 2):
-        if not (raw := whole.strip(b" \t\r")):
-            continue
-        entry, damage = None, f"longer than {LINE_LIMIT:,} bytes"
-        if len(raw) <= LINE_LIMIT:
-            try:
-                # json's parser, whatever else is installed: the same lines are damaged everywhere.
-                entry = _entry(Reader([raw], loads=json.loads).read(type=dict))
-            except InvalidLineError as error:
-                damage = error.message.split(" (line ")[0]
-            except ValueError as error:
-                damage = str(error)
-            except RecursionError:
-                damage = "nested too deeply"
-        yield Line(number, raw, entry, None if entry else damage)
+    if len(raw) > LINE_LIMIT:
+        raise ValueError(f"longer than {LINE_LIMIT:,} bytes")
+    try:
+        # json's parser, whatever else is installed: the same lines are damaged everywhere.
+        return _entry(Reader([raw], loads=json.loads).read(type=dict))
+    except InvalidLineError as error:
+        raise ValueError(error.message.split(" (line ")[0]) from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def _entry(record: Mapping[str, object]) -> ContextEntry:
@@ -172,25 +150,12 @@ class Journal(ABC):
         """Forget the conversation; returns the number of entries that were dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sorted:
-    kept: tuple[Line, ...] = ()
-    damaged: tuple[Line, ...] = ()
-    expired: int = 0
-    rotated: int = 0
-
-    @property
-    def in_order(self) -> bool:
-        """Whether nothing has to leave the text."""
-        return not (self.damaged or self.expired or self.rotated)
-
-
 @dataclass(slots=True)
 class Known:
     """What a process knows of a context, for when its server is away."""
 
-    kept: tuple[Line, ...] = ()
-    late: tuple[Line, ...] = ()
+    lines: tuple[EntryLine, ...] = ()
+    late: tuple[EntryLine, ...] = ()
     """Not stored yet. They end with the process."""
 
 
@@ -214,31 +179,19 @@ class ContextJournal(Journal):
     ) -> None:
         """``known``: shared by the journals of one context."""
         self.text = LockedFile(text) if isinstance(text, Path) else text
+        self._lines = LineText(self.text, self._decoded, most=MOST_LINES)
         self._known = known or Known()
         self._clock = clock
         self._origin = origin
         self._lock_timeout_s = lock_timeout_s
 
     def load(self) -> LoadedContext:
-        """Return what holds now, and take off the disk what no longer does.
-
-        When the text cannot be put in order (disk full, lock held) it stays as it is, and a warning
-        says so.
-        """
-        left = None
+        """Return what holds now, and take off the disk what no longer does."""
         try:
-            found = self._read(self.text)
+            found, warnings = self._lines.load(self._kept)
         except OutageError as error:
             return self._alone(error)
-        if not found.in_order:
-            try:
-                timeout_s = min(TIDY_TIMEOUT_S, self._lock_timeout_s)
-                with self.text.locked(timeout_s=timeout_s) as text:
-                    found = self._read(text)
-                    _write(text, found)
-            except StoreError as error:
-                left = f"{error.where}: {error.message}"
-        return self._loaded(self._with_late(found), left)
+        return self._loaded(self._with_late(found.good), warnings)
 
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
         """Add ``entry`` and return what holds then; ``fresh`` drops the earlier ones in its reach.
@@ -249,20 +202,20 @@ class ContextJournal(Journal):
         Raises ValueError for a timestamp without a zone, ExposedError when git would commit it.
         """
         stored = stored_entry(replace(entry, origin=entry.origin or self._origin))
-        line, known = Line(0, encode(stored), stored), self._known
+        line, known = Line(encode(stored), stored), self._known
         try:
             self.text.prepare()
             with self.text.locked(timeout_s=self._lock_timeout_s) as text:
-                found = self._with_late(self._read(text))
-                after = self._added(found, line, fresh=fresh)
-                _write(text, after)
+                found = self._lines.read(text)
+                lines = _added(self._with_late(found.good), line, fresh=fresh)
+                warnings = self._lines.write(text, self._kept(lines), found)
         except OutageError as error:
             # Perhaps it was stored: then it is found there with the next message.
-            known.kept = self._added(_Sorted(known.kept), line, fresh=fresh).kept
+            known.lines = self._kept(_added(known.lines, line, fresh=fresh))
             known.late = (*known.late, line)[-LIMIT:]
             return self._alone(error)
-        known.kept, known.late = after.kept, ()
-        return self._loaded(after)
+        known.lines, known.late = self._kept(lines), ()
+        return self._loaded(lines, warnings)
 
     def clear(self) -> int:
         """Forget the conversation: every entry and every line set aside. Returns the entries.
@@ -272,74 +225,49 @@ class ContextJournal(Journal):
         if not (self.text.exists or self.text.aside.exists):
             return 0
         with self.text.locked(timeout_s=self._lock_timeout_s) as text:
-            found = self._with_late(self._read(text))
+            kept = self._kept(self._with_late(self._lines.read(text).good))
             text.replace(b"")
             text.aside.remove()
-        self._known.kept = self._known.late = ()
-        return len(found.kept)
+        self._known.lines = self._known.late = ()
+        return len(kept)
 
-    def _read(self, text: LockedText) -> _Sorted:
-        good: list[Line] = []
-        damaged: list[Line] = []
-        horizon = self._clock() + FUTURE_TOLERANCE
-        content = text.read() or b""
-        for line in decode_lines(content):
-            if line.entry and line.entry.timestamp <= horizon:
-                good.append(line)
-            else:
-                damage = line.damage or "dated in the future: was the clock put back?"
-                damaged.append(replace(line, entry=None, damage=damage))
-        pushed_out = max(0, content.count(b"\n") - MOST_LINES)
-        return self._trim(good, _Sorted(damaged=tuple(damaged), rotated=pushed_out))
+    def _decoded(self, raw: bytes) -> ContextEntry:
+        entry = decode(raw)
+        if entry.timestamp > self._clock() + FUTURE_TOLERANCE:
+            raise ValueError("dated in the future: was the clock put back?")
+        return entry
 
-    def _with_late(self, found: _Sorted) -> _Sorted:
-        """``found`` and what the process could not store so far."""
-        there = {line.raw for line in found.kept}
-        late = [line for line in self._known.late if line.raw not in there]
-        self._known.kept = self._trim([*found.kept, *late], found).kept
-        return replace(found, kept=self._known.kept)
+    def _young(self, lines: Iterable[EntryLine]) -> list[EntryLine]:
+        horizon = self._clock() - MAX_AGE
+        return [line for line in lines if line.value.timestamp >= horizon]
 
-    def _added(self, found: _Sorted, line: Line, *, fresh: bool) -> _Sorted:
-        near = within_reach(_entries(found.kept), line.entry.origin) if fresh and line.entry else ()
-        return self._trim([*(one for one in found.kept if one.entry not in near), line], found)
+    def _kept(self, lines: Iterable[EntryLine]) -> tuple[EntryLine, ...]:
+        return tuple(self._young(lines)[-LIMIT:])
 
-    def _trim(self, lines: Iterable[Line], found: _Sorted) -> _Sorted:
-        """Keep what is young, and the last of it; the counts go to those of ``found``."""
-        every, horizon = list(lines), self._clock() - MAX_AGE
-        young = [line for line in every if line.entry and line.entry.timestamp >= horizon]
-        kept = tuple(young[-LIMIT:])
-        expired = found.expired + len(every) - len(young)
-        return _Sorted(kept, found.damaged, expired, found.rotated + len(young) - len(kept))
+    def _with_late(self, lines: Sequence[EntryLine]) -> tuple[EntryLine, ...]:
+        """``lines`` and what the process could not store so far."""
+        there = {line.raw for line in lines}
+        every = (*lines, *(line for line in self._known.late if line.raw not in there))
+        self._known.lines = self._kept(every)
+        return every
 
     def _alone(self, error: OutageError) -> LoadedContext:
         """What the process knows by itself."""
-        found = self._trim(self._known.kept, _Sorted())
         note = f"{error.message}: the context is what this process knows of it"
         if late := len(self._known.late):
             note += f"; {late} not stored yet, and lost when this process ends"
-        return LoadedContext(within_reach(_entries(found.kept), self._origin), (note,))
+        return self._loaded(self._kept(self._known.lines), (note,))
 
-    def _loaded(self, found: _Sorted, left: str | None = None) -> LoadedContext:
-        fate = "left where it is" if left else f"set aside in {self.text.aside.name}"
-        warnings = [f"{self.text}:{line.number}: {line.damage}; {fate}" for line in found.damaged]
-        if left:
-            warnings.append(f"the context could not be put in order: {left}")
-        entries = within_reach(_entries(found.kept), self._origin)
-        return LoadedContext(entries, tuple(warnings), found.expired, found.rotated)
+    def _loaded(self, lines: Sequence[EntryLine], warnings: tuple[str, ...]) -> LoadedContext:
+        young, kept = self._young(lines), self._kept(lines)
+        entries = within_reach([line.value for line in kept], self._origin)
+        return LoadedContext(entries, warnings, len(lines) - len(young), len(young) - len(kept))
 
 
-def _entries(lines: Iterable[Line]) -> list[ContextEntry]:
-    return [line.entry for line in lines if line.entry]
-
-
-def _write(text: LockedText, found: _Sorted) -> None:
-    # The bytes of a line that is kept stay: fields this version does not know survive.
-    kept, damaged = (
-        b"".join(line.raw + b"\n" for line in lines) for lines in (found.kept, found.damaged)
-    )
-    if damaged:
-        text.aside.append(damaged)
-    text.replace(kept)
+def _added(lines: Sequence[EntryLine], line: EntryLine, *, fresh: bool) -> list[EntryLine]:
+    entries = [one.value for one in lines]
+    near = within_reach(entries, line.value.origin) if fresh else ()
+    return [*(one for one in lines if one.value not in near), line]
 
 
 class Contexts:

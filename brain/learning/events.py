@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, get_args
 
 from kds.brain.clock import moment, read_moment
-from kds.brain.errors import StoreError
 from kds.brain.files import LockedText
 from kds.brain.learning.phrases import phrase_key, thing
+from kds.brain.line_text import Line, LineText
 from kds.brain.message import one_line, well_formed
 from kds.brain.secrets.redaction import storable
 
@@ -28,8 +28,6 @@ MAX_EVENTS: Final = 2_000
 
 LOCK_TIMEOUT_S: Final = 5.0
 """A write takes milliseconds: a process that holds the lock this long hangs."""
-
-_TIDY_TIMEOUT_S: Final = 1.0
 
 Correction = Literal["clarified", "corrected", "told"]
 """Answered a question; named the intent of the message before; ran `kds learn correct`, once."""
@@ -85,51 +83,32 @@ class LoadedEvents:
     warnings: tuple[str, ...] = ()
 
 
-_Lines = list[tuple[bytes, LearningEvent]]
-_Damaged = list[tuple[int, bytes, str]]
-
-
 class EventLog:
     """The events of one workspace. Every method raises StoreError when they cannot be used."""
 
     def __init__(self, text: LockedText, *, max_events: int = MAX_EVENTS) -> None:
         self.text = text
+        self._lines = LineText(text, decode)
         self._max = max_events
 
     def load(self) -> LoadedEvents:
         """Return the events; damaged lines are set aside. Looking makes no file."""
-        lines, damaged = _read(self.text.read() or b"")
-        fate = f"set aside in {self.text.aside.name}"
-        if damaged:
-            try:
-                with self.text.locked(timeout_s=_TIDY_TIMEOUT_S) as text:
-                    lines, damaged = _read(text.read() or b"")
-                    _write(text, lines, damaged)
-            except StoreError as error:
-                fate = f"left where it is: {error.message}"
-        warnings = (f"{self.text}:{number}: {why}; {fate}" for number, _, why in damaged)
-        return LoadedEvents(tuple(event for _, event in lines), tuple(warnings))
+        found, warnings = self._lines.load(lambda lines: lines)
+        return LoadedEvents(tuple(line.value for line in found.good), warnings)
 
     def append(self, events: Sequence[LearningEvent]) -> None:
         """Add ``events``. The folder is made. Raises ExposedError when git would commit them."""
         self.text.prepare()
-        new = [(encode(event), event) for event in events]
+        new = [Line(encode(event), event) for event in events]
         with self.text.locked(timeout_s=LOCK_TIMEOUT_S) as text:
-            content = text.read() or b""
-            lines, damaged = _read(content)
-            if damaged or len(lines) + len(new) > self._max:
-                _write(text, self._bounded([*lines, *new]), damaged)
-            else:
-                torn = b"\n" if content and not content.endswith(b"\n") else b""
-                text.append(torn + b"".join(raw + b"\n" for raw, _ in new))
+            found = self._lines.read(text)
+            self._lines.write(text, self._bounded([*found.good, *new]), found)
 
-    def _bounded(self, lines: _Lines) -> _Lines:
-        """Without the oldest corrections, a tenth more than it takes: not every line rewrites."""
-        too_many = len(lines) - self._max
-        if too_many <= 0:
-            return lines
-        by_worth = sorted(range(len(lines)), key=lambda at: not lines[at][1].is_correction)
-        dropped = {*by_worth[: too_many + self._max // 10]}
+    def _bounded(self, lines: list[Line[LearningEvent]]) -> list[Line[LearningEvent]]:
+        """Without the oldest corrections."""
+        too_many = max(0, len(lines) - self._max)
+        by_worth = sorted(range(len(lines)), key=lambda at: not lines[at].value.is_correction)
+        dropped = {*by_worth[:too_many]}
         return [line for at, line in enumerate(lines) if at not in dropped]
 
 
@@ -188,21 +167,3 @@ def _text(record: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"no text under '{name}'")
     return well_formed(value)
-
-
-def _write(text: LockedText, lines: _Lines, damaged: _Damaged) -> None:
-    if damaged:
-        text.aside.append(b"".join(raw + b"\n" for _, raw, _ in damaged))
-    text.replace(b"".join(raw + b"\n" for raw, _ in lines))
-
-
-def _read(content: bytes) -> tuple[_Lines, _Damaged]:
-    lines: _Lines = []
-    damaged: _Damaged = []
-    for number, whole in enumerate(content.split(b"\n"), start=1):
-        if raw := whole.strip(b" \t\r"):
-            try:
-                lines.append((raw, decode(raw)))
-            except ValueError as error:
-                damaged.append((number, raw, str(error)))
-    return lines, damaged

@@ -1,21 +1,18 @@
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.context.journal import decode_lines, encode
+from kds.brain.context.journal import decode, encode
+from kds.brain.files import LockedFile
+from kds.brain.line_text import LineText
 from kds.brain.turn import ContextEntry
 
 AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
 GOOD = encode(ContextEntry(AT, "Make it purple", "EXECUTE", None, "FAB button"))
-
-
-def damage_of(line: bytes) -> str:
-    (found,) = decode_lines(line)
-    assert found.entry is None
-    assert found.damage
-    return found.damage
 
 
 def test_fields_have_the_names_and_the_order_of_the_format() -> None:
@@ -36,8 +33,7 @@ def test_any_entry_comes_back_as_it_was_written(
     entry = ContextEntry(at, message, intent, session, reference)
     line = encode(entry)
     assert b"\n" not in line
-    (found,) = decode_lines(line)
-    assert found.entry == entry
+    assert decode(line) == entry
 
 
 @pytest.mark.parametrize(
@@ -63,17 +59,19 @@ def test_any_entry_comes_back_as_it_was_written(
     ],
 )
 def test_a_damaged_line_says_why(line: bytes, reason: str) -> None:
-    assert reason in damage_of(line)
+    with pytest.raises(ValueError, match=reason):
+        decode(line)
 
 
-def test_blank_lines_and_windows_line_ends_are_not_damage() -> None:
-    found = list(decode_lines(b"\r\n" + GOOD + b"\r\n\n  \n" + GOOD))
-    assert [line.number for line in found] == [2, 5]
-    assert all(line.raw == GOOD and line.entry for line in found)
+def test_blank_lines_and_windows_line_ends_are_not_damage(tmp_path: Path) -> None:
+    text = LockedFile(tmp_path / "context.jsonl")
+    text.replace(b"\r\n" + GOOD + b"\r\n\n  \n" + GOOD)
+    found = LineText(text, decode).read(text)
+    assert [line.raw for line in found.good] == [GOOD, GOOD]
+    assert found.damaged == []
 
 
 @given(st.binary())
-def test_no_bytes_make_the_reader_raise(content: bytes) -> None:
-    for line in decode_lines(content):
-        assert (line.entry is None) == bool(line.damage)
-        assert b"\n" not in line.raw
+def test_no_bytes_raise_another_error(content: bytes) -> None:
+    with suppress(ValueError):
+        decode(content)
