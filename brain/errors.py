@@ -1,20 +1,4 @@
-"""Every error KDS raises on purpose.
-
-KdsError                 anything a user can be told about and can fix
-├── MessageError         the message itself cannot be routed (empty)
-├── ConfigError          a file the user may edit is wrong; all problems at once
-│   ├── RuleFileError        router/references/rules/*.yaml and their overlays
-│   ├── PromptFileError      prompts/**/*.md and their overlays
-│   ├── DialogueFileError    dialogue files for `kds test` and `kds eval`
-│   └── ExampleFileError     JSONL files of examples for `kds eval`
-├── WorkspaceError       the workspace folder is missing, unusable or read-only
-│   └── ExposedError         ... or git would commit the conversations in it
-├── StoreError           conversation state could not be read or written
-│   ├── OutageError          ... because the server that has it is away; later it may be back
-│   └── RemovedError         ... because the person whose it was has been removed
-├── DispatchError        an agent or its prompt could not be picked or rendered
-└── PipelineError        a list of steps whose needs are not met
-"""
+"""Every error KDS raises on purpose: something a user can be told about and can fix."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -125,10 +109,6 @@ class UnknownNameError(StoreError):
 
 class OutageError(StoreError):
     """The server that keeps the state cannot be reached, or not in time: later it may."""
-
-
-class LockedError(OutageError):
-    """Somebody else holds what is to be written, and for longer than one waits for that."""
 
 
 class RemovedError(StoreError):

@@ -264,13 +264,6 @@ _SHOWN: Final = (
 
 MS_DIGITS: Final = 3
 
-_NEEDED: Final = (
-    *("message", "at", "context", "references", "expanded", "context_ref", "context_switch"),
-    *("intent", "confidence", "in_scope", "alternatives", "secondary_intents", "action"),
-    *("question", "candidates", "session_id", "agent", "prompt_file", "prompt", "records"),
-)
-_OLDER_LACK: Final = ("unresolved", "rewriting", "edits", "needs_context")
-
 
 def to_wire(turn: Turn) -> dict[str, object]:
     """Return ``turn`` as JSON values."""
@@ -293,10 +286,7 @@ def from_wire(data: object) -> Turn:
     try:
         if not isinstance(data, Mapping):
             raise TypeError("not an object")
-        given = {name: data[name] for name in _NEEDED}
-        given |= {name: data[name] for name in _OLDER_LACK if name in data}
-        found = _fields_of(Turn, given)
-        return Turn(**found, english=data.get("notice") is None)
+        return Turn(**_fields_of(Turn, data), english=data.get("notice") is None)
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
             f"not a turn: {type(error).__name__}: {error}",

@@ -218,17 +218,13 @@ class SharedDatabase:
         return place_of(self.url)
 
     @classmethod
-    def of(cls, settings: "Settings", workspace: Workspace) -> "SharedDatabase | None":
-        """The server that settings name, if any."""
-        project = settings.database.project or workspace.root.name or "project"
-        return cls.for_project(settings, project)
-
-    @classmethod
-    def for_project(cls, settings: "Settings", project: str) -> "SharedDatabase | None":
-        """The server that settings name, and what their person has there of a project."""
+    def of(cls, settings: "Settings", project: "Workspace | str") -> "SharedDatabase | None":
+        """The server that settings name, if any, and what their person has there of a project."""
         database = settings.database
         if database.url is None:
             return None
+        if isinstance(project, Workspace):
+            project = database.project or project.root.name or "project"
         names = (database.organisation, database.person or _user(), project)
         return cls(database.url.get_secret_value(), names)
 

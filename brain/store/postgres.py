@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from kds.brain.errors import (
     KdsError,
-    LockedError,
     MessageError,
     OutageError,
     RemovedError,
@@ -304,7 +303,7 @@ def place_of(url: str) -> str:
 _REASONS: Final = (
     (("UndefinedTable", "InvalidSchemaName", "UndefinedFunction"), StoreError,
      "the database has no tables of KDS, or older ones", "make them: kds db upgrade"),
-    (("LockNotAvailable",), LockedError,
+    (("LockNotAvailable",), OutageError,
      "somebody else is writing there", "try again in a moment"),
     (("QueryCanceled",), OutageError,
      "the database took too long to answer", "try again; see kds db check"),

@@ -290,7 +290,7 @@ class AssistantMemory:
         none is named."""
         if not settings.assistants.in_database:
             return cls()
-        if (shared := SharedDatabase.for_project(settings, "assistants")) is None:
+        if (shared := SharedDatabase.of(settings, "assistants")) is None:
             raise StoreError(
                 "assistants.in_database is on, and no database is named",
                 where="settings",
