@@ -198,6 +198,21 @@ def test_a_record_of_an_earlier_version_gives_back_every_byte(project: Project) 
     } == before.files
 
 
+def test_a_record_that_comes_along_with_a_project_names_no_file_to_remove(
+    project: Project,
+) -> None:
+    project.init(*ALL)
+    path = Path("kds-brain/init/record.json")
+    record = json.loads(path.read_text())
+    text = "mine\n"
+    project.write("notes.txt", text)
+    whole = {"kind": "section", "before": None, "after": sha256(text.encode()).hexdigest()}
+    record["files"]["notes.txt"] = whole
+    path.write_text(json.dumps(record))
+    project.init("--undo")
+    assert Path("notes.txt").read_text() == text
+
+
 def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
     project.write(".claude/settings.json", '{\n  "model": "opus"\n}\n')
     project.init(*ALL)
