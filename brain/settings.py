@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -28,19 +27,18 @@ from pydantic import (
 )
 
 from kds.brain.environment import PLACES, TOP_LEVEL, Place, variables_set
-from kds.brain.errors import ConfigError, OutageError, Problem, StoreError
+from kds.brain.errors import ConfigError, Problem
 from kds.brain.workspace import (
-    LEARNED,
     Environ,
     SharedDatabase,
     Workspace,
-    locked_text,
     own_settings_path,
+    stamp_of,
 )
 from kds.brain.yaml_files import Document, NodePath, parse_yaml, read_text, validate
 
 if TYPE_CHECKING:  # redaction takes 50 ms to import: what was learned is read by who routes
-    from kds.brain.learning.examples import Learned
+    pass
 
 IDLE_MINUTES: Final = 30.0
 """A coffee break must not cost a cold start of seconds; a closed editor must not keep 200 MB."""
@@ -394,39 +392,11 @@ class Config:
     workspace: Workspace
     settings: Settings
     environ: Environ
-    learned_as_of: object = None
-    """What tells one state of the learned examples from the next."""
 
     @property
     def database(self) -> SharedDatabase | None:
         """The server that keeps conversations in place of the workspace's files, if any."""
         return SharedDatabase.of(self.settings, self.workspace)
-
-    @cached_property
-    def learned(self) -> "tuple[Learned, ...]":
-        """What was taught; nothing while learning is off.
-
-        Raises LearnedFileError when the file is wrong, StoreError when it cannot be read.
-        """
-        from kds.brain.learning.examples import LearnedFile
-
-        text = locked_text(self.workspace, LEARNED, environ=self.environ)
-        if not text.exists or not self.settings.learning.enabled:
-            return ()
-        return LearnedFile(text).entries()
-
-    @property
-    def learned_problem(self) -> str | None:
-        """Why nothing that was learned is used, in one line. Raises OutageError."""
-        from kds.brain.learning.examples import LearnedFileError
-
-        try:
-            _ = self.learned
-        except OutageError:
-            raise
-        except (LearnedFileError, StoreError) as error:
-            return f"nothing learned is used: {error.where}: {error.message}"
-        return None
 
 
 def cautious(workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -462,44 +432,26 @@ class LiveConfig:
         """The settings as they are now. Raises as `current` does."""
         return self.current().settings
 
-    def current(self, *, marks: object = None) -> Config:
+    def current(self) -> Config:
         """Return the configuration as it is now: the same object while nothing has changed.
 
-        ``marks`` tell states of a server apart. While the settings are wrong the last good ones
-        hold, the first time `cautious` ones, and `problem` says why. Raises SettingsError when it
-        is the environment that is wrong.
+        While the settings are wrong the last good ones hold, the first time `cautious` ones, and
+        `problem` says why. Raises SettingsError when it is the environment that is wrong.
         """
         with self._lock:
             files = (self.workspace.settings_path, own_settings_path(self.environ))
-            stamp = (*map(_stamp, files), tuple(variables_set(self.environ).items()))
-            config = self._config
-            if config is None or stamp != self._stamp:
-                config, self._stamp = self._loaded(config), stamp
-            if config.database is None:
-                marks = _stamp(self.workspace.brain / LEARNED)
-            elif marks is None:
-                marks = config.learned_as_of
-            if marks != config.learned_as_of:
-                config = replace(config, learned_as_of=marks)
-            self._config = config
-            return config
+            stamp = (*map(stamp_of, files), tuple(variables_set(self.environ).items()))
+            if self._config is None or stamp != self._stamp:
+                self._config, self._stamp = self._loaded(), stamp
+            return self._config
 
-    def _loaded(self, last: Config | None) -> Config:
+    def _loaded(self) -> Config:
+        self.problem = None
         try:
             settings = load_settings(self.workspace, environ=self.environ)
         except SettingsError as error:
             self.problem = error
-            if last is not None:
-                return last
+            if self._config is not None:
+                return self._config
             settings = cautious(self.workspace, environ=self.environ)
-            return Config(self.workspace, settings, self.environ)
-        self.problem = None
-        return Config(self.workspace, settings, self.environ, last and last.learned_as_of)
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
+        return Config(self.workspace, settings, self.environ)

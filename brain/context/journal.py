@@ -27,7 +27,7 @@ from kds.brain.line_text import Line, LineText
 from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import storable, withheld, without
 from kds.brain.turn import ContextEntry, entry_to_wire
-from kds.brain.workspace import LEARNED, Workspace, open_texts
+from kds.brain.workspace import Workspace, open_texts
 
 LIMIT: Final = 10
 """Entries kept."""
@@ -283,9 +283,8 @@ class Contexts:
         """Raises SettingsError when the settings may name a server and are wrong."""
         self._workspace = workspace
         self._clock = clock
-        self._texts = open_texts(workspace, environ=environ, clock=clock)
+        self.texts = open_texts(workspace, environ=environ, clock=clock)
         self._known = lru_cache(REMEMBERED)(lambda name: Known())
-        self._marks: object = None
 
     def journal(self, conversation: str | None = None, *, origin: str | None = None) -> Journal:
         """Return the context of a conversation; without a name, that of the workspace.
@@ -299,19 +298,12 @@ class Contexts:
             path = conversation_path(self._workspace, conversation)
         name = path.relative_to(self._workspace.brain).as_posix()
         return ContextJournal(
-            self._texts(name), clock=self._clock, origin=origin, known=self._known(name)
+            self.texts(name), clock=self._clock, origin=origin, known=self._known(name)
         )
-
-    def marks(self) -> object:
-        """What tells one state of what a tenant has learned from another; as long as its server is
-        away, that of before. None in files."""
-        with suppress(OutageError):
-            self._marks = self._texts.mark(LEARNED)
-        return self._marks
 
     def close(self) -> None:
         """Let go of the server, if there is one. Closing twice is fine."""
-        self._texts.close()
+        self.texts.close()
 
 
 _EXPIRING: Final = re.compile(r"[a-z0-9-]+\.jsonl?(?:\.bad)?(?:\.lock)?")

@@ -125,7 +125,7 @@ class Conversations(Records):
         super().__init__(parts.workspace, parts.library, contexts, turns, environ=environ)
         self.config = config = LiveConfig(parts.workspace, environ=environ)
         self._base = parts
-        self._learned = LearnedParts(parts, config)
+        self._learned = LearnedParts(parts, config, contexts.texts)
         self._precision = precision_of(config)
         self.rewriter = RewriterSource(config, parts.library, parts.resolver)
         """Finds the rewriter that the settings name, None when they name none."""
@@ -150,7 +150,7 @@ class Conversations(Records):
 
     def refreshed(self) -> Parts:
         """The same with what was learned until now, as far as a server answers."""
-        return self._learned.at(self.contexts.marks())
+        return self._learned.refreshed()
 
     @property
     def problems(self) -> tuple[Problem, ...]:

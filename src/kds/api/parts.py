@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
-from kds.brain.errors import ConfigError, KdsError, Problem
-from kds.brain.settings import Config, LiveConfig
-from kds.brain.workspace import Workspace
+from kds.brain.errors import ConfigError, KdsError, OutageError, Problem
+from kds.brain.settings import LiveConfig
+from kds.brain.workspace import LEARNED, Texts, Workspace
 from kds.brain.yaml_files import loading
 from kds.learning.teaching import Known, known_in
 from kds.router.decide import Precision
@@ -147,35 +147,38 @@ def _resolver(found: RuleSet, english: English, *, without: str | None = None) -
 class LearnedParts:
     """The parts of a workspace with what was taught there, as of the last message.
 
-    Whether anybody has taught something since is looked up before each message, which takes
-    microseconds; on a server the transaction of the context tells. Nothing is fitted. For any
-    threads.
+    Whether anybody has taught something since is looked up before each message. Nothing is fitted.
+    For any threads.
     """
 
-    def __init__(self, base: Parts, config: LiveConfig) -> None:
-        """``base`` is without anything that was taught. Raises SettingsError."""
+    def __init__(self, base: Parts, config: LiveConfig, texts: Texts | None = None) -> None:
+        """``base`` is without anything that was taught; a server (``texts``) is asked later.
+
+        Raises SettingsError.
+        """
         self.now = base
         """What was known when it was last looked."""
         self._base = base
         self._live = config
-        self._config: Config | None = None
+        self._texts = texts or Texts(base.workspace)
+        self._state: tuple[object, object] = None, None
         self._lock = Lock()
         if config.current().database is None:
-            self.at(None)
+            self.refreshed()
 
-    def at(self, marks: object) -> Parts:
-        """Return the parts as they are now: in files, or at these marks of a server.
-
-        Without marks those of a server stay as they were.
-        """
+    def refreshed(self) -> Parts:
+        """Return the parts as they are now; while a server is away, as they were."""
         with self._lock:
-            config = self._live.current(marks=marks)
-            if config is not self._config and (marks is not None or config.database is None):
-                try:
+            config = self._live.current()
+            try:
+                state = config, self._texts.mark(LEARNED)
+                if state[0] is not self._state[0] or state[1] != self._state[1]:
                     self.now = self._with(known_in(config, self._base.library))
-                    self._config = config
-                except KdsError as error:  # what was taught so far still counts
-                    logger.warning("what was learned is not read again: %s", error)
+                    self._state = state
+            except OutageError:
+                pass  # told where the context is read
+            except KdsError as error:  # what was taught so far still counts
+                logger.warning("what was learned is not read again: %s", error)
             return self.now
 
     def _with(self, known: Known) -> Parts:

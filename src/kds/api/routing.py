@@ -107,7 +107,7 @@ class Router:
             workspace.ensure()
         contexts, config = Contexts(workspace, clock=clock), LiveConfig(workspace)
         base = Parts.load(workspace, may_write=log)
-        parts = LearnedParts(base, config).at(contexts.marks())
+        parts = LearnedParts(base, config, contexts.texts).refreshed()
         return cls(
             parts,
             contexts.journal(),

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import MessageError, WorkspaceError
+from kds.brain.errors import MessageError, OutageError, StoreError, WorkspaceError
 from kds.brain.learning.events import FILE_NAME as EVENTS
 from kds.brain.learning.events import EventLog, LearningEvent, example_id, reference_id
 from kds.brain.learning.examples import (
@@ -21,6 +21,7 @@ from kds.brain.learning.examples import (
     Learned,
     LearnedExample,
     LearnedFile,
+    LearnedFileError,
     LearnedReference,
 )
 from kds.brain.learning.phrases import (
@@ -84,18 +85,35 @@ class Known:
         return [(one.text, one.intent) for one in self.examples]
 
 
+def learned_in(config: Config) -> tuple[tuple[Learned, ...], str | None]:
+    """What was taught in a workspace, and why nothing of it is used, in one line.
+
+    Nothing while learning is off. Raises OutageError where a server does not answer.
+    """
+    if not config.settings.learning.enabled:
+        return (), None
+    text = locked_text(config.workspace, FILE_NAME, environ=config.environ)
+    try:
+        return LearnedFile(text).entries() if text.exists else (), None
+    except OutageError:
+        raise
+    except (LearnedFileError, StoreError) as error:
+        return (), f"nothing learned is used: {error.where}: {error.message}"
+
+
 def known_in(config: Config, library: PromptLibrary) -> Known:
     """What was taught in a workspace; nothing while learning is off.
 
     A file that does not load is a warning: routing goes on as shipped. So is an example of an
     intent that no prompt of the ``library`` has. Raises OutageError where a server does not answer.
     """
-    if problem := config.learned_problem:
+    learned, problem = learned_in(config)
+    if problem:
         return Known(warnings=(problem,))
-    examples = [one for one in config.learned if isinstance(one, LearnedExample)]
+    examples = [one for one in learned if isinstance(one, LearnedExample)]
     return Known(
         tuple(one for one in examples if library.for_intent(one.intent)),
-        tuple(one for one in config.learned if isinstance(one, LearnedReference)),
+        tuple(one for one in learned if isinstance(one, LearnedReference)),
         tuple(
             f"{FILE_NAME}:{one.line}: '{one.text}' is not used: no prompt file has the "
             f"intent {one.intent}"

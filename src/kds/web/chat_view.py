@@ -18,6 +18,7 @@ from kds.brain.passages.values import KDS, Message
 from kds.brain.settings import LiveConfig
 from kds.brain.turn import Reference, Turn
 from kds.brain.workspace import Workspace
+from kds.learning.teaching import learned_in
 from kds.router.prompts.library import PromptLibrary
 from kds.service.workspaces import ServedWorkspace
 from kds.session.answers import UNANSWERED, Outcome, Reason, outcome_kept, outcome_of, reasons
@@ -229,8 +230,7 @@ def _lines(
 
 def _taught(workspace: Workspace) -> dict[str, str]:
     """The intents that were taught, by message; none when the file does not load."""
-    config = LiveConfig(workspace).current()
-    learned = () if config.learned_problem else config.learned
+    learned, _ = learned_in(LiveConfig(workspace).current())
     examples = (one for one in learned if isinstance(one, LearnedExample))
     return {phrase_key(one.text): one.intent for one in examples}
 

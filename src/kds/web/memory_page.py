@@ -18,6 +18,7 @@ from kds.brain.memory.sessions import Session
 from kds.brain.passages.values import Summary
 from kds.brain.settings import LiveConfig
 from kds.brain.workspace import shared_database
+from kds.learning.teaching import learned_in
 from kds.query.values import Query
 from kds.service.routes.query import look
 from kds.service.workspaces import ServedWorkspace
@@ -75,13 +76,14 @@ async def show(context: RequestContext) -> Response:
             past = await asyncio.to_thread(_recalled, served, question)
         except KdsError as error:  # what the workspace has is shown all the same
             context.visitor.notes.append(Note("", error=error))
-    config = await context.archive(LiveConfig(served.workspace).current)
+    config = LiveConfig(served.workspace)
+    learned, problem = await context.archive(lambda: learned_in(config.current()))
     return context.page(
         "memory.html", title="Memory", held=holds, found=found, past=past, question=question,
         marked=marked, earlier=max(offset - SHOWN, 0) if offset else None,
         purpose="answers that suit me", flags=served.memory.flags, fields=PROFILE_FIELDS.items(),
-        link=address, document_link=document_link, problem=config.learned_problem,
-        learned=() if config.learned_problem else config.learned,
+        link=address, document_link=document_link, problem=problem,
+        learned=learned,
         typed=typed(holds.get("profile") or Profile()) | context.take_refused("/memory/profile"),
     )  # fmt: skip
 

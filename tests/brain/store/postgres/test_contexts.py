@@ -9,10 +9,9 @@ import pytest
 
 from kds.brain.context.journal import Contexts
 from kds.brain.errors import OutageError
-from kds.brain.learning.examples import FILE_NAME
 from kds.brain.store.postgres import Server
 from kds.brain.turn import ContextEntry
-from kds.brain.workspace import Workspace, locked_text
+from kds.brain.workspace import LEARNED, Workspace, open_texts
 
 from ...conformance import HandClock
 
@@ -146,23 +145,20 @@ def test_what_waits_goes_after_two_hours_and_with_its_conversation(
     assert texts(open_contexts()) == texts(open_contexts(), "d") == ["now"]
 
 
-def test_each_state_of_what_was_learned_has_a_mark_that_holds_through_an_outage(
-    open_contexts: OpenContexts,
-    environ: dict[str, str],
-    place: Workspace,
-    outage: Callable[[bool], None],
+def test_each_state_of_a_text_has_a_mark(
+    environ: dict[str, str], place: Workspace, clock: HandClock
 ) -> None:
-    contexts, text = open_contexts(), locked_text(place, FILE_NAME, environ=environ)
-    seen = [contexts.marks()]
+    texts = open_texts(place, environ=environ, clock=clock)
+    text = texts(LEARNED)
+    seen = [texts.mark(LEARNED)]
     for content in (b"a", b"b", b"a", None, b"a"):
         if content is None:
             text.remove()
         else:
             text.replace(content)
-        seen.append(contexts.marks())
-    locked_text(place, "work/x.json", environ=environ).replace(b"{}")
-    assert contexts.marks() == seen[-1]
+        seen.append(texts.mark(LEARNED))
+    texts("work/x.json").replace(b"{}")
+    assert texts.mark(LEARNED) == seen[-1]
     assert seen[0] == seen[4]
     assert len({*seen}) == 5
-    outage(True)
-    assert contexts.marks() == seen[-1]
+    texts.close()
