@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextvars import copy_context
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
@@ -16,15 +15,8 @@ from kds.brain.errors import KdsError
 
 _Value = TypeVar("_Value")
 
-MOST_LEFT: Final = 64
-"""Abandoned threads that may still run: a server that never ends its answers must not fill the
-process with them. Each holds a socket and about 100 kB."""
-
 MOMENT_S: Final = 0.001
 """Too short for any call. Timers of event loops go off by so much too early."""
-
-_left: list[threading.Thread] = []
-_left_lock: Final = threading.Lock()
 
 
 class OutOfTimeError(TimeoutError):
@@ -33,32 +25,6 @@ class OutOfTimeError(TimeoutError):
 
 class CallError(KdsError):
     """The call raised an error, or did not return in time."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """The last thing that a thread hands over."""
-
-    error: BaseException | None = None
-
-
-class BlockingQueue:
-    """What a thread hands over to its caller, who waits for it."""
-
-    def __init__(self) -> None:
-        self._items: SimpleQueue[Any] = SimpleQueue()
-        self.put = self._items.put
-
-    def get(self, left_s: float) -> Any:
-        """Return the next item. Raises OutOfTimeError when there is none within so many seconds."""
-        try:
-            return self._items.get(timeout=left_s)
-        except Empty:
-            raise OutOfTimeError("time is up") from None
-
-    def end(self) -> None:
-        """Wake the caller, as if there were no further item."""
-        self.put(_Ended())
 
 
 class Deadline:
@@ -97,45 +63,40 @@ class Deadline:
         return value
 
     def each(
-        self, items: Callable[[], Iterable[_Value]], queue: BlockingQueue | None = None
+        self, items: Callable[[], Iterable[_Value]], queue: "SimpleQueue[Any] | None" = None
     ) -> Generator[_Value, None, None]:
         """Yield the items as they come. Raises what they raise, and OutOfTimeError.
 
-        Only waiting counts: an item that came in time is yielded even to a slow reader.
+        Only waiting counts: an item that came in time is yielded even to a slow reader. None in
+        the ``queue`` wakes the reader, as if there were no further item.
         """
         if self.is_over:
             raise OutOfTimeError("time is up")
-        _make_room()
-        inbox, stopped, ended = queue or BlockingQueue(), threading.Event(), threading.Event()
+        inbox, stopped = queue or SimpleQueue(), threading.Event()
 
         def work() -> None:
-            error: BaseException | None = None
             try:
                 for value in items():
-                    inbox.put(value)
+                    inbox.put((value,))
                     if stopped.is_set():
                         return
                     if self.is_over:  # the caller may be waiting by an earlier clock
                         raise OutOfTimeError("time is up")
             except BaseException as raised:  # noqa: BLE001  # raised in the caller
-                error = raised
-            ended.set()
-            inbox.put(_Ended(error))
+                inbox.put(raised)
+            inbox.put(None)
 
-        thread = threading.Thread(
-            target=copy_context().run, args=(work,), name="kds-deadline", daemon=True
-        )
-        thread.start()
+        run = copy_context().run
+        threading.Thread(target=run, args=(work,), name="kds-deadline", daemon=True).start()
         try:
-            while not isinstance(value := inbox.get(self.left_s), _Ended):
-                yield value
-            if value.error is not None:
-                raise value.error
+            while (found := inbox.get(timeout=self.left_s)) is not None:
+                if isinstance(found, BaseException):
+                    raise found
+                yield found[0]
+        except Empty:
+            raise OutOfTimeError("time is up") from None
         finally:
             stopped.set()
-            if not ended.is_set():
-                with _left_lock:
-                    _left.append(thread)
 
 
 def call_within(call: Callable[[], _Value], *, timeout_s: float) -> _Value:
@@ -150,11 +111,3 @@ def call_within(call: Callable[[], _Value], *, timeout_s: float) -> _Value:
         raise CallError(message, hint="use a faster model, or allow more time") from None
     except Exception as error:  # foreign code may raise anything
         raise CallError(f"{type(error).__name__}: {error}", hint="see the reason above") from error
-
-
-def _make_room() -> None:
-    """Forget the threads that have ended; raises OutOfTimeError when too many have not."""
-    with _left_lock:
-        _left[:] = [thread for thread in _left if thread.is_alive()]
-        if len(_left) >= MOST_LEFT:
-            raise OutOfTimeError(f"{MOST_LEFT} earlier calls still hang")

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from kds.brain import timeouts
 from kds.brain.timeouts import CallError, Deadline, call_within
 
 from ..effort import PATIENCE_S
@@ -77,25 +76,3 @@ def test_a_reader_that_leaves_stops_the_source(hanging: threading.Event) -> None
     assert next(values) == 1
     values.close()  # type: ignore[attr-defined]  # a generator
     assert closed.wait(PATIENCE_S)
-
-
-def test_threads_that_never_end_are_not_made_without_limit(
-    hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(timeouts, "MOST_LEFT", 2)
-    monkeypatch.setattr(timeouts, "_left", [])
-    begun: list[int] = []
-
-    def hang() -> None:
-        begun.append(1)
-        hanging.wait()
-
-    while len(begun) < 2:  # on a busy machine the time may be up before the thread runs
-        with pytest.raises(TimeoutError):
-            Deadline(0.05).call(hang)
-    with pytest.raises(TimeoutError, match="2 earlier calls still hang"):
-        Deadline(PATIENCE_S).call(lambda: 3)
-    hanging.set()
-    for thread in timeouts._left:
-        thread.join(PATIENCE_S)
-    assert Deadline(PATIENCE_S).call(lambda: 3) == 3

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kds.agents.agent import Agent, AgentReply
 from kds.agents.models import ModelError, chosen_model, load_chat_model
@@ -21,7 +22,7 @@ from kds.brain.memory.memory import PromptMemory
 from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.memory.summarizer import Summarizer
 from kds.brain.settings import load_settings
-from kds.brain.timeouts import BlockingQueue, Deadline, OutOfTimeError
+from kds.brain.timeouts import Deadline, OutOfTimeError
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
@@ -72,7 +73,7 @@ class AgentRun:
         self.outcome: Literal["running", "done", "halted", "failed"] = "running"
         self._speak, self._load, self._timeout_s = speak, load, timeout_s
         self._deadline = Deadline(LOADING_S, clock=clock)
-        self._inbox = BlockingQueue()
+        self._inbox: SimpleQueue[Any] = SimpleQueue()
         self._said: list[str] = []
         self._lock = Lock()
 
@@ -112,7 +113,7 @@ class AgentRun:
     def halt(self) -> bool:
         """Stop it; False when it had ended. What was said until now stays in ``text``."""
         halted = self._end("halted")
-        self._inbox.end()  # wakes the thread that waits
+        self._inbox.put(None)  # wakes the thread that waits
         return halted
 
     def _items(self) -> Speech:
