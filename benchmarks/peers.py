@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from os import cpu_count
 from pathlib import Path
@@ -28,13 +29,15 @@ from time import process_time
 from common import options, write_between
 from intent_peers import OOS, Pair, Peer, intent_peers
 
-from kds.api.measures import percentile, share
+from kds.api.measures import percentile, share, timed
 from kds.api.parts import load_resolver
+from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.discourse.mentions import mentions_in
 from kds.router.references.resolver import Resolver
-from kds.testing.intents import LabelledMessage, load_intents
-from kds.testing.rewrites import RewriteExample, Rewritten, read_rewrites, rewrite, score_rewrites
+from kds.testing.examples import Row, read_examples
+from kds.testing.intents import LabelledMessage
+from kds.testing.rewrites import RewriteExample, outcome, rewrite, score
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -105,25 +108,25 @@ def _rewrite_tables(given: argparse.Namespace) -> Iterator[str]:
     # the data folder as workspace: no rules of the user's own
     resolver = load_resolver(Workspace.find(environ={"KDS_HOME": str(given.data)}))
     for file in sorted((given.data / "rewrites").glob("*.jsonl")):
-        examples = read_rewrites(file)[: 300 if given.quick else None]
+        examples = read_examples(file, RewriteExample)[: 300 if given.quick else None]
         yield f"\n### Rewrites: {file.stem}, {len(examples)} turns\n"
         yield "| | BLEU | exact | exact, where needed | false rewrites | ms a turn |"
         yield "|---|---|---|---|---|---|"
         for name, rewriter in _rewrite_peers(resolver).items():
             _say(f"{file.stem}: {name}")
-            score = score_rewrites([_rewritten(rewriter, example) for example in examples])
+            figures = score([_rewritten(rewriter, example) for example in examples])
             yield (
-                f"| {name} | {score['bleu']:.1f} | {score['exact']:.1%} "
-                f"| {score['needed_exact']:.1%} "
-                f"| {score['false_rewrites']:.1%} | {score['ms_p50']:.2f} |"
+                f"| {name} | {figures['bleu']:.1f} | {figures['exact']:.1%} "
+                f"| {figures['needed_exact']:.1%} "
+                f"| {figures['false_rewrites']:.1%} | {figures['ms_p50']:.2f} |"
             )
 
 
 def _jobs(folder: Path, *, quick: bool) -> Iterator[Job]:
     for train_file in sorted(folder.glob("*_train.jsonl")):
         name = train_file.stem.removesuffix("_train")
-        train = [(one.text, one.intents[0]) for one in load_intents(train_file)]
-        test = load_intents(train_file.with_name(f"{name}_val.jsonl"))
+        train = [(one.text, one.intents[0]) for one in read_examples(train_file, LabelledMessage)]
+        test = read_examples(train_file.with_name(f"{name}_val.jsonl"), LabelledMessage)
         if quick:
             test = tuple(random.Random(0).sample(test, min(1500, len(test))))
         seeds = 1 if quick else SEEDS
@@ -171,7 +174,7 @@ def _run(peer: Peer, pairs: Sequence[Pair], test: Sequence[LabelledMessage]) -> 
 def _rewrite_peers(resolver: Resolver) -> Mapping[str, Rewrite]:
     """Name -> rewriter, KDS first."""
     return {
-        "KDS": lambda example: rewrite(example, resolver).text,
+        "KDS": lambda example: rewrite(example, resolver).expanded,
         "pronoun -> last noun phrase": lambda example: _last_noun_phrase(example, resolver),
         "copy": lambda example: example.query,
     }
@@ -179,7 +182,7 @@ def _rewrite_peers(resolver: Resolver) -> Mapping[str, Rewrite]:
 
 def _last_noun_phrase(example: RewriteExample, resolver: Resolver) -> str:
     """Put the newest noun phrase of the user in place of the first pronoun."""
-    said = [message.text for message in example.history if message.role == "user"]
+    said = [one.content for one in example.history or () if one.role == "user"]
     found = (mentions_in(resolver.analyse(text), 0) for text in reversed(said))
     phrase = next((mentions[-1].text for mentions in found if mentions), None)
     if phrase is None:
@@ -188,10 +191,9 @@ def _last_noun_phrase(example: RewriteExample, resolver: Resolver) -> str:
     return text if count else _PRONOUN.sub(lambda _: phrase, example.query, count=1)
 
 
-def _rewritten(rewriter: Rewrite, example: RewriteExample) -> Rewritten:
-    started = process_time()
-    text = rewriter(example)
-    return Rewritten(example, text, (), (process_time() - started) * 1000.0)
+def _rewritten(rewriter: Rewrite, example: RewriteExample) -> Row:
+    text, ms = timed(partial(rewriter, example))
+    return outcome(example, Turn(example.query, datetime.now(UTC), expanded=text), ms)
 
 
 def _machine(part: str, *, quick: bool) -> str:

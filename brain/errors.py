@@ -79,12 +79,8 @@ class PromptFileError(ConfigError):
     """A prompt file does not load."""
 
 
-class DialogueFileError(ConfigError):
-    """A dialogue file does not load."""
-
-
 class ExampleFileError(ConfigError):
-    """A JSONL file of examples does not load."""
+    """A file of dialogues or other examples does not load."""
 
 
 class MessageError(KdsError):

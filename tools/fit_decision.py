@@ -25,8 +25,9 @@ from kds.api.routing import rehearsed
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.references.decision import PRECISION, Signs, bar, digest, edit_signs
-from kds.testing.chats import play_with, read_chats
+from kds.testing.chats import Chat, judge_edits
 from kds.testing.dialogues import find_dialogue_files
+from kds.testing.examples import converse, read_examples
 
 SEED: Final = 7
 FOLDS: Final = 10
@@ -101,13 +102,13 @@ def main() -> None:
 
 
 def _from_chats(path: Path, parts: Parts) -> Iterator[Proposal]:
-    for chat in read_chats(path):
-        for played in play_with(chat, partial(rehearsed, parts)):
-            turn, judged = played.turn, played.edits
+    for chat in read_examples(path, Chat):
+        for expected, turn, _ in converse(chat.turns, partial(rehearsed, parts)):
+            judged = judge_edits(turn, expected) if expected.labelled else []
             if len(judged) == len(turn.edits):
                 for edit, verdict in zip(turn.edits, judged, strict=True):
                     again = replace(turn, history=())
-                    right = verdict.outcome == "right"
+                    right = verdict["outcome"] == "right"
                     yield _proposal("chats", chat.repo or "", turn, again, edit, right)
 
 

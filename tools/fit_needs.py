@@ -11,7 +11,6 @@ be known. Cross-validated: the chats by repository. Needs the extra `fit` (sciki
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -29,7 +28,8 @@ from kds.router.classify import place_of
 from kds.router.intents.features import TURN_PLACES
 from kds.router.intents.turn_model import meaning_row
 from kds.router.rewriting.need import NeedModel, dump_need_model, may_need, need_signs
-from kds.testing.chats import play_with, read_chats
+from kds.testing.chats import Chat
+from kds.testing.examples import converse, read_examples
 
 FOLDS: Final = 8
 SEED: Final = 0
@@ -66,17 +66,18 @@ def read_lessons(data: Path, tests: Path) -> Iterator[Lesson]:
 
         def without_replies(clock: MinuteClock) -> Any:
             route = router.rehearse(clock).route
-            return SimpleNamespace(route=lambda message, history: route(message))
+            return lambda message, history: route(message)
 
         files = [(source, data / "chats" / "dev.jsonl") for source in CHATS]
         files += [("own", file) for file in sorted((tests / "chats").glob("*.jsonl"))]
         for source, file in files:
-            for chat in read_chats(file):
+            for chat in read_examples(file, Chat):
                 group = chat.repo or chat.id.partition("#")[0]
-                played = play_with(chat, without_replies if source == CHATS[1] else router.rehearse)
-                for one in (one for one in played if one.expected.labelled):
-                    needs = any(reference.must for reference in one.expected.references)
-                    yield Lesson(source, group, one.turn, needs)
+                opened = without_replies if source == CHATS[1] else router.rehearse
+                for expected, turn, _ in converse(chat.turns, opened):
+                    if expected.labelled:
+                        needs = any(reference.must for reference in expected.refs)
+                        yield Lesson(source, group, turn, needs)
         files = [("dialogues", one) for one in kds.find_dialogue_files([tests / "dialogues"])]
         files.append(("dev dialogues", data / "dialogues" / "dev.json"))
         for source, file in files:

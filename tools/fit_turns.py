@@ -51,7 +51,8 @@ from kds.router.intents.turn_model import (
     meaning_row,
     revised,
 )
-from kds.testing.chats import play_with, read_chats
+from kds.testing.chats import Chat
+from kds.testing.examples import converse, read_examples
 
 Candidates = tuple[Floats, tuple[str, ...]] | None
 """The rows of the join and their labels; None where a whole phrase decides."""
@@ -128,11 +129,11 @@ def read_lessons(data: Path, own: Path) -> list[Lesson]:
         ("chats", data / "chats/dev.jsonl"),
         *((OWN, one) for one in sorted(own.glob("*.jsonl"))),
     ]
-    chats = [(source, chat) for source, path in files for chat in read_chats(path)]
+    chats = [(source, chat) for source, path in files for chat in read_examples(path, Chat)]
     return [
-        *(lesson(source, chat.repo or "", played.turn, played.expected.intents)
-          for source, chat in chats for played in play_with(chat, opened)
-          if played.expected.labelled and played.expected.intents),
+        *(lesson(source, chat.repo or "", turn, expected.intents)
+          for source, chat in chats for expected, turn, _ in converse(chat.turns, opened)
+          if expected.labelled and expected.intents),
         *(lesson("dialogues", dialogue.id, turn, expected.intents) for dialogue, expected, turn, _
           in played_dialogues(data / "dialogues/dev.json", opened) if expected.intents),
         *_example_lessons(parts, np.random.default_rng(SEED)),

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kds.api.turn_log import TurnLog as TurnLog
     from kds.brain.context.journal import ContextJournal as ContextJournal
     from kds.brain.errors import ConfigError as ConfigError
-    from kds.brain.errors import DialogueFileError as DialogueFileError
     from kds.brain.errors import DispatchError as DispatchError
     from kds.brain.errors import ExampleFileError as ExampleFileError
     from kds.brain.errors import KdsError as KdsError
@@ -53,19 +52,16 @@ if TYPE_CHECKING:
     from kds.session.session import Session as Session
     from kds.testing.dialogues import Dialogue as Dialogue
     from kds.testing.dialogues import ExpectedTurn as ExpectedTurn
-    from kds.testing.dialogues import PlayedDialogue as PlayedDialogue
-    from kds.testing.dialogues import Score as Score
     from kds.testing.dialogues import describe as describe
     from kds.testing.dialogues import find_dialogue_files as find_dialogue_files
     from kds.testing.dialogues import is_dialogue_file as is_dialogue_file
     from kds.testing.dialogues import play as play
     from kds.testing.dialogues import read_dialogues as read_dialogues
-    from kds.testing.dialogues import score as score
 
 _HOMES = {
     "kds.session.answers": "Answer",
     "kds.brain.errors": (
-        "ConfigError DialogueFileError DispatchError ExampleFileError KdsError MessageError "
+        "ConfigError DispatchError ExampleFileError KdsError MessageError "
         "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"
     ),
     "kds.brain.context.journal": "ContextJournal",
@@ -75,8 +71,7 @@ _HOMES = {
     "kds.api.conversations": "Conversations",
     "kds.service.service_client": "RouterClient",
     "kds.testing.dialogues": (
-        "Dialogue ExpectedTurn PlayedDialogue Score describe find_dialogue_files is_dialogue_file "
-        "play read_dialogues score"
+        "Dialogue ExpectedTurn describe find_dialogue_files is_dialogue_file play read_dialogues"
     ),
     "kds.learning.corrections": "LearningLog",
     "kds.router.prompts.library": "PromptLibrary",

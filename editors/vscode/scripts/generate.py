@@ -17,7 +17,7 @@ from typing import Any, Final
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import ExampleKeys, PromptFile
 from kds.router.references.rule import EntityFile, KnowledgeFile, RuleFile
-from kds.testing.dialogues import DIALOGUE_KEYS, TURN_KEYS
+from kds.testing.dialogues import Dialogue, ExpectedTurn
 from kds.transit import transit
 
 HERE: Final = Path(__file__).resolve().parent.parent
@@ -96,8 +96,9 @@ def _dialogues() -> dict[str, Any]:
         "note": {"description": "Free text."},
     }
     dialogue = {"id": text, "turns": {}, "note": {"description": "Free text."}}
-    assert tuple(turn) == TURN_KEYS, "the keys of a turn have changed"
-    assert set(dialogue) == set(DIALOGUE_KEYS), "the keys of a dialogue have changed"
+    keys = [field.alias or name for name, field in ExpectedTurn.model_fields.items()]
+    assert list(turn) == keys, "the keys of a turn have changed"
+    assert set(dialogue) == set(Dialogue.model_fields), "the keys of a dialogue have changed"
     dialogue["turns"] = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/turn"}}
     return {
         "title": "Dialogues with their expected outcome",

@@ -1,4 +1,4 @@
-"""Real chats with coding assistants: played in order, every edit judged, the score added up.
+"""`kds eval chats`: real chats with coding assistants, played in order, every edit judged.
 
 An edit is *right* when it stands on a labelled reference and says one of its antecedents, *wrong*
 when it says another thing there, and *false* when nothing refers where it stands.
@@ -6,26 +6,16 @@ docs/evaluation.md has the form of the file and the measures.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Final, Literal
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from kds.api.measures import calibration_error, percentile, rounded, share, timed
-from kds.api.rehearsal import MinuteClock
-from kds.api.routing import Router
-from kds.brain.turn import Edit, Turn, Utterance
-from kds.testing.example_files import AnyText, Loose, Row, Said, read_rows
+from kds.api.measures import calibration_error, share, tally
+from kds.brain.turn import Edit, Turn
+from kds.testing.examples import Bench, Example, Row, Text, converse, listed, times
 
-Outcome = Literal["right", "wrong", "false"]
-
-CHAT_FORM: Final = (
-    '{"id": "a", "turns": [{"user": "Add a FAB button", "assistant": "Done.", "labelled": true, '
-    '"intents": ["EXECUTE"], "refs": []}]}'
-)
+OUTCOMES: Final = ("right", "wrong", "false")
 
 SPARE_WORDS: Final = 2
 """Words that an edit may say beyond those of the antecedent."""
@@ -41,131 +31,70 @@ _WORD: Final = re.compile(r"[a-z0-9_./@-]+")
 _OWN: Final = re.compile(r"['’]s\b")
 
 
-class ChatReference(Loose):
+class ChatReference(Example):
     """An expression of a message that points outside it; ``text`` is "" for something left out.
 
     ``nth``: which occurrence of the text. ``source`` is where its name can be read. Without the
     references it ``must`` have, a message cannot be acted on.
     """
 
-    text: AnyText
+    text: str
     kind: Literal["pronoun", "demonstrative", "definite", "one", "ellipsis", "other"]
-    antecedents: list[AnyText]
+    antecedents: list[str]
     source: Literal["user", "assistant", "none"]
     nth: int = 1
     must: bool = False
 
     def start_in(self, message: str) -> int:
         """Where it begins in ``message``, in characters; -1 where it does not stand."""
-        starts = [-1]
-        while self.text and (at := message.find(self.text, starts[-1] + 1)) >= 0:
-            starts.append(at)
-        return starts[self.nth] if 0 < self.nth < len(starts) else -1
+        starts = [one.start() for one in re.finditer(re.escape(self.text), message)]
+        return starts[self.nth - 1] if self.text and 0 < self.nth <= len(starts) else -1
 
 
-class ChatTurn(Loose):
+class ChatTurn(Example):
     """What a user typed, and the assistant's reply; intents and references where ``labelled``."""
 
-    user: AnyText
-    assistant: AnyText | None = ""
+    user: str
+    reply: str | None = Field(None, alias="assistant")
     labelled: bool | None = False
-    intents: list[AnyText] | None = None
-    refs: list[ChatReference] | None = None
-
-    @property
-    def references(self) -> Sequence[ChatReference]:
-        """What points outside the message."""
-        return self.refs or ()
+    intents: list[str] | None = None
+    refs: Annotated[list[ChatReference], BeforeValidator(listed)] = Field([])
 
 
-class Chat(Loose):
+class Chat(Example):
     """A conversation; ``repo`` names its author or repository."""
 
-    id: Said
-    repo: AnyText | None = None
+    id: Text
+    repo: str | None = None
     turns: list[ChatTurn] = Field(min_length=1)
 
 
-def read_chats(path: Path) -> tuple[Chat, ...]:
-    """Read a file of chats, JSON lines. Raises ExampleFileError with all its problems."""
-    return read_rows(path, Chat, form=CHAT_FORM)
+def judge_edits(turn: Turn, expected: ChatTurn) -> list[Row]:
+    """Judge every edit of a turn; a message rewritten as a whole counts as one edit.
 
-
-@dataclass(frozen=True, slots=True)
-class JudgedEdit:
-    """An edit, what it said, the rule behind it ("" when unknown) and the verdict."""
-
-    said: str
-    rule: str
-    outcome: Outcome
-    reference: ChatReference | None
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedChatTurn:
-    """A turn of a chat with what the router made of it; CPU time in milliseconds."""
-
-    chat: str
-    number: int
-    expected: ChatTurn
-    turn: Turn
-    edits: tuple[JudgedEdit, ...]
-    cpu_ms: float
-
-    @property
-    def harmed(self) -> bool:
-        """Whether the message was changed for the worse."""
-        return any(edit.outcome != "right" for edit in self.edits)
-
-    @property
-    def intent_right(self) -> bool | None:
-        """Whether the intent is among the labels; None without labels, or when not acted on."""
-        if not self.expected.intents or self.turn.action != "route":
-            return None
-        return self.turn.intent in self.expected.intents
-
-
-def play_with(
-    chat: Chat, open_router: Callable[[MinuteClock], Router], *, history: bool = True
-) -> list[PlayedChatTurn]:
-    """Play a chat in a conversation of its own, whose clock moves a minute a turn.
-
-    Without ``history`` the router sees the user's messages alone, as its context holds them.
+    Each says which rule is behind it ("" when unknown) and which reference is meant, by its place
+    among those of the turn, and of which kind it is.
     """
-    clock = MinuteClock()
-    router = open_router(clock)
-    said: list[Utterance] = []
-    played = []
-    for number, expected in enumerate(chat.turns, start=1):
-        told = said if history else ()
-        turn, cpu_ms = timed(partial(router.route, expected.user, history=told))
-        edits = judge_edits(turn, expected) if expected.labelled else ()
-        played.append(PlayedChatTurn(chat.id, number, expected, turn, edits, cpu_ms))
-        said.append(Utterance(expected.user))
-        if expected.assistant:
-            said.append(Utterance(expected.assistant, "assistant"))
-        clock.tick()
-    return played
-
-
-def judge_edits(turn: Turn, expected: ChatTurn) -> tuple[JudgedEdit, ...]:
-    """Judge every edit of a turn; a message rewritten as a whole counts as one edit."""
     if turn.expanded == turn.message:
-        return ()
-    judged = []
+        return []
+    judged: list[Row] = []
     for edit in turn.edits or (Edit(-1, -1, turn.expanded),):
-        near = [ref for ref in expected.references if _touches(edit, ref, turn.message)]
+        near = [ref for ref in expected.refs if _touches(edit, ref, turn.message)]
         if not near and not edit.text.strip(" ,.?!"):
             continue  # punctuation only
         right = [ref for ref in near if _says(edit, ref)] or [
-            ref for ref in expected.references if _completes(turn.expanded, ref)
+            ref for ref in expected.refs if _completes(turn.expanded, ref)
         ]
         behind = (one.rule for one in turn.references
                   if one.start <= edit.end and edit.start <= one.end)  # fmt: skip
         rule = next(behind, turn.references[0].rule if turn.references else "")
-        outcome: Outcome = "right" if right else "wrong" if near else "false"
-        judged.append(JudgedEdit(edit.text, rule, outcome, next(iter([*right, *near]), None)))
-    return tuple(judged)
+        outcome = "right" if right else "wrong" if near else "false"
+        ref = next((expected.refs.index(one) for one in (*right, *near)), None)
+        judged.append({
+            "said": edit.text, "rule": rule, "outcome": outcome, "ref": ref,
+            "kind": "" if ref is None else expected.refs[ref].kind,
+        })  # fmt: skip
+    return judged
 
 
 def _touches(edit: Edit, ref: ChatReference, message: str) -> bool:
@@ -181,8 +110,8 @@ def _says(edit: Edit, ref: ChatReference) -> bool:
 
 def _completes(expanded: str, ref: ChatReference) -> bool:
     """Whether it is an ellipsis whose missing words are in the expansion."""
-    said = set(content_words(expanded))
-    return ref.kind == "ellipsis" and any(set(content_words(a)) <= said for a in ref.antecedents)
+    said = _content_words(expanded)
+    return ref.kind == "ellipsis" and any(_content_words(a) <= said for a in ref.antecedents)
 
 
 def names(said: str, accepted: str) -> bool:
@@ -191,96 +120,96 @@ def names(said: str, accepted: str) -> bool:
     >>> names("the FAB button", "FAB button"), names("the login form", "FAB button")
     (True, False)
     """
-    one, other = set(content_words(said)), set(content_words(accepted))
+    one, other = _content_words(said), _content_words(accepted)
     if not one or not other:
         return False
     whole = other <= one and len(one) <= len(other) + SPARE_WORDS
     return whole or 2 * len(one & other) / (len(one) + len(other)) >= OVERLAP
 
 
-def content_words(text: str) -> list[str]:
-    """Return the words of a text that carry meaning, in lower case."""
+def _content_words(text: str) -> set[str]:
     found = _WORD.findall(_OWN.sub("", text.lower()))
-    return [word for word in found if word.strip("./-") and word not in _STOP]
+    return {word for word in found if word.strip("./-") and word not in _STOP}
 
 
-def score_chats(played: Sequence[PlayedChatTurn]) -> dict[str, object]:
-    """Add up what `kds eval chats` reports; docs/evaluation.md explains the keys.
+# kds eval chats
 
-    Shares are None when nothing counts. A kind of "" is an edit where nothing refers.
-    """
-    turns = [one for one in played if one.expected.labelled]
-    judged = [one for one in turns if one.expected.intents]
-    edits = [edit for one in turns for edit in one.edits]
-    counts = _counts(edits)
-    needed = {
-        source: [
-            any(edit.outcome == "right" and edit.reference is ref for edit in one.edits)
-            for one in turns
-            for ref in one.expected.references
-            if ref.must and ref.source == source
-        ]
-        for source in ("user", "assistant")
+
+def run(chats: Sequence[Chat], bench: Bench) -> list[Row]:
+    """Play every chat; a turn is wrong where it does harm, or is acted on by a wrong intent."""
+    router = bench.router()
+    return [
+        {"chat": chat.id, "turn": number} | _turn(expected, turn) | {"ms": ms}
+        for chat in bench.each(chats, "playing chats")
+        for number, (expected, turn, ms) in enumerate(converse(chat.turns, router.rehearse), 1)
+    ]
+
+
+def _turn(expected: ChatTurn, turn: Turn) -> Row:
+    edits = judge_edits(turn, expected) if expected.labelled else []
+    harmed = any(edit["outcome"] != "right" for edit in edits)
+    judged = bool(expected.labelled and expected.intents and turn.action == "route")
+    intent_right = turn.intent in (expected.intents or ()) if judged else None
+    return {
+        "user": expected.user,
+        "expanded": turn.expanded,
+        "labelled": bool(expected.labelled),
+        "edits": edits,
+        "refs": [ref.model_dump() for ref in expected.refs],
+        "harmed": harmed,
+        "intents": expected.intents,
+        "intent": turn.intent,
+        "intent_right": intent_right,
+        "confidence": turn.confidence,
+        "acted": turn.action == "route",
+        "right": not harmed and intent_right is not False,
+        "why": list(turn.why),
     }
-    times = [one.cpu_ms for one in played]
-    sure = [(one.turn.confidence, one.intent_right) for one in judged]
-    return rounded({
+
+
+def score(rows: Sequence[Row]) -> Row:
+    """Add up what `kds eval chats` reports; docs/evaluation.md explains the keys."""
+    turns = [row for row in rows if row["labelled"]]
+    judged = [row for row in turns if row["intents"]]
+    edits = [edit for row in turns for edit in row["edits"]]
+    needed: dict[str, list[bool]] = {"user": [], "assistant": [], "none": []}
+    for row in turns:
+        written = {edit["ref"] for edit in row["edits"] if edit["outcome"] == "right"}
+        for number, ref in enumerate(row["refs"]):
+            needed[ref["source"]] += [number in written] if ref["must"] else []
+    counts = _counts(edits)
+    sure = [row for row in judged if row["acted"]]
+    return {
         "turns": len(turns),
-        "follow_ups": sum(one.number > 1 for one in turns),
-        "changed": sum(one.turn.expanded != one.turn.message for one in turns),
-        **{f"edits_{outcome}": counts[outcome] for outcome in ("right", "wrong", "false")},
+        "follow_ups": sum(row["turn"] > 1 for row in turns),
+        "changed": sum(row["expanded"] != row["user"] for row in turns),
+        **{f"edits_{outcome}": counts[outcome] for outcome in OUTCOMES},
         "precision": counts["precision"],
-        "harmed": share(one.harmed for one in turns),
+        "harmed": share(row["harmed"] for row in turns),
         "must_user": len(needed["user"]),
         "must_recall_user": share(needed["user"]),
         "must_assistant": len(needed["assistant"]),
         "must_recall_assistant": share(needed["assistant"]),
         "intents": len(judged),
-        "acted": share(one.turn.action == "route" for one in judged),
-        "intent_right_when_acted": share(one.intent_right for one in judged),
-        "ece": calibration_error([(p, right) for p, right in sure if right is not None]),
-        "ms_p50": percentile(times, 50),
-        "ms_p99": percentile(times, 99),
-        "by_rule": _grouped((edit.rule, edit) for edit in edits),
-        "by_kind": _grouped(
-            (edit.reference.kind if edit.reference else "", edit) for edit in edits
-        ),
-    })  # fmt: skip
+        "acted": share(row["acted"] for row in judged),
+        "intent_right_when_acted": share(row["intent_right"] for row in sure),
+        "ece": calibration_error([(row["confidence"], row["intent_right"]) for row in sure]),
+        **times(rows, 50, 99),
+        "by_rule": _grouped(edits, "rule"),
+        "by_kind": _grouped(edits, "kind"),
+    }
 
 
-def _counts(edits: Sequence[JudgedEdit]) -> dict[str, float | None]:
-    """Edits by outcome, and the share of right ones; None without edits."""
-    outcomes = ("right", "wrong", "false")
-    counts = {outcome: sum(one.outcome == outcome for one in edits) for outcome in outcomes}
-    return counts | {"precision": share(one.outcome == "right" for one in edits)}
+def _counts(edits: Sequence[Row]) -> Row:
+    """Edits by outcome, and the share of right ones."""
+    found = [edit["outcome"] for edit in edits]
+    counts = {outcome: found.count(outcome) for outcome in OUTCOMES}
+    return counts | {"precision": share(outcome == "right" for outcome in found)}
 
 
-def _grouped(edits: Iterable[tuple[str, JudgedEdit]]) -> dict[str, object]:
-    """The counts of each group, the largest first."""
-    pairs = sorted(edits, key=lambda pair: pair[0])
-    groups = {name: [one for group, one in pairs if group == name] for name, _ in pairs}
-    largest = sorted(groups.items(), key=lambda group: -len(group[1]))
-    return {name: _counts(group) for name, group in largest}
-
-
-def chat_error(one: PlayedChatTurn) -> Row | None:
-    """What was wrong with a labelled turn, for `--errors`."""
-    if not one.expected.labelled or not (one.harmed or one.intent_right is False):
-        return None
+def _grouped(edits: Sequence[Row], key: str) -> Row:
+    """The counts of each rule or kind, the largest first."""
     return {
-        "chat": one.chat,
-        "turn": one.number,
-        "user": one.expected.user,
-        "expanded": one.turn.expanded,
-        "edits": [
-            {"said": edit.said, "rule": edit.rule, "outcome": edit.outcome} for edit in one.edits
-        ],
-        "refs": [
-            ref.model_dump(include={"text", "kind", "antecedents"})
-            for ref in one.expected.references
-        ],
-        "intent": one.turn.intent,
-        "confidence": round(one.turn.confidence, 4),
-        "intents": list(one.expected.intents or ()),
-        "why": list(one.turn.why),
+        name: _counts([edit for edit in edits if edit[key] == name])
+        for name in tally(edit[key] for edit in edits)
     }

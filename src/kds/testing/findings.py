@@ -6,8 +6,9 @@ the very words that are wrong, a code, and what to write instead where the fix n
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
@@ -16,14 +17,7 @@ from kds.api.parts import load_resolver
 from kds.api.rehearsal import RuleOutcome, run_rule_tests
 from kds.api.routing import rewriting
 from kds.brain.clock import utc_now
-from kds.brain.errors import (
-    ConfigError,
-    DispatchError,
-    Problem,
-    PromptFileError,
-    line_of,
-    place_of,
-)
+from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError, line_of, place_of
 from kds.brain.settings import LiveConfig, load_settings
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
@@ -36,7 +30,8 @@ from kds.router.intents.turn_model import turn_model_for
 from kds.router.prompts.library import PromptLibrary, stray_files
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.ruleset import load_rules
-from kds.testing.dialogues import Dialogue, is_dialogue_file, parse_dialogues
+from kds.testing.dialogues import Dialogue, is_dialogue_file
+from kds.testing.examples import parse_examples
 
 Severity = Literal["error", "warning"]
 
@@ -73,83 +68,78 @@ def check(workspace: Workspace, texts: Mapping[Path, str], *, full: bool = False
     """
     token = UNSAVED.set(texts)
     try:
-        dialogues = [path for path in texts if is_dialogue_file(path, workspace.root)]
-        return _Check(workspace, texts, full).run(dialogues)
+        warnings = list(stray_files(workspace))
+        errors = [*_of_rules(workspace, texts, full), *_of_settings(workspace)]
+        try:
+            library = PromptLibrary.load(workspace.prompts_dir)
+        except PromptFileError as error:
+            errors += error.problems
+            library = PromptLibrary.sound(workspace.prompts_dir)[0]
+        else:
+            warnings += library.passed_over
+            errors += rendering_problems(library, _own(library, workspace.prompts_dir))
+            warnings += _astray(library, workspace) if full else ()
+        played = list[tuple[str, str, int]]()
+        for path in (one for one in texts if is_dialogue_file(one, workspace.root)):
+            try:
+                dialogues = parse_examples(texts[path], path, Dialogue)
+            except ConfigError as error:
+                errors += error.problems
+                continue
+            errors += unknown_intents(dialogues, library)
+            name = shown(path, workspace.root)
+            played += ((name, one.id, line_of(one.where) - 1) for one in dialogues)
+        lines: dict[Path, list[str]] = {}
+        found = [
+            *(_finding(one, "error", workspace.root, lines) for one in dict.fromkeys(errors)),
+            *(_finding(one, "warning", workspace.root, lines) for one in dict.fromkeys(warnings)),
+        ]
+        return Checked(tuple(found), tuple(played))
     finally:
         UNSAVED.reset(token)
 
 
-@dataclass
-class _Check:
-    workspace: Workspace
-    texts: Mapping[Path, str]
-    full: bool
-    found: list[tuple[Severity, Problem]] = field(default_factory=list)
-    dialogues: list[tuple[str, str, int]] = field(default_factory=list)
+def _raised(load: Callable[[], object]) -> tuple[Problem, ...]:
+    try:
+        load()
+    except ConfigError as error:
+        return error.problems
+    return ()
 
-    def run(self, dialogues: Sequence[Path]) -> Checked:
-        library = self._prompts()
-        self._rules()
-        try:
-            load_settings(self.workspace)
-        except ConfigError as error:
-            own = self.workspace.settings_path
-            self._add(one for one in error.problems if place_of(one.where) == own)
-        if dialogues:
-            known = library or PromptLibrary.sound(self.workspace.prompts_dir)[0]
-            for path in dialogues:
-                self._dialogue(path, known)
-        texts = _Texts(self.workspace.root)
-        unique = dict.fromkeys(self.found)
-        problems = tuple(texts.finding(severity, one) for severity, one in unique)
-        return Checked(problems, tuple(self.dialogues))
 
-    def _add(self, problems: Iterable[Problem], severity: Severity = "error") -> None:
-        self.found += ((severity, one) for one in problems)
+def _of_settings(workspace: Workspace) -> Iterator[Problem]:
+    own = workspace.settings_path
+    return (one for one in _raised(partial(load_settings, workspace)) if place_of(one.where) == own)
 
-    def _prompts(self) -> PromptLibrary | None:
-        """The prompts, None where they do not load."""
-        folder = self.workspace.prompts_dir
-        self._add(stray_files(self.workspace), "warning")
-        try:
-            library = PromptLibrary.load(folder)
-        except PromptFileError as error:
-            self._add(error.problems)
-            return None
-        self._add(library.passed_over, "warning")
-        partials = any(folder.glob("*/_*"))  # they may be of packaged prompts, too
-        own = (one for one in library.prompts() if partials or one.path.is_relative_to(folder))
-        self._add(rendering_problems(library, own))
-        if self.full:
-            astray = (one for each in astray_examples(library, self.workspace) for one in each)
-            self._add(map(_astray, astray), "warning")
-        return library
 
-    def _rules(self) -> None:
-        place, before = self.workspace, len(self.found)
-        for load in (lambda: load_rules(place.rules_dir), lambda: load_english(place.english_dir)):
-            try:
-                load()
-            except ConfigError as error:
-                self._add(error.problems)
-        if len(self.found) > before:
-            return
-        resolver = load_resolver(place)
-        wanted = [one for one in resolver.rules if self.full or place_of(one.where) in self.texts]
-        outcomes = run_rule_tests(
-            wanted, rewriting(resolver), lambda rule: rewriting(load_resolver(place, without=rule))
-        )
-        self._add(map(_failed, (one for one in outcomes if not one.passed)))
+def _of_rules(workspace: Workspace, texts: Mapping[Path, str], full: bool) -> list[Problem]:
+    loads = partial(load_rules, workspace.rules_dir), partial(load_english, workspace.english_dir)
+    if problems := [one for load in loads for one in _raised(load)]:
+        return problems
+    resolver = load_resolver(workspace)
+    wanted = [one for one in resolver.rules if full or place_of(one.where) in texts]
+    outcomes = run_rule_tests(
+        wanted, rewriting(resolver), lambda rule: rewriting(load_resolver(workspace, without=rule))
+    )
+    return [_failed(one) for one in outcomes if not one.passed]
 
-    def _dialogue(self, path: Path, library: PromptLibrary) -> None:
-        try:
-            dialogues = parse_dialogues(self.texts[path], path)
-        except ConfigError as error:
-            self._add(error.problems)
-            return
-        self._add(unknown_intents(dialogues, library))
-        name = shown(path, self.workspace.root)
-        self.dialogues += ((name, one.id, line_of(one.where) - 1) for one in dialogues)
+
+def _failed(one: RuleOutcome) -> Problem:
+    expected = "' or '".join(one.test.expected or (one.test.message,))
+    told = f"'{one.test.message}' came out as '{one.turn.expanded}', not '{expected}'"
+    return Problem(one.test.where, f"the test of rule '{one.rule}' fails: {told}", "")
+
+
+def _own(library: PromptLibrary, folder: Path) -> Iterator[PromptFile]:
+    """The workspace's prompts; all of them where it has partials, which may be of any."""
+    partials = any(folder.glob("*/_*"))
+    return (one for one in library.prompts() if partials or one.path.is_relative_to(folder))
+
+
+def _astray(library: PromptLibrary, workspace: Workspace) -> Iterator[Problem]:
+    for one in (one for each in astray_examples(library, workspace) for one in each):
+        message = f"the example '{one['text']}' reaches {one['intent']}"
+        yield Problem(one["where"], message, "leave it to one of the two")
 
 
 # What the commands check, too
@@ -201,17 +191,6 @@ def unknown_intents(dialogues: Iterable[Dialogue], library: PromptLibrary) -> It
                 yield Problem(turn.where, error.message, error.hint or "correct the intent")
 
 
-def _astray(one: Mapping[str, str]) -> Problem:
-    message = f"the example '{one['text']}' reaches {one['intent']}"
-    return Problem(one["where"], message, "leave it to one of the two")
-
-
-def _failed(one: RuleOutcome) -> Problem:
-    expected = "' or '".join(one.test.expected or (one.test.message,))
-    told = f"'{one.test.message}' came out as '{one.turn.expanded}', not '{expected}'"
-    return Problem(one.test.where, f"the test of rule '{one.rule}' fails: {told}", "")
-
-
 # The words that a problem is about
 
 _QUOTED: Final = re.compile(r"'([^'\n]{1,200})'")
@@ -223,67 +202,55 @@ _BLOCK: Final = 200
 """Lines of one entry that are looked through."""
 
 
-class _Texts:
-    """Finds in the text of a file what a problem is about."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._lines: dict[Path, list[str]] = {}
-
-    def finding(self, severity: Severity, problem: Problem) -> Finding:
-        path, line = problem.path, max(0, line_of(problem.where) - 1)
-        if path not in self._lines:
-            text = read_text(path)
-            self._lines[path] = text.split("\n") if isinstance(text, str) else []
-        lines = self._lines[path]
-        found = _span(lines, line, problem.message)
-        at, *ends = found or (line, *_whole(lines, line))
-        start, end = (_utf16(lines, at, one) for one in ends)
-        instead = _REPLACEMENT.match(problem.hint) if found else None
-        replacement = instead[1].rpartition(": ")[2] if instead else None
-        return Finding(
-            shown(path, self._root), at, start, end,
-            problem.message, problem.hint, code_of(problem.message), severity, replacement,
-        )  # fmt: skip
-
-
 def shown(path: Path, root: Path) -> str:
     """A path as an editor names it: within the workspace where it is in there."""
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
+def _finding(
+    problem: Problem, severity: Severity, root: Path, read: dict[Path, list[str]]
+) -> Finding:
+    """Find in the text of a file what a problem is about: a word that it quotes, or the line."""
+    path, at = problem.path, max(0, line_of(problem.where) - 1)
+    if path not in read:
+        text = read_text(path)
+        read[path] = text.split("\n") if isinstance(text, str) else []
+    lines = read[path]
+    found = _span(lines, at, problem.message)
+    line = lines[at] if at < len(lines) else ""
+    at, start, end = found or (at, len(line) - len(line.lstrip()), len(line.rstrip()))
+    instead = _REPLACEMENT.match(problem.hint) if found else None
+    start, end = (_utf16(lines[at][:one]) if at < len(lines) else 0 for one in (start, end))
+    return Finding(
+        shown(path, root), at, start, end, problem.message, problem.hint,
+        code_of(problem.message), severity, instead[1].rpartition(": ")[2] if instead else None,
+    )  # fmt: skip
+
+
 def _span(lines: Sequence[str], line: int, message: str) -> tuple[int, int, int] | None:
     """Line and columns of a word that ``message`` quotes; an unknown name may stand further on."""
-    words = _QUOTED.findall(message)[::-1]
-    block = _block(lines, line) if message.startswith("unknown") else lines[line : line + 1]
-    for word in words:
+    block = [*_block(lines, line)] if message.startswith("unknown") else lines[line : line + 1]
+    for word in _QUOTED.findall(message)[::-1]:
         there = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
-        for number, text in enumerate(block):
+        for number, text in enumerate(block, start=line):
             if match := there.search(text):
-                return line + number, *match.span()
+                return number, *match.span()
     return None
 
 
-def _block(lines: Sequence[str], line: int) -> Sequence[str]:
+def _block(lines: Sequence[str], line: int) -> Iterator[str]:
     """The line and those below it that are indented further."""
-    first = lines[line : line + 1]
-    depth = len(first[0]) - len(first[0].lstrip()) if first else 0
-    rest = lines[line + 1 : line + _BLOCK]
-    inside = (
-        number for number, text in enumerate(rest)
-        if text.strip() and len(text) - len(text.lstrip()) <= depth
-    )  # fmt: skip
-    return [*first, *rest[: next(inside, len(rest))]]
+    depth = None
+    for text in lines[line : line + _BLOCK]:
+        indent = len(text) - len(text.lstrip())
+        if depth is not None and text.strip() and indent <= depth:
+            return
+        depth = indent if depth is None else depth
+        yield text
 
 
-def _whole(lines: Sequence[str], line: int) -> tuple[int, int]:
-    text = lines[line] if line < len(lines) else ""
-    return len(text) - len(text.lstrip()), len(text.rstrip())
-
-
-def _utf16(lines: Sequence[str], line: int, column: int) -> int:
-    text = lines[line] if line < len(lines) else ""
-    return len(text[:column].encode("utf-16-le", "surrogatepass")) // 2
+def _utf16(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def code_of(message: str) -> str:

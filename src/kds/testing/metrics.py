@@ -27,22 +27,28 @@ Figures = dict[str, Any]
 HOURLY: Final = timedelta(days=2)
 """Up to this span figures are counted by the hour, beyond it by the day."""
 
-ACTIONS: Final = {"route": "acted", "clarify": "asked back", "abstain": "abstained"}
+DRAWN: Final = {
+    "intents": "Intents",
+    "actions": "Acted, asked back, abstained",
+    "references": "Words that point back",
+    "candidates": "Candidates by source, a recall",
+    "found": "Found by place, a recall",
+}
+"""Groups of figures with a table of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsTable:
     """A table of figures; ``key`` names it in addresses and files.
 
-    ``bars`` draw it: the values of each row, which ``parts`` name.
+    The first ``drawn`` columns of figures make a bar for each row, each ending where its figure is.
     """
 
     key: str
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
-    bars: Sequence[tuple[str, Sequence[float]]] = ()
-    parts: Sequence[str] = ()
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +66,30 @@ class MetricsReport:
     def tables(self) -> Iterator[MetricsTable]:
         """Yield the tables that have any rows."""
         found = self.figures
-        turns, recalls, hits = found["turns"], found["recalls"], found["session_memory"]
+        turns, recalls = found["turns"] or {}, found["recalls"] or {}
         if turns or recalls:
-            label = slice(5, 16) if self.until - self.since <= HOURLY else slice(5, 10)
-            counts = [(f"{one['start'][label]}".replace("T", " "),
-                       *(str(one[name]) for name in ("turns", "recalls", "found")))
-                      for one in found["buckets"]]  # fmt: skip
+            label = slice(5, 16 if self.until - self.since <= HOURLY else 10)
             heads = ("from (UTC)", "turns", "recalls", "found something")
+            counts = [[one["start"][label].replace("T", " "),
+                       *(str(one[name]) for name in ("turns", "recalls", "found"))]
+                      for one in found["buckets"]]  # fmt: skip
             yield MetricsTable("activity", "Turns and recalls", heads, counts)
         if turns:
-            yield from _turn_tables(turns)
+            yield _named("turns", "Turns", _without(turns))
+            stages = {"all steps": turns["cpu_ms"], **turns["stages_ms"]}
+            yield _times("latency", "CPU of a turn by step (ms)", stages)
         if recalls:
-            apart = ("latency_ms", "stages_ms", "candidates", "found")
-            yield _named("recalls", "Recalls", {k: v for k, v in recalls.items() if k not in apart})
-            for key, title in (("candidates", "Candidates by source"), ("found", "Found by place")):
-                if recalls[key]:
-                    yield _named(key, f"{title}, a recall", recalls[key], unit=key)
+            yield _named("recalls", "Recalls", _without(recalls))
             stages = {"all but embedding": recalls["latency_ms"], **recalls["stages_ms"]}
             yield _times("recall-latency", "Time of a recall by step (ms)", stages)
+        for key, title in DRAWN.items():
+            if figures := turns.get(key, recalls.get(key)):
+                yield _named(key, title, figures, drawn=1)
         sent = {name: found[name] for name in ("windows", "embedding", "content")}
         if any(sent.values()):
             yield _named("memory", "Conversations sent to models", sent)
-        if hits["turns"]:
-            yield _named("sessions", "Questions in sessions", hits)
+        if found["session_memory"]["turns"]:
+            yield _named("sessions", "Questions in sessions", found["session_memory"])
 
 
 def read_report(
@@ -104,57 +111,115 @@ def report_metrics(
 
     ``corrections`` are intents of messages that say the turn before was not what was wanted.
     """
-    turns, recalls = ([one for one in metrics if one.name == name] for name in (TURN, RECALL))
-    windows, summaries, embedded = (
-        [one.data for one in metrics if one.name == name] for name in (WINDOW, SUMMARY, EMBEDDING)
-    )
+    of = defaultdict[str, list[Metric]](list)
+    for one in metrics:
+        of[one.name].append(one)
+    rows = {name: [one.data for one in found] for name, found in of.items()}
+    recalls, windows, embedded = (rows.get(name, []) for name in (RECALL, WINDOW, EMBEDDING))
     figures = {
-        "turns": _turns(turns, corrections) if turns else None,
-        "recalls": _recalls([one.data for one in recalls]) if recalls else None,
+        "turns": _turns(of[TURN], corrections) if of[TURN] else None,
+        "recalls": _recalls(recalls) if recalls else None,
         "session_memory": asdict(session_hits(metrics)),
-        "windows": _windows(windows, summaries) if windows or summaries else None,
+        "windows": _windows(windows, rows.get(SUMMARY, [])) if windows or of[SUMMARY] else None,
         "embedding": _embedding(embedded),
         "content": {},
-        "buckets": list(_buckets(turns, recalls, since, until)),
+        "buckets": list(_buckets(of[TURN], of[RECALL], since, until)),
     }
     return MetricsReport(since, until, figures)
 
 
+def _turns(metrics: Sequence[Metric], corrections: Collection[str]) -> Figures:
+    rows = [metric.data for metric in metrics]
+    costs = _mappings(rows, "cpu_ms")
+    acted = (row for row in rows if row.get("action") == "route")
+    return {
+        "count": len(rows),
+        "conversations": len({row.get("conversation") for row in rows}),
+        "intents": tally(row.get("intent") for row in rows),
+        "actions": tally(row.get("action") for row in rows),
+        "confidence": mean(_number(row.get("confidence")) for row in acted),
+        "corrections": _corrections(metrics, corrections),
+        "references": {
+            "resolved": _sum(rows, "references"), "left_alone": _sum(rows, "unresolved"),
+        },
+        "cpu_ms": spread([sum(map(_number, cost.values())) for cost in costs]),
+        "stages_ms": _stages(costs),
+        "rewrites": rewrites_of([one for one in _mappings(rows, "rewriting") if one]),
+    }  # fmt: skip
+
+
+def _corrections(metrics: Sequence[Metric], corrections: Collection[str]) -> Figures:
+    """Judge each turn by the next one of its conversation, while that remembers the first."""
+    conversations = defaultdict[object, list[Metric]](list)
+    for metric in metrics:
+        conversations[metric.data.get("conversation")].append(metric)
+    judged = [
+        (str(turn.data.get("intent")), following.data.get("intent") in corrections)
+        for turns in conversations.values()
+        for turn, following in pairwise(turns)
+        if following.at - turn.at <= MAX_AGE
+        and turn.data.get("action") == "route"
+        and turn.data.get("intent") not in corrections
+    ]
+    wrong = [intent for intent, corrected in judged if corrected]
+    return {
+        "judged": len(judged),
+        "corrected": len(wrong),
+        "accuracy": share(not corrected for _, corrected in judged),
+        "by_intent": tally(wrong),
+    }
+
+
+def rewrites_of(rows: Sequence[Row]) -> Figures | None:
+    """Figures of the turns that a model was to rewrite (docs/rewriting.md); None for no turns.
+
+    ``asked`` counts the calls, ``resting`` the turns in which the model was left alone because it
+    had just failed, ``ms`` is what the turns that asked waited.
+    """
+    if not rows:
+        return None
+    reasons = defaultdict[object, list[object]](list)
+    for row in rows:
+        reasons[row.get("outcome")].append(row.get("reason"))
+    asked = [row for row in rows if not row.get("cached") and row.get("outcome") != "resting"]
+    return {
+        "count": len(rows),
+        "asked": len(asked),
+        "cached": sum(row.get("cached") is True for row in rows),
+        **{outcome: len(reasons[outcome]) for outcome in ("used", "unchanged")},
+        **{outcome: tally(reasons[outcome]) for outcome in ("rejected", "failed")},
+        "resting": len(reasons["resting"]),
+        "ms": spread([_number(row.get("ms")) for row in asked]) if asked else None,
+    }
+
+
 def _recalls(rows: Sequence[Row]) -> Figures:
     """Figures of the recalls; ``latency_ms`` is without the embedding model."""
-    stages = _stages(row.get("timings_ms") for row in rows)
-    flags = [_mapping(row.get("flags")) for row in rows]
+    stages = _stages(_mappings(rows, "timings_ms"))
+    flags = _mappings(rows, "flags")
     used = [
         _number(row.get("used_tokens")) / budget
         for row in rows
         if (budget := _number(row.get("budget_tokens")))
     ]
     over = sum(part > 1.0 for part in used)
+    within = (one for one in flags if one.get("in_conversation") is True)
     return {
         "count": len(rows),
         "hit_rate": share(_number(row.get("hits")) > 0 for row in rows),
-        "widened": share(
-            one.get("widened") is True for one in flags if one.get("in_conversation") is True
-        ),
+        "widened": share(one.get("widened") is True for one in within),
         "top_score": mean(_number(row["top_scores"][0]) for row in rows if row.get("top_scores")),
         "latency_ms": stages.pop("total", spread(())),
         "stages_ms": stages,
-        "candidates": _means(rows, "counts"),
+        "candidates": _means(_mappings(rows, "counts")),
         "budget": {"recalls": len(used), "used": mean(used), "over": over} if used else None,
         "surfaces": tally(row.get("surface") for row in rows),
         "flags": {
             name: share(one.get(name) is True for one in flags)
             for name in dict.fromkeys(name for one in flags for name in one)
         },
-        "found": _means(rows, "found"),
+        "found": _means(_mappings(rows, "found")),
     }
-
-
-def _means(rows: Sequence[Row], key: str) -> Figures:
-    """The mean of each figure below ``key`` over the rows that have it."""
-    given = [_mapping(row[key]) for row in rows if key in row]
-    names = dict.fromkeys(name for one in given for name in one)
-    return {name: mean(_number(one.get(name)) for one in given) for name in names}
 
 
 def _windows(windows: Sequence[Row], summaries: Sequence[Row]) -> Figures:
@@ -176,80 +241,11 @@ def _embedding(rows: Sequence[Row]) -> Figures | None:
     return {"texts": _sum(rows, "texts"), "ms": spread(times)} if times else None
 
 
-def _turns(metrics: Sequence[Metric], corrections: Collection[str]) -> Figures:
-    rows = [metric.data for metric in metrics]
-    costs = [_mapping(row.get("cpu_ms")) for row in rows]
-    acted = (row for row in rows if row.get("action") == "route")
-    return {
-        "count": len(rows),
-        "conversations": len({row.get("conversation") for row in rows}),
-        "intents": tally(row.get("intent") for row in rows),
-        "actions": tally(row.get("action") for row in rows),
-        "confidence": mean(_number(row.get("confidence")) for row in acted),
-        "corrections": _corrections(metrics, corrections),
-        "references": {
-            "resolved": _sum(rows, "references"), "left_alone": _sum(rows, "unresolved"),
-        },
-        "cpu_ms": spread([sum(map(_number, cost.values())) for cost in costs]),
-        "stages_ms": _stages(costs),
-        "rewrites": rewrites_of([_mapping(one) for row in rows if (one := row.get("rewriting"))]),
-    }  # fmt: skip
-
-
-def rewrites_of(rows: Sequence[Row]) -> Figures | None:
-    """Figures of the turns that a model was to rewrite (docs/rewriting.md); None for no turns.
-
-    ``asked`` counts the calls, ``resting`` the turns in which the model was left alone because it
-    had just failed, ``ms`` is what the turns that asked waited.
-    """
-    if not rows:
-        return None
-    outcomes = Counter(row.get("outcome") for row in rows)
-    asked = [row for row in rows if not row.get("cached") and row.get("outcome") != "resting"]
-    reasons = {
-        outcome: tally(row.get("reason") for row in rows if row.get("outcome") == outcome)
-        for outcome in ("rejected", "failed")
-    }
-    return {
-        "count": len(rows),
-        "asked": len(asked),
-        "cached": sum(row.get("cached") is True for row in rows),
-        "used": outcomes["used"],
-        "unchanged": outcomes["unchanged"],
-        **reasons,
-        "resting": outcomes["resting"],
-        "ms": spread([_number(row.get("ms")) for row in asked]) if asked else None,
-    }
-
-
-def _corrections(metrics: Sequence[Metric], corrections: Collection[str]) -> Figures:
-    """Judge each turn by the next one of its conversation, while that remembers the first."""
-    conversations: dict[object, list[Metric]] = defaultdict(list)
-    for metric in metrics:
-        conversations[metric.data.get("conversation")].append(metric)
-    judged = [
-        (str(turn.data.get("intent")), following.data.get("intent") in corrections)
-        for turns in conversations.values()
-        for turn, following in pairwise(turns)
-        if following.at - turn.at <= MAX_AGE
-        and turn.data.get("action") == "route"
-        and turn.data.get("intent") not in corrections
-    ]
-    wrong = [intent for intent, corrected in judged if corrected]
-    return {
-        "judged": len(judged),
-        "corrected": len(wrong),
-        "accuracy": share(not corrected for _, corrected in judged),
-        "by_intent": tally(wrong),
-    }
-
-
 def _buckets(
     turns: Iterable[Metric], recalls: Sequence[Metric], since: datetime, until: datetime
 ) -> Iterator[Figures]:
     """The turns, the recalls, and those of them that found something, by the hour or the day."""
     hourly = until - since <= HOURLY
-    step = timedelta(hours=1) if hourly else timedelta(days=1)
 
     def start(at: datetime) -> datetime:
         return at.replace(hour=at.hour if hourly else 0, minute=0, second=0, microsecond=0)
@@ -262,19 +258,32 @@ def _buckets(
     at = start(since)
     while at <= until:
         yield {"start": moment(at), **{name: found[at] for name, found in counts.items()}}
-        at += step
+        at += timedelta(hours=1) if hourly else timedelta(days=1)
 
 
-def _stages(rows: Iterable[object]) -> Figures:
-    values: dict[str, list[float]] = defaultdict(list)
+# What rows hold
+
+
+def _mappings(rows: Iterable[Row], key: str) -> list[Row]:
+    """What the rows that have ``key`` hold there; anything but a mapping counts as empty."""
+    found = (row[key] for row in rows if key in row)
+    return [one if isinstance(one, Mapping) else {} for one in found]
+
+
+def _columns(rows: Iterable[Row]) -> dict[str, list[float]]:
+    columns = defaultdict[str, list[float]](list)
     for row in rows:
-        for stage, ms in _mapping(row).items():
-            values[stage].append(_number(ms))
-    return {stage: spread(found) for stage, found in values.items()}
+        for name, value in row.items():
+            columns[name].append(_number(value))
+    return columns
 
 
-def _mapping(value: object) -> Row:
-    return value if isinstance(value, Mapping) else {}
+def _stages(rows: Iterable[Row]) -> Figures:
+    return {name: spread(values) for name, values in _columns(rows).items()}
+
+
+def _means(rows: Sequence[Row]) -> Figures:
+    return {name: sum(values) / len(rows) for name, values in _columns(rows).items()}
 
 
 def _sum(rows: Iterable[Row], name: str) -> int:
@@ -286,15 +295,24 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def percent(share: float | None) -> str:
-    """A share for a reader; a dash when nothing counted."""
-    return "–" if share is None else f"{share:.1%}"
+# Tables
 
 
-def _named(key: str, title: str, figures: Figures, *, unit: str = "") -> MetricsTable:
-    """A table of figures by their keys in JSON; ``unit``: of those that are drawn."""
-    bars = [(name.replace("_", " "), (n,)) for name, n in figures.items()] if unit else ()
-    return MetricsTable(key, title, ("", "figure"), [*_flat(figures)], bars, (unit,))
+def _without(figures: Figures) -> Figures:
+    """The figures that have no table of their own."""
+    apart = (*DRAWN, "cpu_ms", "latency_ms", "stages_ms")
+    return {key: value for key, value in figures.items() if key not in apart}
+
+
+def _named(key: str, title: str, figures: Figures, *, drawn: int = 0) -> MetricsTable:
+    """A table of figures by their keys in JSON."""
+    return MetricsTable(key, title, ("", "figure"), [*_flat(figures)], drawn)
+
+
+def _times(key: str, title: str, stages: Figures) -> MetricsTable:
+    heads = ("step", "p50", "p95", "p99")
+    rows = [(name, *(f"{ms:.2f}" for ms in spans.values())) for name, spans in stages.items()]
+    return MetricsTable(key, title, heads, rows, drawn=3)
 
 
 def _flat(figures: Row, above: str = "") -> Iterator[tuple[str, str]]:
@@ -305,43 +323,3 @@ def _flat(figures: Row, above: str = "") -> Iterator[tuple[str, str]]:
             yield from _flat(value, f"{name}: ")
         elif value is not None:
             yield name, f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _turn_tables(turns: Figures) -> Iterator[MetricsTable]:
-    judged, count = turns["corrections"], turns["count"]
-    wrong = {intent: judged["by_intent"].get(intent, 0) for intent in turns["intents"]}
-    yield MetricsTable(
-        "intents", "Intents", ("intent", "turns", "share", "corrected"),
-        [(intent, str(n), percent(n / count), str(wrong[intent]))
-         for intent, n in turns["intents"].items()],
-        bars=[(one, (n - wrong[one], wrong[one])) for one, n in turns["intents"].items()],
-        parts=("turns", "corrected"),
-    )  # fmt: skip
-    actions = [(ACTIONS.get(action, action), n) for action, n in turns["actions"].items()]
-    right = f"{judged['judged'] - judged['corrected']} of {judged['judged']}"
-    yield MetricsTable(
-        "actions", "Acted, asked back, abstained", ("", "turns", "share"),
-        [
-            *((action, str(n), percent(n / count)) for action, n in actions),
-            ("right, of those the next turn judged", right, percent(judged["accuracy"])),
-            ("confidence of those acted on", "", percent(turns["confidence"])),
-        ],
-        bars=[(action, (n,)) for action, n in actions],
-        parts=("turns",),
-    )  # fmt: skip
-    yield _named("references", "Words that point back", turns["references"], unit="words")
-    stages = {"all steps": turns["cpu_ms"], **turns["stages_ms"]}
-    yield _times("latency", "CPU of a turn by step (ms)", stages)
-    if turns["rewrites"]:
-        yield _named("model", "Rewritten by a model", turns["rewrites"])
-
-
-def _times(key: str, title: str, stages: Figures) -> MetricsTable:
-    """A table of times, drawn as what each percentile adds to the one before."""
-    times = [(name, (ms["p50"], ms["p95"], ms["p99"])) for name, ms in stages.items()]
-    return MetricsTable(
-        key, title, ("step", "p50", "p95", "p99"),
-        [(name, *(f"{ms:.2f}" for ms in at)) for name, at in times],
-        bars=[(name, (p50, p95 - p50, p99 - p95)) for name, (p50, p95, p99) in times],
-        parts=("p50", "more at p95", "more at p99"),
-    )  # fmt: skip

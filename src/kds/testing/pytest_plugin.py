@@ -8,7 +8,7 @@ plays is imported late (0.2 s of CPU, 1 s with the router).
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,9 +20,6 @@ from kds.brain.workspace import Workspace
 if TYPE_CHECKING:
     from kds.activation import Activator
     from kds.api.routing import Router
-
-_ROUTER: Final = pytest.StashKey["Router"]()
-_ACTIVATOR: Final = pytest.StashKey["Activator"]()
 
 SKILL_SUFFIXES: Final = (".skills.yaml", ".skills.yml")
 
@@ -57,9 +54,12 @@ class KdsFile(pytest.File):
 
     def collect(self) -> Iterator["KdsItem"]:
         """Yield a test for each; a file that does not load is a collection error."""
+        named = self.config.getini("kds_workspace")
+        root = self.config.rootpath
+        workspace = Workspace.find(root / named if named else root)
         read = _skill_cases if self.path.name.endswith(SKILL_SUFFIXES) else _dialogues
         try:
-            cases = list(read(self.path, self.config))
+            cases = list(read(self.path, workspace))
         except KdsError as error:
             raise self.CollectError(str(error)) from error
         for name, where, wrong in cases:
@@ -84,52 +84,45 @@ class KdsItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Point to its line."""
-        line = self.where.rpartition(":")[2]
-        return self.path, int(line) - 1 if line.isdigit() else 0, self.name
+        return self.path, int(self.where.rpartition(":")[2]) - 1, self.name
 
 
-def _dialogues(path: Path, config: pytest.Config) -> Iterator[Case]:
-    from kds.testing.dialogues import Dialogue, describe, play, read_dialogues
+def _dialogues(path: Path, workspace: Workspace) -> Iterator[Case]:
+    from kds.testing import dialogues
 
-    def wrong(dialogue: Dialogue) -> str:
-        return describe(play(dialogue, _router(config).rehearse))
+    def wrong(one: dialogues.Dialogue) -> str:
+        return dialogues.describe(dialogues.play(one, _router(workspace).rehearse))
 
-    for one in read_dialogues(path):
+    for one in dialogues.read_dialogues(path):
         yield one.id, one.where, partial(wrong, one)
 
 
-def _skill_cases(path: Path, config: pytest.Config) -> Iterator[Case]:
+def _skill_cases(path: Path, workspace: Workspace) -> Iterator[Case]:
     from kds.testing import skills
 
-    def wrong(case: skills.Case) -> str:
-        judged = skills.judge(case, _activator(config))
-        return "" if judged.passed else skills.describe(judged)
+    activator = _activator(workspace)
 
-    for one in skills.read_cases(path, [entry.name for entry in _activator(config).entries]):
+    def wrong(case: skills.Case) -> str:
+        row = skills.judge(case, activator)
+        return "" if row["right"] else skills.describe(row)
+
+    for one in skills.read_cases(path, [entry.name for entry in activator.entries]):
         yield one.prompt[:60], one.where, partial(wrong, one)
 
 
-def _router(config: pytest.Config) -> "Router":
+@cache
+def _router(workspace: Workspace) -> "Router":
     """The router of this run: its rules and model are loaded once."""
     from kds.api.routing import Router
 
-    if _ROUTER not in config.stash:
-        config.stash[_ROUTER] = Router.open(_workspace(config), log=False)
-    return config.stash[_ROUTER]
+    return Router.open(workspace, log=False)
 
 
-def _activator(config: pytest.Config) -> "Activator":
+@cache
+def _activator(workspace: Workspace) -> "Activator":
     """The project's skills, without what this machine learned: tests agree everywhere."""
     from kds.activation import Activator
     from kds.brain.settings import load_settings
 
-    if _ACTIVATOR not in config.stash:
-        workspace = _workspace(config)
-        precision = load_settings(workspace).activation.precision
-        config.stash[_ACTIVATOR] = Activator.open(workspace, precision=precision, learn=False)
-    return config.stash[_ACTIVATOR]
-
-
-def _workspace(config: pytest.Config) -> Workspace:
-    named = config.getini("kds_workspace")
-    return Workspace.find(config.rootpath / named if named else config.rootpath)
+    precision = load_settings(workspace).activation.precision
+    return Activator.open(workspace, precision=precision, learn=False)

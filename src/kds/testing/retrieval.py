@@ -1,4 +1,4 @@
-"""Measures recall on conversations with known answers, and tunes the weights of its ranking.
+"""`kds eval retrieval`: recall on conversations with known answers, and the weights of its ranking.
 
 docs/evaluation.md has the form of the file. Every query is asked in its own conversation. recall@k
 is the share of a query's relevant messages among the first k; NDCG@5 weighs them by their place
@@ -6,29 +6,24 @@ is the share of a query's relevant messages among the first k; NDCG@5 weighs the
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from kds.api.measures import mean, percentile, rounded
-from kds.brain.errors import ExampleFileError, Problem
-from kds.brain.memory.memory_store import MemoryStore
-from kds.brain.passages.recall import Hit, RecallSettings, recall
+from kds.api.embeddings import embed_waiting, load_embedder, model_name
+from kds.api.measures import mean
+from kds.api.settings_edit import write_values
+from kds.brain.memory.memory_store import SqliteStore
+from kds.brain.passages.recall import recall, recall_settings
 from kds.brain.passages.rerank import Weights, weigh
-from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Role, Scope
-from kds.testing.example_files import SHOWN_PROBLEMS, Loose, fitted, listed, parse_json, text_of
-
-RETRIEVAL_FORM: Final = (
-    '{"conversations": [{"id": "c1", "messages": [{"id": "m1", "role": "user", '
-    '"content": "Staging listens on port 8081."}]}], '
-    '"queries": [{"conversation": "c1", "query": "Which port has staging?", "relevant": ["m1"]}]}'
-)
+from kds.brain.settings import load_settings
+from kds.testing.examples import Bench, Example, Row, Text, Texts, times
 
 EPOCH: Final = datetime(2020, 1, 1, tzinfo=UTC)
 """Start of conversations without times: their messages follow each other by a minute."""
@@ -36,11 +31,11 @@ EPOCH: Final = datetime(2020, 1, 1, tzinfo=UTC)
 LOCOMO_TIME: Final = "%I:%M %p on %d %B, %Y"
 """Accepted beside ISO 8601."""
 
-LIMIT: Final = 40
-"""Chunks kept of each query: as many as ten messages may need."""
-
 POOL: Final = 60
-"""Those where weights are searched."""
+"""Chunks kept of each query: more than ten messages need, so that other weights find others."""
+
+BETWEEN: Final = "/"
+"""Between the id of a conversation and that of a message: those are unique there only."""
 
 ALPHAS: Final = tuple(step / 20 for step in range(15))
 """Weights of meaning to try: 0 to 0.7."""
@@ -51,161 +46,149 @@ GAMMAS: Final = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 NOTICEABLE: Final = 0.0005
 """The least gain in NDCG@5 that changes the weights: half of a rounding."""
 
-_BETWEEN: Final = "/"
-
-
-def _text(value: Any) -> Any:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
 
 def _moment(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
     try:
-        found = datetime.fromisoformat(value.strip())
-    except ValueError:
-        try:
-            found = datetime.strptime(value.strip(), LOCOMO_TIME)  # in UTC, below
-        except ValueError:
-            raise ValueError("must be a time, such as 2025-11-03 09:00:00") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+        return datetime.strptime(value, LOCOMO_TIME)
+    except (TypeError, ValueError):
+        return value
 
 
-_Name = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
-
-
-class Message(Loose):
+class Message(Example, coerce_numbers_to_str=True):
     """A message of a conversation; its ``id`` is unique there only."""
 
-    id: _Name
+    id: Text
     role: Role = "user"
     speaker: str | None = None
     at: Annotated[datetime | None, BeforeValidator(_moment)] = None
     content: str
 
 
-class Conversation(Loose):
+class Conversation(Example, coerce_numbers_to_str=True):
     """Messages in order."""
 
-    id: _Name
+    id: Text
     messages: list[Message] = Field(min_length=1)
 
-    @field_validator("messages")
-    @classmethod
-    def _timed(cls, messages: list[Message]) -> list[Message]:
-        return [
-            one if one.at else one.model_copy(update={"at": EPOCH + timedelta(minutes=number)})
-            for number, one in enumerate(messages)
-        ]
 
-
-class RetrievalQuery(Loose):
+class Query(Example, coerce_numbers_to_str=True):
     """A question about one conversation, and the ids of the messages that answer it.
 
     Without such a message it is left out of the figures: they are shares of what there is to find.
     """
 
-    conversation: _Name
-    query: str = Field(min_length=1)
-    relevant: Annotated[tuple[_Name, ...], BeforeValidator(listed)]
-    category: Annotated[str | None, BeforeValidator(_text)] = None
+    conversation: Text
+    query: Text
+    relevant: Texts
+    category: str | None = None
 
 
-class RetrievalSet(Loose):
+class Memories(Example):
     """The contents of a file."""
 
     conversations: list[Conversation] = Field(min_length=1)
-    queries: list[RetrievalQuery] = Field(min_length=1)
+    queries: list[Query] = Field(min_length=1)
 
-    def __getitem__(self, some: slice) -> "RetrievalSet":
-        """All conversations, with some of the queries."""
-        return self.model_copy(update={"queries": self.queries[some]})
-
-
-def read_retrieval(path: Path) -> RetrievalSet:
-    """Read a file, JSON. Raises ExampleFileError with all its problems."""
-    data = parse_json(text_of(path), path, RETRIEVAL_FORM, ExampleFileError)
-    found = fitted(data, path, RetrievalSet, RETRIEVAL_FORM)
-    hint = "name each once, and only what is there"
-    problems = [Problem(f"{path}:1", said, hint) for said in _misnamed(found)]
-    answered = [query for query in found.queries if query.relevant]
-    if not answered and not problems:
-        hint = "name the messages that answer, in 'relevant'"
-        problems = [Problem(str(path), "no query has an answer", hint)]
-    if problems:
-        raise ExampleFileError(problems[:SHOWN_PROBLEMS])
-    return found.model_copy(update={"queries": answered})
+    @model_validator(mode="after")
+    def _known(self) -> "Memories":
+        ids = {one.id: {said.id for said in one.messages} for one in self.conversations}
+        for query in self.queries:
+            if query.conversation not in ids:
+                raise ValueError(f"has no conversation '{query.conversation}'")
+            if unknown := {*query.relevant} - ids[query.conversation]:
+                raise ValueError(f"has no message '{min(unknown)}' in '{query.conversation}'")
+        if not any(query.relevant for query in self.queries):
+            raise ValueError("has no query with an answer: name the messages in 'relevant'")
+        return self
 
 
-def _misnamed(file: RetrievalSet) -> Iterator[str]:
-    """Yield what validates piece by piece and still does not fit together."""
-    known: dict[str, Counter[str]] = {}
-    for one in file.conversations:
-        if one.id in known:
-            yield f"there are several conversations '{one.id}'"
-        known[one.id] = Counter(said.id for said in one.messages)
-        for name in (name for name, count in known[one.id].items() if count > 1):
-            yield f"conversation '{one.id}' has several messages '{name}'"
-    for number, query in enumerate(file.queries, start=1):
-        if query.conversation not in known:
-            yield f"queries, item {number}: there is no conversation '{query.conversation}'"
-            continue
-        for name in sorted(set(query.relevant) - known[query.conversation].keys()):
-            yield f"queries, item {number}: there is no message '{name}'"
+def run(
+    files: Sequence[Memories], bench: Bench, *, tune: bool = False, write: bool = False
+) -> list[Row]:
+    """Store conversations in a temporary folder, and ask each query in its own.
+
+    With ``tune`` the first row has the best weights; ``write`` puts them into the settings.
+    """
+    options = load_settings(bench.workspace).recall
+    settings, name = recall_settings(options), model_name(options.embeddings)
+    embedder = load_embedder(name) if name else None
+    (data,), rows = files, []
+    with (
+        tempfile.TemporaryDirectory(prefix="kds-retrieval-") as folder,
+        SqliteStore(Path(folder) / SqliteStore.file_name) as store,
+    ):
+        for conversation in bench.each(data.conversations, "storing"):
+            _keep(store, conversation)
+        if embedder is not None:
+            embed_waiting(store, embedder, tell=bench.tell)
+        for query in bench.each([one for one in data.queries if one.relevant], "asking"):
+            found = recall(store, query.query, scope=Scope(session_id=query.conversation),
+                           limit=POOL, settings=settings, embedder=embedder)  # fmt: skip
+            ids = [
+                hit.passage.message_id.removeprefix(f"{query.conversation}{BETWEEN}")
+                for hit in found.hits
+            ]
+            rows.append(
+                {
+                    **query.model_dump(),
+                    "found": ids,
+                    "parts": [hit.parts for hit in found.hits],
+                    "right": {*query.relevant} <= {*[*dict.fromkeys(ids)][:10]},
+                    "ms": found.timings_ms["total"],
+                }
+            )
+    if tune:
+        rows[0]["tuning"] = tuned(rows, settings.weights, dense=embedder is not None)
+    if write:
+        bench.workspace.ensure()
+        values = {f"rerank_{key}": value for key, value in rows[0]["tuning"]["weights"].items()}
+        write_values(bench.workspace.settings_path, "recall", values)
+    return rows
 
 
-def store_conversation(store: MemoryStore, conversation: Conversation) -> None:
-    """Put a conversation into the store, as if it had been held there."""
+def _keep(store: SqliteStore, conversation: Conversation) -> None:
     store.create_session(session_id=conversation.id)
-    for one in (one for one in conversation.messages if one.content.strip()):
-        store.append(
-            conversation.id, one.role, one.content, at=one.at, speaker=one.speaker,
-            message_id=f"{conversation.id}{_BETWEEN}{one.id}",
-        )  # fmt: skip
+    for number, one in enumerate(conversation.messages):
+        sent = one.at or EPOCH + timedelta(minutes=number)
+        if one.content.strip():
+            store.append(
+                conversation.id, one.role, one.content, speaker=one.speaker,
+                at=sent if sent.tzinfo else sent.replace(tzinfo=UTC),
+                message_id=f"{conversation.id}{BETWEEN}{one.id}",
+            )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
-    """A query, its hits, and the milliseconds without the embedding model's own."""
-
-    query: RetrievalQuery
-    hits: tuple[Hit, ...]
-    ms: float
-
-    def found(self, weights: Weights | None = None) -> tuple[str, ...]:
-        """Return the ids of the messages found, best first; under other weights when given."""
-        hits: Sequence[Hit] = self.hits
-        if weights is not None:
-            named = any(hit.parts.code for hit in hits)
-            hits = sorted(hits, key=lambda hit: -weigh(hit.parts, weights, named=named))
-        passages = (hit.passage for hit in hits)
-        ids = (one.message_id.removeprefix(f"{one.session_id}{_BETWEEN}") for one in passages)
-        return tuple(dict.fromkeys(ids))
-
-
-def retrieve(
-    store: MemoryStore, query: RetrievalQuery, *, settings: RecallSettings,
-    embedder: Embedder | None, pool: int,
-) -> Retrieved:  # fmt: skip
-    """Ask one query, and keep ``pool`` chunks."""
-    scope = Scope(session_id=query.conversation)
-    found = recall(
-        store, query.query, scope=scope, limit=pool, settings=settings, embedder=embedder
-    )
-    return Retrieved(query, found.hits, found.timings_ms["total"])
-
-
-def ranking(
-    retrieved: Iterable[Retrieved], weights: Weights | None = None
-) -> dict[str, float | None]:
-    """Return the means over queries, in [0, 1]; None when there is no query."""
-    rows = [(one.found(weights), frozenset(one.query.relevant)) for one in retrieved]
+def score(rows: Sequence[Row]) -> Row:
+    """Add up what `kds eval retrieval` reports; docs/evaluation.md explains the keys."""
+    names = sorted({row["category"] for row in rows} - {None})
     return {
-        "queries": len(rows),
-        "recall_at_5": mean(len(right.intersection(ids[:5])) / len(right) for ids, right in rows),
-        "recall_at_10": mean(len(right.intersection(ids[:10])) / len(right) for ids, right in rows),
-        "ndcg_at_5": mean(ndcg_at(ids, right, 5) for ids, right in rows),
+        **ranking(rows),
+        "by_category": {
+            name: ranking([row for row in rows if row["category"] == name]) for name in names
+        },
+        **times(rows, 50, 95),
+        **({"tuning": rows[0]["tuning"]} if "tuning" in rows[0] else {}),
     }
+
+
+def ranking(rows: Sequence[Row], weights: Weights | None = None) -> Row:
+    """Return the means over queries, in [0, 1], under other weights when given; None of none."""
+    ranked = [(_found(row, weights), frozenset(row["relevant"])) for row in rows]
+    return {
+        "queries": len(ranked),
+        "recall_at_5": mean(len(right & {*ids[:5]}) / len(right) for ids, right in ranked),
+        "recall_at_10": mean(len(right & {*ids[:10]}) / len(right) for ids, right in ranked),
+        "ndcg_at_5": mean(ndcg_at(ids, right, 5) for ids, right in ranked),
+    }
+
+
+def _found(row: Row, weights: Weights | None) -> list[str]:
+    """The ids of the messages found, best first."""
+    hits = list(zip(row["found"], row["parts"], strict=True))
+    if weights is not None:
+        named = any(parts.code for _, parts in hits)
+        hits.sort(key=lambda hit: -weigh(hit[1], weights, named=named))
+    return list(dict.fromkeys(name for name, _ in hits))
 
 
 def ndcg_at(found: Sequence[str], relevant: frozenset[str], depth: int) -> float:
@@ -219,57 +202,35 @@ def ndcg_at(found: Sequence[str], relevant: frozenset[str], depth: int) -> float
     return got / sum(gains[: len(relevant)])
 
 
-def score_retrieval(retrieved: Sequence[Retrieved]) -> dict[str, object]:
-    """Add up what `kds eval retrieval` reports; docs/evaluation.md explains the keys."""
-    times = [one.ms for one in retrieved]
-    names = sorted({one.query.category for one in retrieved if one.query.category is not None})
-    by_category = {
-        name: ranking(one for one in retrieved if one.query.category == name) for name in names
-    }
-    times_ms = {"ms_p50": percentile(times, 50), "ms_p95": percentile(times, 95)}
-    return rounded({**ranking(retrieved), "by_category": by_category, **times_ms})
+def tuned(rows: Sequence[Row], present: Weights, *, dense: bool) -> Row:
+    """Search the weights that are best for NDCG@5 on half of the queries; report the other half.
 
-
-def tune(
-    retrieved: Sequence[Retrieved], *, present: Weights, dense: bool
-) -> tuple[Weights, dict[str, Any]]:
-    """Search the weights that are best for NDCG@5; also the figures of both halves.
-
-    ``dense`` False keeps the weight of meaning. Of weights that do as well, those in use stay.
+    ``dense`` False keeps the weight of meaning. Of weights that do as well, those in use stay. The
+    halves are every other conversation, or of one alone every other query.
     """
-    first, second = halves(retrieved)
+    order = {name: at for at, name in enumerate(dict.fromkeys(r["conversation"] for r in rows))}
+    halves: tuple[list[Row], list[Row]] = ([], [])
+    for number, row in enumerate(rows):
+        at = order[row["conversation"]] if len(order) > 1 else number
+        halves[at % 2].append(row)
+    first, second = halves
 
     def gain(weights: Weights) -> float:
         return ranking(first, weights)["ndcg_at_5"] or 0.0
 
-    total = present.alpha + present.beta + present.gamma
-    alphas = ALPHAS if dense else (present.alpha / total,)
+    alphas = ALPHAS if dense else (present.alpha / (present.alpha + present.beta + present.gamma),)
     grid = [
         Weights(round(alpha, 4), round(beta, 4), gamma)
         for alpha in alphas
         for gamma in GAMMAS
         if (beta := 1.0 - alpha - gamma) > 0.0
     ]
-    best_gain, best = max(((gain(one), one) for one in grid), key=lambda pair: pair[0])
-    if best_gain <= gain(present) + NOTICEABLE:
+    best = max(grid, key=gain)
+    if gain(best) <= gain(present) + NOTICEABLE:
         best = present
-    return best, rounded({
+    return {
         "weights": asdict(best),
         "searched_on": ranking(first, best),
         "other_half": ranking(second, best),
         "before": ranking(second, present),
-    })  # fmt: skip
-
-
-def halves(retrieved: Sequence[Retrieved]) -> tuple[list[Retrieved], list[Retrieved]]:
-    """Divide the queries: every other conversation, or of one alone every other query.
-
-    So no conversation is in both, and the halves are the same in every run.
-    """
-    names = list(dict.fromkeys(one.query.conversation for one in retrieved))
-    if len(names) == 1:
-        return list(retrieved[::2]), list(retrieved[1::2])
-    first = set(names[::2])
-    return [one for one in retrieved if one.query.conversation in first], [
-        one for one in retrieved if one.query.conversation not in first
-    ]
+    }

@@ -1,156 +1,119 @@
-"""Measures the reference resolver on rewrites: its output against what people wrote.
+"""`kds eval rewrites`: the reference resolver's output against what people wrote.
 
 A turn *needs* a rewrite when none of its accepted rewrites equals the message, but for case,
 punctuation and spaces.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
-from pathlib import Path
-from time import thread_time
 from types import ModuleType
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from kds.api.measures import percentile, rounded, share
+from kds.api.measures import share, timed
+from kds.api.parts import RewriterSource, load_resolver
 from kds.api.rehearsal import bare, matches
 from kds.brain.clock import utc_now
 from kds.brain.installation import load_extra
-from kds.brain.turn import Rewriting, Turn, Utterance, rewriting_to_wire
+from kds.brain.settings import LiveConfig
+from kds.brain.turn import Turn, Utterance, rewriting_to_wire
+from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.need import make_need
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
-from kds.testing.example_files import AnyOf, CleanText, Loose, Row, Said, read_rows
+from kds.testing.examples import AnyOf, Bench, Example, Row, Text, times
 from kds.testing.metrics import rewrites_of
 
-REWRITE_FORM: Final = (
-    '{"history": [{"role": "user", "content": "Add a FAB button"}], '
-    '"query": "Make it purple", "rewrite": ["Make the FAB button purple"]}'
-)
 
-
-class _Message(Loose):
+class _Message(Example):
     role: Literal["user", "assistant"]
-    content: CleanText
+    content: str
 
 
-class RewriteExample(Loose):
+class RewriteExample(Example):
     """A message after a history, and the self-contained forms that count as right."""
 
-    said: list[_Message] | None = Field(None, alias="history")
-    query: Said
+    history: list[_Message] | None = None
+    query: Text
     rewrites: AnyOf = Field(alias="rewrite")
-
-    @property
-    def history(self) -> tuple[Utterance, ...]:
-        """What was said before, oldest first."""
-        return tuple(Utterance(one.content, one.role) for one in self.said or ())
-
-
-def read_rewrites(path: Path) -> tuple[RewriteExample, ...]:
-    """Read a file of rewrites, JSON lines. Raises ExampleFileError."""
-    return read_rows(path, RewriteExample, form=REWRITE_FORM)
-
-
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """An example with the resolver's output, its reasons, and the CPU time in milliseconds.
-
-    ``rewriting`` is None when no model was asked.
-    """
-
-    example: RewriteExample
-    text: str
-    notes: tuple[str, ...]
-    cpu_ms: float
-    rewriting: Rewriting | None = None
-
-    @property
-    def exact(self) -> bool:
-        """Whether the output is an accepted rewrite."""
-        return matches(self.text, self.example.rewrites)
-
-    @property
-    def needed(self) -> bool:
-        """Whether the message could not stay as it was."""
-        return not matches(self.example.query, self.example.rewrites)
-
-    @property
-    def changed(self) -> bool:
-        """Whether the resolver changed the message."""
-        return bare(self.text) != bare(self.example.query)
 
 
 def rewrite(
     example: RewriteExample, resolver: Resolver, rewriter: CheckedRewriter | None = None
-) -> Rewritten:
+) -> Turn:
     """Resolve the message of ``example`` in its history; ``rewriter`` may ask a model as well."""
-    started = thread_time()
-    discourse = resolver.replay(example.history)
+    history = tuple(Utterance(one.content, one.role) for one in example.history or ())
+    discourse = resolver.replay(history)
     found = resolver.resolve(example.query, discourse)
     turn = Turn(
-        example.query, utc_now(), history=example.history, edits=found.edits,
+        example.query, utc_now(), history=history, edits=found.edits,
         unresolved=found.unresolved, expanded=apply_edits(example.query, found.edits),
         context_switch=resolver.switch(example.query, discourse) is not None, notes=found.notes,
     )  # fmt: skip
-    if rewriter is not None:
-        turn = rewrite_turn(make_need().run(turn), discourse, rewriter)
-    cpu_ms = (thread_time() - started) * 1000.0
-    return Rewritten(example, turn.expanded, turn.notes, cpu_ms, turn.rewriting)
+    return rewrite_turn(make_need().run(turn), discourse, rewriter) if rewriter else turn
 
 
-def score_rewrites(rewritten: Sequence[Rewritten]) -> dict[str, object]:
+def run(examples: Sequence[RewriteExample], bench: Bench) -> list[Row]:
+    """Rewrite by the rules, and by a model where `rewriting.mode` and `model` of the settings say
+    so; one that fails is asked again at once."""
+    _bleu()
+    workspace = bench.workspace
+    resolver, library = load_resolver(workspace), PromptLibrary.load(workspace.prompts_dir)
+    model = RewriterSource(LiveConfig(workspace), library, resolver, rest_s=0.0)()
+    rewrite(examples[0], resolver)  # the first message loads the language side
+    return [
+        outcome(one, *timed(partial(rewrite, one, resolver, model)))
+        for one in bench.each(examples, "rewriting")
+    ]
+
+
+def outcome(example: RewriteExample, turn: Turn, ms: float) -> Row:
+    """An example with the outcome, in a form that can be measured again."""
+    return {
+        "where": example.where,
+        **example.model_dump(by_alias=True),
+        "actual": turn.expanded,
+        "right": matches(turn.expanded, example.rewrites),
+        "needed": not matches(example.query, example.rewrites),
+        "changed": bare(turn.expanded) != bare(example.query),
+        "why": list(turn.notes),
+        "model": turn.rewriting and rewriting_to_wire(turn.rewriting),
+        "ms": ms,
+    }
+
+
+def score(rows: Sequence[Row]) -> Row:
     """Add up what `kds eval rewrites` reports; docs/evaluation.md explains the keys.
 
     Shares in [0, 1], BLEU in [0, 100], None when nothing counts. KdsError without sacrebleu.
     """
-    needed = [one for one in rewritten if one.needed]
-    times = [one.cpu_ms for one in rewritten]
-    by_model = rewrites_of([rewriting_to_wire(one.rewriting) for one in rewritten if one.rewriting])
-    return rounded({
-        "turns": len(rewritten),
-        "exact": share(one.exact for one in rewritten),
-        "bleu": bleu(rewritten),
-        "needed": len(needed),
-        "needed_exact": share(one.exact for one in needed),
-        "needed_bleu": bleu(needed),
-        "signal_precision": share(one.needed for one in rewritten if one.changed),
-        "signal_recall": share(one.changed for one in needed),
-        "false_rewrites": share(one.changed for one in rewritten if not one.needed),
-        "ms_p50": percentile(times, 50),
-        "ms_p99": percentile(times, 99),
-        **({"rewrites": by_model} if by_model else {}),
-    })  # fmt: skip
-
-
-def rewrite_error(one: Rewritten) -> Row | None:
-    """A line that `kds eval rewrites` can read again, with what went wrong."""
-    if one.exact:
-        return None
+    needed = [row for row in rows if row["needed"]]
+    by_model = rewrites_of([row["model"] for row in rows if row["model"]])
     return {
-        "where": one.example.where,
-        "history": [{"role": said.role, "content": said.text} for said in one.example.history],
-        "query": one.example.query,
-        "rewrite": list(one.example.rewrites),
-        "actual": one.text,
-        "needed": one.needed,
-        "changed": one.changed,
-        "why": list(one.notes),
+        "turns": len(rows),
+        "exact": share(row["right"] for row in rows),
+        "bleu": _bleu_of(rows),
+        "needed": len(needed),
+        "needed_exact": share(row["right"] for row in needed),
+        "needed_bleu": _bleu_of(needed),
+        "signal_precision": share(row["needed"] for row in rows if row["changed"]),
+        "signal_recall": share(row["changed"] for row in needed),
+        "false_rewrites": share(row["changed"] for row in rows if not row["needed"]),
+        **times(rows, 50, 99),
+        **({"rewrites": by_model} if by_model else {}),
     }
 
 
-def load_bleu() -> ModuleType:
-    """Import sacrebleu. KdsError when it is not installed."""
+def _bleu() -> ModuleType:
     return load_extra("sacrebleu", extra="eval", purpose="measure BLEU")
 
 
-def bleu(rewritten: Sequence[Rewritten]) -> float | None:
+def _bleu_of(rows: Sequence[Row]) -> float | None:
     """Corpus BLEU of sacrebleu, lowercased, its default tokeniser; None for no texts at all."""
-    if not rewritten:
+    if not rows:
         return None
     # one list a rank of reference, with None where a text has fewer
-    ranks = [*zip_longest(*(one.example.rewrites for one in rewritten))]
-    texts = [one.text for one in rewritten]
-    return float(load_bleu().corpus_bleu(texts, ranks, lowercase=True).score)
+    ranks = [*zip_longest(*(row["rewrite"] for row in rows))]
+    return float(_bleu().corpus_bleu([row["actual"] for row in rows], ranks, lowercase=True).score)

@@ -1,173 +1,127 @@
 """`kds skills test` and `kds eval skills`: prompts, and the entry that each should activate."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Any
 
-from pydantic import Field, RootModel
+from pydantic import Field
 
-from kds.activation import Activator, Suggestion
+from kds.activation import Activator
 from kds.activation.discovery import EntryError, entries_from
-from kds.api.measures import calibration_error, rounded, share
+from kds.api.measures import calibration_error, share
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.turn import Utterance
-from kds.testing.example_files import Loose, Row, Said, Strict, Text, Texts, read_rows, read_yaml
+from kds.testing.examples import Bench, Example, Row, Text, Texts, read_examples
 
 
-class _Said(Strict):
-    user: Text
-    assistant: Text = ""
+class _Said(Example):
+    user: str | None = None
+    assistant: str | None = None
 
 
-class _Case(Strict):
-    prompt: Said
-    expect: Texts
-    history: list[_Said] = Field([])
-
-
-_Cases = RootModel[Annotated[list[_Case], Field(min_length=1)]]
-
-LIBRARY_FORM: Final = (
-    '{"id": "a", "entries": [{"name": "notes", "description": "Write release notes."}], '
-    '"prompts": [{"text": "write the notes for 2.4", "expect": ["notes"]}]}'
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Example):
     """A prompt, the conversation before it, and the names that are right; none: say nothing."""
 
-    prompt: str
-    expected: tuple[str, ...]
-    history: tuple[Utterance, ...]
-    where: str
-    kind: str = ""
+    prompt: Text
+    expect: Texts
+    history: list[_Said] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A case with what was suggested."""
+class _LabelledPrompt(Case):
+    prompt: Text = Field(alias="text")
+    type: str = ""
 
-    case: Case
-    told: Suggestion
 
-    @property
-    def passed(self) -> bool:
-        """Whether an expected entry was said, or nothing where nothing is expected."""
-        return self.told.choice in (self.case.expected or (None,))
+class Library(Example):
+    """The entries of a project, as `Activator` takes them, and prompts for them."""
 
-    @property
-    def best(self) -> tuple[float, bool]:
-        """The probability of the best entry, and whether it is right."""
-        name, chance = self.told.ranked[0]
-        return chance, name in self.case.expected
+    id: Text
+    entries: list[dict[str, Any]] = Field(min_length=1)
+    prompts: list[_LabelledPrompt]
 
 
 def read_cases(path: Path, names: Iterable[str]) -> tuple[Case, ...]:
-    """Read a YAML list of cases: `prompt`, `expect` (a name, several, or null), `history`.
+    """Read the cases of `kds skills test`.
 
     Raises ExampleFileError with every problem, of names that are not among ``names`` as well.
     """
-    found, document = read_yaml(path, _Cases)
-    known, cases, problems = set(names), [], []
-    for row, case in enumerate(found.root):
-        for name in set(case.expect) - known:
-            where, hint = document.where((row, "expect")), "kds skills list shows what there is"
-            problems.append(Problem(where, f"no skill, agent or command '{name}'", hint))
-        said = _utterances((one.user, one.assistant) for one in case.history)
-        cases.append(Case(case.prompt, case.expect, said, document.where((row,))))
-    if problems:
+    cases, known = read_examples(path, Case), set(names)
+    hint = "kds skills list shows what there is"
+    if problems := [
+        Problem(case.where, f"no skill, agent or command '{name}'", hint)
+        for case in cases
+        for name in case.expect
+        if name not in known
+    ]:
         raise ExampleFileError(problems)
-    return tuple(cases)
+    return cases
 
 
-def _utterances(turns: Iterable[tuple[str, str | None]]) -> tuple[Utterance, ...]:
-    said = ((Utterance(user), Utterance(reply or "", "assistant")) for user, reply in turns)
-    return tuple(one for pair in said for one in pair if one.text or one.role == "user")
-
-
-def judge(case: Case, activator: Activator) -> Judged:
-    """Ask for a case."""
-    return Judged(case, activator.suggest(case.prompt, case.history))
-
-
-class _Entry(Loose):
-    name: Text
-    kind: Text = "skill"
-    description: str | None = ""
-    body_head: str | None = ""
-
-
-class _Prompt(Loose):
-    text: str
-    expect: tuple[str, ...]
-    type: str = ""
-    history: list[Mapping[str, str | None]] | None = None
-
-
-class _Library(Loose):
-    id: Text
-    entries: list[_Entry] = Field(min_length=1)
-    prompts: list[_Prompt]
-
-
-def read_libraries(path: Path) -> tuple[tuple[Case, Activator], ...]:
-    """Read libraries with labelled prompts, JSON lines. Raises ExampleFileError."""
-    cases = []
-    for library in read_rows(path, _Library, form=LIBRARY_FORM):
-        entries = ({**one.model_dump(), "body": one.body_head} for one in library.entries)
-        try:
-            activator = Activator(entries_from(entries))
-        except EntryError as error:
-            raise ExampleFileError(
-                [Problem(f"{library.where}: {error.where}", error.message, error.hint or "")]
-            ) from error
-        for row, one in enumerate(library.prompts):
-            said = _utterances((t["user"] or "", t.get("assistant")) for t in one.history or ())
-            case = Case(one.text, one.expect, said, f"{library.id}:{row}", one.type)
-            cases.append((case, activator))
-    return tuple(cases)
-
-
-def score_skills(judged: Sequence[Judged]) -> Mapping[str, object]:
-    """Return the figures of `kds eval skills`, of all prompts and of those really typed."""
-    real = [one for one in judged if one.case.kind.startswith("real")]
-    typed = {f"{key}_real": value for key, value in _figures(real).items()} if real else {}
-    ece = round(calibration_error([one.best for one in judged]), 4)
-    return {"prompts": len(judged), **_figures(judged), **typed, "ece": ece}
-
-
-def _figures(judged: Sequence[Judged]) -> Mapping[str, object]:
-    wanted = [one for one in judged if one.case.expected]
-    found = {
-        "top1": (one.best[1] for one in wanted),
-        "top3": (bool({*one.case.expected} & {*dict(one.told.ranked[:3])}) for one in wanted),
-        "precision": (one.passed for one in judged if one.told.choice),
-        "recall": (one.passed for one in wanted),
-        "false_activation": (not one.passed for one in judged if not one.case.expected),
-    }
-    return rounded({key: share(outcomes) or 0.0 for key, outcomes in found.items()})
-
-
-def failure(one: Judged) -> Row | None:
-    """What went wrong, for JSON; None when nothing did."""
-    if one.passed:
-        return None
+def judge(case: Case, activator: Activator) -> Row:
+    """Ask for a case: right is an expected entry, or nothing where nothing is expected."""
+    said = list[Utterance]()
+    for one in case.history or ():
+        said.append(Utterance(one.user or ""))
+        said += [Utterance(one.assistant, "assistant")] if one.assistant else []
+    told = activator.suggest(case.prompt, tuple(said))
     return {
-        "where": one.case.where,
-        "prompt": one.case.prompt,
-        "expected": list(one.case.expected),
-        "choice": one.told.choice,
-        "ranked": [[name, round(chance, 4)] for name, chance in one.told.ranked[:3]],
+        "where": case.where,
+        "prompt": case.prompt,
+        "expected": list(case.expect),
+        "choice": told.choice,
+        "ranked": told.ranked[:3],
+        "right": told.choice in (case.expect or (None,)),
     }
 
 
-def describe(one: Judged) -> str:
+def describe(row: Row) -> str:
     """A failed case in two lines."""
-    wanted = " or ".join(one.case.expected) or "nothing"
-    ranked = ", ".join(f"{name} {chance:.2f}" for name, chance in one.told.ranked[:3])
-    said = one.told.choice or "nothing"
-    prompt = json.dumps(one.case.prompt)[:100]
-    return f"{one.case.where}: {prompt}\n  expected {wanted}, said {said} ({ranked})"
+    wanted = " or ".join(row["expected"]) or "nothing"
+    ranked = ", ".join(f"{name} {chance:.2f}" for name, chance in row["ranked"])
+    prompt = json.dumps(row["prompt"])[:100]
+    told = f"expected {wanted}, said {row['choice'] or 'nothing'} ({ranked})"
+    return f"{row['where']}: {prompt}\n  {told}"
+
+
+# kds eval skills
+
+
+def run(libraries: Sequence[Library], bench: Bench) -> list[Row]:
+    """Ask for each prompt of each library."""
+    rows = []
+    for library in bench.each(libraries, "asking for each prompt"):
+        try:
+            entries = entries_from(one | {"body": one.get("body_head")} for one in library.entries)
+        except EntryError as error:
+            where = f"{library.where}: {error.where}"
+            problem = Problem(where, error.message, error.hint or "")
+            raise ExampleFileError([problem]) from error
+        activator = Activator(entries)
+        rows += [
+            judge(case, activator) | {"where": f"{library.id}:{number}", "type": case.type}
+            for number, case in enumerate(library.prompts)
+        ]
+    return rows
+
+
+def score(rows: Sequence[Row]) -> Row:
+    """Return the figures of `kds eval skills`, of all prompts and of those really typed."""
+    real = [row for row in rows if row["type"].startswith("real")]
+    typed = {f"{key}_real": value for key, value in _figures(real).items()} if real else {}
+    best = [(row["ranked"][0], row["expected"]) for row in rows]
+    ece = calibration_error([(chance, name in expected) for (name, chance), expected in best])
+    return {"prompts": len(rows), **_figures(rows), **typed, "ece": ece}
+
+
+def _figures(rows: Sequence[Row]) -> Row:
+    wanted = [row for row in rows if row["expected"]]
+    ranks = [[name in row["expected"] for name, _ in row["ranked"]] for row in wanted]
+    found = {
+        "top1": share(rank[0] for rank in ranks),
+        "top3": share(map(any, ranks)),
+        "precision": share(row["right"] for row in rows if row["choice"]),
+        "recall": share(row["right"] for row in wanted),
+        "false_activation": share(not row["right"] for row in rows if not row["expected"]),
+    }
+    return {key: value or 0.0 for key, value in found.items()}

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from itertools import pairwise
 from typing import Final
 
 from markupsafe import Markup
@@ -44,7 +45,7 @@ ROW, NAMED = 24, 140
 async def show(context: RequestContext) -> Response:
     """Every figure of the days that were asked for."""
     days, tables = await _tables(context)
-    charts = {one.key: bars(one.title, one.bars, one.parts) for one in tables if one.bars}
+    charts = {one.key: bars(one) for one in tables if one.drawn}
     for one in tables:
         if one.key == "activity":
             labels, turns, recalls, _ = zip(*one.rows, strict=True)
@@ -122,20 +123,21 @@ def columns(title: str, labels: Sequence[str], series: Mapping[str, Sequence[flo
     return _svg(title, WIDE, TALL, parts, [*series])
 
 
-def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str]) -> Markup:
-    """A bar for each row, its values one after the other; ``names`` say what they are."""
-    most = max((sum(values) for _, values in rows), default=0.0) or 1.0
+def bars(table: MetricsTable) -> Markup:
+    """A bar for each row, in parts that end where the figures of its drawn columns are."""
+    names = table.heads[1 : 1 + table.drawn]
+    rows = [(label, [*map(float, figures[: table.drawn])]) for label, *figures in table.rows]
+    scale = (NARROW - NAMED - 50) / (max((ends[-1] for _, ends in rows), default=0.0) or 1.0)
     parts: list[Markup] = []
-    for at, (label, values) in enumerate(rows):
-        y, x = at * ROW, float(NAMED)
+    for at, (label, ends) in enumerate(rows):
+        y = at * ROW
         parts.append(_text(NAMED - 8, y + 16, label, "end"))
-        for kind, value in enumerate(values):
-            width = value / most * (NARROW - NAMED - 50)
-            said = f"{label}: {_figure(value)} {names[kind]}"
-            parts.append(_rect(kind, x, y + 4, width, ROW - 8, said))
-            x += width
-        parts.append(_text(x + 6, y + 16, _figure(sum(values)), "start"))
-    return _svg(title, NARROW, max(len(rows), 1) * ROW, parts, names)
+        for kind, (start, end) in enumerate(pairwise((0.0, *ends))):
+            said = f"{label}: {_figure(end)} {names[kind]}"
+            width = (end - start) * scale
+            parts.append(_rect(kind, NAMED + start * scale, y + 4, width, ROW - 8, said))
+        parts.append(_text(NAMED + ends[-1] * scale + 6, y + 16, _figure(ends[-1]), "start"))
+    return _svg(table.title, NARROW, max(len(rows), 1) * ROW, parts, names)
 
 
 def _svg(

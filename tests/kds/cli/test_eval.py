@@ -60,11 +60,6 @@ REWRITES = (
     {"history": HISTORY, "query": "Make it blue", "rewrite": ["Paint it black"]},
     {"history": HISTORY, "query": "Run the tests", "rewrite": ["Run the tests"]},
 )
-MULTI = (
-    {"text": "Rename the login page and run the tests", "intents": ["EXECUTE", "TEST"]},
-    {"text": "I want to add a FAB button", "intents": ["PLAN"]},
-    {"text": "Commit my changes", "intents": ["METRICS"]},
-)
 DIALOGUE = """
 - id: fab
   turns:
@@ -113,7 +108,6 @@ KEYS = {
     "false_rewrites ms_p50 ms_p99",
     "intents": "accuracy oos_recall_at_95 ece acted_precision coverage oos_acted train_s ms_p50 "
     "ms_p99",
-    "multi": "exact recall false_splits",
     "retrieval": "queries recall_at_5 recall_at_10 ndcg_at_5 by_category ms_p50 ms_p95",
     "follow-ups": "talks questions follow_ups resolved exact kept of_follow_ups of_others "
     "session_hits ms_p50 ms_p95",
@@ -125,7 +119,6 @@ FIGURES: dict[str, dict[str, object]] = {
     "dialogues": {"expanded_exact": 0.5},
     "rewrites": {"turns": 3, "needed": 2, "exact": 0.6667, "needed_exact": 0.5},
     "intents": {"accuracy": 0.6667},
-    "multi": {"exact": 0.6667, "recall": 0.75, "false_splits": 0.0},
     "retrieval": {"recall_at_5": 1.0, "recall_at_10": 1.0},
     "follow-ups": {"talks": 1, "questions": 3, "follow_ups": 1, "resolved": 1, "kept": 1},
 }
@@ -137,8 +130,8 @@ def _file(kind: str) -> list[str]:
     match kind:
         case "chats":
             return [kind, jsonl("chats.jsonl", ({"id": "a", "turns": [*TURNS, TURNS[1]]},))]
-        case "rewrites" | "intents" | "multi":
-            rows = {"rewrites": REWRITES, "intents": INTENTS, "multi": MULTI}[kind]
+        case "rewrites" | "intents":
+            rows = {"rewrites": REWRITES, "intents": INTENTS}[kind]
             return [kind, jsonl("rows.jsonl", rows)]
         case "dialogues":
             name, text = "a.yaml", DIALOGUE
@@ -173,14 +166,14 @@ def test_each_kind_prints_the_figures_of_its_examples_and_leaves_the_workspace_a
 
 def test_wrong_outcomes_are_written_with_the_reasons(kds_call: Run, fitted_workspace: Path) -> None:
     found = {}
-    for kind in ("chats", "dialogues", "rewrites", "multi"):
+    for kind in ("chats", "dialogues", "rewrites", "intents"):
         kds_call("eval", *_file(kind), "--errors", "wrong.jsonl")
         found[kind] = _wrong()
     chat = found["chats"][0]
     assert (chat["chat"], chat["turn"], chat["intents"]) == ("a", 2, ["TEST"])
     assert chat["why"]
-    assert found["dialogues"][0]["turns"][0]["where"] == "a.yaml:6"
-    assert found["multi"][0]["actual"] == "COMMIT"
+    assert [(row["id"], row["where"]) for row in found["dialogues"]] == [("fab", "a.yaml:6")]
+    assert [row["intent"] for row in found["intents"]] == ["COMMIT"]
     (rewrite,) = found["rewrites"]
     assert (rewrite["where"], rewrite["actual"]) == ("rows.jsonl:2", "Make the FAB button blue")
     assert rewrite["needed"]
@@ -253,14 +246,6 @@ def test_a_classifier_fitted_on_other_examples_is_scored_whole_or_over_draws(
     assert set(drawn["std"]) == set(drawn) - {"std"}
 
 
-def test_replies_are_kept_from_the_router_on_request(kds_call: Run) -> None:
-    offered = {"user": "I want to add a FAB button", "assistant": "Shall I paint the FAB purple?"}
-    chat = {"id": "a", "turns": [offered, {"user": "Yes, do that", "labelled": True, "refs": []}]}
-    asked = ("eval", "chats", jsonl("chats.jsonl", (chat,)), "--json")
-    told, untold = data(kds_call(*asked)), data(kds_call(*asked, "--no-history"))
-    assert (told["changed"], untold["changed"]) == (1, 0)
-
-
 def test_without_sacrebleu_the_extra_is_named(
     kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,8 +262,7 @@ def test_without_sacrebleu_the_extra_is_named(
         (["follow-ups", "none.yaml"], "none.yaml"),
         (["follow-ups", "bad.yaml"], "bad.yaml:5"),
         (["retrieval", "bad.json", "--write"], "add --tune"),
-        (["retrieval", "bad.json"], "bad.json:1: key 'queries' is missing"),
-        (["retrieval", "bad.json", "--errors", "x"], "--errors does not apply to retrieval"),
+        (["retrieval", "bad.json"], "bad.json:1: key 'queries' (in item 1) is missing"),
         (["rewrites", "bad.json", "--errors", "./bad.json"], "fix: write to another file"),
         (["rewrites", "bad.json", "--tune"], "fix: it is for retrieval: leave it out"),
         (["intents", "odd.jsonl", "--shots", "3"], "add --train"),

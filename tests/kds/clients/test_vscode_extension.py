@@ -11,8 +11,9 @@ import jsonschema
 import pytest
 import yaml
 
-from kds.brain.errors import DialogueFileError
-from kds.testing.dialogues import parse_dialogues
+from kds.brain.errors import ExampleFileError
+from kds.testing.dialogues import Dialogue
+from kds.testing.examples import parse_examples
 
 FOLDER = Path(__file__).parents[3] / "editors" / "vscode"
 TIMEOUT_S = 300
@@ -51,8 +52,8 @@ def test_the_schema_of_dialogues_judges_as_kds_does(text: str, right: bool) -> N
     schema = json.loads((FOLDER / "schemas" / "dialogues.json").read_text())
     assert jsonschema.Draft202012Validator(schema).is_valid(yaml.safe_load(text)) is right
     try:
-        parse_dialogues(text, Path("a.yaml"))
-    except DialogueFileError:
+        parse_examples(text, Path("a.yaml"), Dialogue)
+    except ExampleFileError:
         assert not right
     else:
         assert right

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.errors import ConfigError, DialogueFileError
+from kds.brain.errors import ExampleFileError
 from kds.brain.turn import UNKNOWN
-from kds.testing.chats import read_chats
-from kds.testing.dialogues import find_dialogue_files, is_dialogue_file, parse_dialogues
-from kds.testing.example_files import SHOWN_PROBLEMS
-from kds.testing.follow_ups import read_follow_ups
-from kds.testing.intents import load_intents
-from kds.testing.retrieval import RETRIEVAL_FORM, read_retrieval
+from kds.testing.chats import Chat
+from kds.testing.dialogues import Dialogue, find_dialogue_files, is_dialogue_file
+from kds.testing.examples import SHOWN_PROBLEMS, Example, parse_examples, read_examples
+from kds.testing.follow_ups import Talk
+from kds.testing.intents import LabelledMessage
+from kds.testing.retrieval import Memories
 
-FOLLOW_UP_FORM = """\
+FOLLOW_UPS = """\
 - id: agreement-dates
   document: pooling-agreement.md
   turns:
@@ -51,33 +51,40 @@ def _file(folder: Path, *lines: str | bytes) -> Path:
 
 
 def _problems(read: Callable[[], object]) -> list[str]:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ExampleFileError) as caught:
         read()
     return [str(problem) for problem in caught.value.problems]
+
+
+def _wrong(text: str, model: type[Example], name: str = "a.yaml") -> str:
+    return "\n".join(_problems(lambda: parse_examples(text, Path(name), model)))
 
 
 def test_rows_of_json_are_read_and_every_problem_comes_at_once(tmp_path: Path) -> None:
     odd = '{"text":"a","intent":["oos","card_x"],"id":3}\r'
     path = _file(tmp_path, b"\xef\xbb\xbf" + GOOD.encode(), "", "  ", odd)
-    one, other = load_intents(path)
+    one, other = read_examples(path, LabelledMessage)
     assert (one.text, one.intents, other.text) == ("Make it purple", ("EXECUTE",), "a")
     assert (other.intents, other.where) == ((UNKNOWN, "card_x"), f"{path}:4")
-    rows = ['{"text": 3}', "no json", "[1]", GOOD, "", '{"txt": "a", "intent": []}']
-    found = _problems(lambda: load_intents(_file(tmp_path, *rows)))
-    for problem, said in zip(found, (
-        ":1: 'text' must be text, not 3", ":1: key 'intent' is missing", ":2: the line is not JSON",
-        ":3: the line must be an object", ":6: key 'text' is missing",
-        ":6: 'intent' must have at least 1 items",
+
+    def found(*rows: str | bytes) -> list[str]:
+        file = _file(tmp_path, *rows)
+        return _problems(lambda: read_examples(file, LabelledMessage))
+
+    problems = found('{"text": 3}', "no json", "[1]", GOOD, "", '{"txt": "a", "intent": []}')
+    for problem, said in zip(problems, (
+        ":1: 'text' (in item 1) must be text, not 3", ":1: key 'intent' (in item 1) is missing",
+        ":2: is not JSON", ":3: item 2 must be a mapping", ":6: key 'text' (in item 4) is missing",
+        ":6: 'intent' (in item 4) must have at least 1 items",
     ), strict=True):  # fmt: skip
         assert problem.startswith(f"{path}{said}")
         assert "\n  fix: " in problem
-    assert "is 'txt' meant?" in found[4]
-    found = _problems(lambda: load_intents(_file(tmp_path, *["a,b,c"] * 500)))
-    assert len(found) == SHOWN_PROBLEMS
-    (found,) = _problems(lambda: load_intents(_file(tmp_path, GOOD, b'{"text": "\xff"}')))
-    assert found.startswith(f"{path}:2: the line is not UTF-8")
+    assert "is 'txt' meant?" in problems[4]
+    assert len(found(*["a,b,c"] * 500)) == SHOWN_PROBLEMS
+    assert found(GOOD, b'{"text": "\xff"}')[0].startswith(f"{path}:2: the line is not UTF-8")
+    assert "holds no examples" in found("")[0]
     for nothing in (tmp_path / "nowhere.jsonl", tmp_path):
-        assert "cannot be read" in _problems(lambda: load_intents(nothing))[0]  # noqa: B023
+        assert "cannot be read" in _problems(lambda: read_examples(nothing, Chat))[0]  # noqa: B023
 
 
 REF = {"text": "it", "nth": 2, "kind": "pronoun", "antecedents": ["FAB button"], "source": "user"}
@@ -86,19 +93,16 @@ REF = {"text": "it", "nth": 2, "kind": "pronoun", "antecedents": ["FAB button"],
 @pytest.mark.parametrize(
     ("turn", "said"),
     [
-        ({"assistant": "Done."}, "key 'user' (in turns, item 1) is missing"),
-        ({"user": "it", "intents": "EXECUTE"}, "'intents' (in turns, item 1) must be a list"),
+        ({"assistant": "Done."}, "key 'user' (in item 1, turns, item 1) is missing"),
+        ({"user": "it", "intents": "EXECUTE"}, "'intents' (in item 1, turns, item 1) must be a"),
         ({"user": "it", "refs": [{**REF, "kind": "noun"}]}, "refs, item 1) must be 'pronoun'"),
-        ({"user": "it", "refs": [{"text": "it"}]}, "'source' (in turns, item 1, refs, item 1)"),
+        ({"user": "it", "refs": [{"text": "it"}]}, "key 'kind' (in item 1, turns, item 1, refs"),
     ],
 )
-def test_a_wrong_turn_of_a_chat_is_named_with_its_line(
-    tmp_path: Path, turn: dict[str, Any], said: str
-) -> None:
-    path = _file(tmp_path, json.dumps({"id": "a", "turns": [turn]}))
-    found = "\n".join(_problems(lambda: read_chats(path)))
-    assert f"{path}:1: " in found
-    assert said in found
+def test_a_wrong_turn_of_a_chat_is_named_with_its_line(turn: dict[str, Any], said: str) -> None:
+    problems = _wrong(json.dumps({"id": "a", "turns": [turn]}), Chat, "a.jsonl")
+    assert problems.startswith("a.jsonl:1: ")
+    assert said in problems
 
 
 @pytest.mark.parametrize(
@@ -111,16 +115,14 @@ def test_a_wrong_turn_of_a_chat_is_named_with_its_line(
     ],
 )
 def test_a_fault_among_follow_ups_is_named_with_its_line(
-    tmp_path: Path, before: str, after: str, line: int, said: str
+    before: str, after: str, line: int, said: str
 ) -> None:
-    path = _file(tmp_path, FOLLOW_UP_FORM)
-    (talk,) = read_follow_ups(path)
+    (talk,) = parse_examples(FOLLOW_UPS, Path("b/a.yaml"), Talk)
     assert (talk.path, talk.turns[1].refers_to) == (
-        tmp_path / "pooling-agreement.md", ("Determination Date",),
+        Path("b/pooling-agreement.md"), ("Determination Date",),
     )  # fmt: skip
-    _file(tmp_path, FOLLOW_UP_FORM.replace(before, after))
-    (problem,) = _problems(lambda: read_follow_ups(path))
-    assert problem.startswith(f"{path}:{line}: ")
+    problem = _wrong(FOLLOW_UPS.replace(before, after), Talk)
+    assert problem.startswith(f"a.yaml:{line}: ")
     assert said in problem
 
 
@@ -129,51 +131,41 @@ MESSAGES: list[dict[str, Any]] = [
     {"id": 2, "role": "assistant", "content": "Hello", "more": 1},
 ]
 QUERY: dict[str, Any] = {"conversation": "c", "query": "Who?", "relevant": "m1", "category": 3}
-IN_MESSAGES = "(in conversations, item 1, messages, item 1)"
 
 
-def _memories(folder: Path, messages: Any, queries: Any) -> Path:
-    data = {"conversations": [{"id": "c", "messages": messages}], "queries": list(queries)}
-    return _file(folder, json.dumps(data))
+def _memories(messages: Any, *queries: Any) -> str:
+    return json.dumps({"conversations": [{"id": "c", "messages": messages}], "queries": queries})
 
 
 @pytest.mark.parametrize(
-    ("messages", "queries", "problem"),
+    ("messages", "query", "problem"),
     [
-        (MESSAGES, (QUERY | {"relevant": []},), "no query has an answer"),
-        ([{"id": "m1", "content": 3}], (QUERY,), f"'content' {IN_MESSAGES}"),
-        ([{"content": "x"}], (QUERY,), f"key 'id' {IN_MESSAGES}"),
-        ([], (QUERY,), "'messages' (in conversations, item 1) must have at least 1"),
-        (MESSAGES, (), "'queries' must have at least 1"),
-        ([MESSAGES[0], MESSAGES[0]], (QUERY,), "conversation 'c' has several messages 'm1'"),
-        (MESSAGES, (QUERY | {"relevant": ["x"]},), "item 1: there is no message 'x'"),
-        (MESSAGES, (QUERY | {"conversation": "d"},), "there is no conversation 'd'"),
-        ([MESSAGES[0] | {"at": "soon"}], (QUERY,), "messages, item 1) must be a time"),
-        ([MESSAGES[0] | {"role": "robot"}], (QUERY,), "messages, item 1) must be 'user'"),
+        (
+            [{"id": "m1", "content": None}],
+            {},
+            "'content' (in item 1, conversations, item 1, messages",
+        ),
+        ([{"content": "x"}], {}, "key 'id' (in item 1, conversations, item 1, messages, item 1)"),
+        ([], {}, "'messages' (in item 1, conversations, item 1) must have at least 1"),
+        (MESSAGES, {"relevant": ["x"]}, "has no message 'x' in 'c'"),
+        (MESSAGES, {"conversation": "d"}, "has no conversation 'd'"),
+        (MESSAGES, {"relevant": []}, "has no query with an answer"),
+        ([MESSAGES[0] | {"at": "soon"}], {}, "input should be a valid datetime"),
+        ([MESSAGES[0] | {"role": "robot"}], {}, "messages, item 1) must be 'user'"),
     ],
 )
 def test_a_problem_of_conversations_is_told_with_its_place(
-    tmp_path: Path, messages: Any, queries: Any, problem: str
+    messages: Any, query: dict[str, Any], problem: str
 ) -> None:
-    path = _memories(tmp_path, messages, queries)
-    found = _problems(lambda: read_retrieval(path))[0]
-    assert found.startswith(str(path))
-    assert problem in found
-
-
-def test_conversations_have_times_and_only_queries_with_an_answer_count(tmp_path: Path) -> None:
-    unanswered = QUERY | {"query": "What never came up?", "relevant": []}
-    data = read_retrieval(_memories(tmp_path, MESSAGES, (QUERY, unanswered)))
+    assert problem in _wrong(_memories(messages, QUERY | query), Memories, "a.json")
+    (data,) = parse_examples(_memories(MESSAGES, QUERY), Path("a.json"), Memories)
     first, second = data.conversations[0].messages
-    assert (f"{first.at}", first.speaker) == ("2023-05-08 13:56:00+00:00", "Ann")
-    assert (second.id, f"{second.at}") == ("2", "2020-01-01 00:01:00+00:00")
-    (query,) = data.queries
-    assert (query.query, query.relevant, query.category) == ("Who?", ("m1",), "3")
-    assert len(read_retrieval(_file(tmp_path, RETRIEVAL_FORM)).queries) == 1
+    assert (f"{first.at}", first.speaker, second.id) == ("2023-05-08 13:56:00", "Ann", "2")
+    assert (data.queries[0].relevant, data.queries[0].category) == (("m1",), "3")
 
 
 def test_a_dialogue_means_the_same_as_yaml_and_json_and_a_scalar_is_a_list_of_one() -> None:
-    (dialogue,) = parse_dialogues(FAB, Path("a.yaml"))
+    (dialogue,) = parse_examples(FAB, Path("a.yaml"), Dialogue)
     first, second = dialogue.turns
     assert (dialogue.id, dialogue.where, second.where) == ("fab-button", "a.yaml:2", "a.yaml:5")
     assert (first.intents, first.expanded, first.switch, first.secondary) == (
@@ -182,9 +174,11 @@ def test_a_dialogue_means_the_same_as_yaml_and_json_and_a_scalar_is_a_list_of_on
     assert (second.intents, second.context_refs) == (("EXECUTE", "CORRECT"), ("FAB button",))
     assert (second.expanded, second.secondary) == (("Make the FAB button purple",), ("TEST",))
     assert second.switch
-    turn = {"user": "I want to add a FAB button", "intent": ["PLAN"], "secondary": None}
-    text = json.dumps([{"id": "a", "turns": [turn]}], indent="\t")
-    assert parse_dialogues(text, Path("a.json"))[0].turns[0] == first.placed("a.json:5")
+    data = {"id": "a", "turns": [{"user": first.user, "intent": ["PLAN"], "secondary": None}]}
+    for text, line in ((json.dumps([data], indent="\t"), 5), (json.dumps(data, indent=1), 4)):
+        (read,) = parse_examples(text, Path("a.json"), Dialogue)
+        assert read.turns[0].model_dump() == first.model_dump()
+        assert read.turns[0].where == f"a.json:{line}"
 
 
 def test_every_problem_of_a_dialogue_file_is_reported_at_once_with_its_line() -> None:
@@ -198,7 +192,7 @@ def test_every_problem_of_a_dialogue_file_is_reported_at_once_with_its_line() ->
     - hello
 - 3
 """
-    problems = _problems(lambda: parse_dialogues(text, Path("a.yaml")))
+    problems = _wrong(text, Dialogue)
     for expected in (
         "a.yaml:3: unknown key 'turn' (in item 1)\n  fix: did you mean 'turns'?",
         "a.yaml:6: unknown key 'expandd' (in item 2, turns, item 1)\n  fix: did you mean",
@@ -207,13 +201,12 @@ def test_every_problem_of_a_dialogue_file_is_reported_at_once_with_its_line() ->
         "a.yaml:7: 'switch' (in item 2, turns, item 2) must be true or false",
         "a.yaml:8: item 3 (in item 2, turns) must be a mapping, not 'hello'",
         "a.yaml:9: item 3 must be a mapping, not 3",
-        "a.yaml:4: id 'a' is already used at a.yaml:2",
     ):
-        assert expected in "\n".join(problems)
-    assert len(problems) == 8
-    for nothing in ("", "[]", "3", "null", "just text"):
-        with pytest.raises(DialogueFileError, match="no dialogues"):
-            parse_dialogues(nothing, Path("a.yaml"))
+        assert expected in problems
+    assert problems.count("\n  fix: ") == 7
+    assert "a.yaml:12: id 'fab-button' is already used at a.yaml:2" in _wrong(FAB + FAB, Dialogue)
+    for nothing in ("", "[]", "null"):
+        assert "holds no examples" in _wrong(nothing, Dialogue)
 
 
 _json = st.recursive(
@@ -228,11 +221,12 @@ _json = st.recursive(
 
 @given(st.text(max_size=60) | _json.map(json.dumps))
 def test_any_text_and_any_bytes_are_read_or_refused(text: str) -> None:
-    for name in ("a.yaml", "a.json"):
-        with suppress(DialogueFileError):
-            assert all(turn.user for one in parse_dialogues(text, Path(name)) for turn in one.turns)
-    with TemporaryDirectory() as folder, suppress(ConfigError):
-        assert load_intents(_file(Path(folder), text.encode("utf-16", "surrogatepass")))
+    for name in ("a.yaml", "a.json", "a.jsonl"):
+        with suppress(ExampleFileError):
+            assert parse_examples(text, Path(name), Dialogue)
+    with TemporaryDirectory() as folder, suppress(ExampleFileError):
+        path = _file(Path(folder), text.encode("utf-16", "surrogatepass"))
+        assert read_examples(path, LabelledMessage)
 
 
 def test_dialogue_files_are_known_by_name_or_folder() -> None:

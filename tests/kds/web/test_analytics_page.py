@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from kds.brain.memory.memory_store import SqliteStore
+from kds.testing.metrics import MetricsTable
 from kds.web.analytics_page import bars, columns
 
 from .conftest import Site, Visitor
@@ -34,7 +35,7 @@ def test_figures_are_drawn_and_stand_in_tables(site: Site, visitor: Visitor) -> 
     measured(site)
     page = visitor.get("/analytics?days=1").text
     for told in (
-        "<title>EXECUTE: 1 corrected</title>",
+        "<title>EXECUTE: 1 figure</title>",
         '<td>left alone</td><td class="number">3</td>',
         '<td>budget: used</td><td class="number">0.50</td>',
     ):
@@ -58,6 +59,6 @@ def test_every_table_can_be_downloaded(site: Site, visitor: Visitor) -> None:
 def test_names_in_charts_are_text(name: str) -> None:
     drawn = [
         columns(name, [name], {name: [1.0]}),
-        bars(name, [(name, (1.0,))], [name]),
+        bars(MetricsTable("a", name, ("", name), [(name, "1")], drawn=1)),
     ]
     assert all("<script" not in one and "<b>" not in one for one in drawn)

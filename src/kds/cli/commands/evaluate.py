@@ -1,14 +1,16 @@
 """`kds test` and `kds eval`: dialogues as tests, and the router measured on files of examples."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
 import kds
-from kds.brain.errors import DialogueFileError
+from kds.api.measures import rounded
+from kds.brain.errors import ExampleFileError
 from kds.brain.workspace import Workspace
 from kds.cli.command import flag, option
 from kds.cli.guard import TESTS_FAILED, Refusal, pass_on
@@ -16,9 +18,31 @@ from kds.cli.options import COUNT, FILE, PATH, command
 from kds.cli.output import Table, fields, say
 from kds.cli.terminal import reported, toned
 from kds.service.service_client import LOADING
-from kds.testing.dialogues import describe, dialogue_error, find_dialogue_files, read_dialogues
+from kds.testing import chats, dialogues, follow_ups, intents, retrieval, rewrites, skills
+from kds.testing.examples import Bench, Example, Row, read_examples
 from kds.testing.findings import unknown_intents
-from kds.testing.measuring import KINDS, Bench, play_dialogues
+
+
+class Kind(NamedTuple):
+    """What an example of a kind is, how examples are tried, and how the outcomes are summed up.
+
+    The keywords of ``run`` are the options that are for this kind alone.
+    """
+
+    model: type[Example]
+    run: Callable[..., list[Row]]
+    score: Callable[[list[Row]], Row]
+
+
+KINDS: Final = {
+    "chats": Kind(chats.Chat, chats.run, chats.score),
+    "dialogues": Kind(dialogues.Dialogue, dialogues.run, dialogues.score),
+    "rewrites": Kind(rewrites.RewriteExample, rewrites.run, rewrites.score),
+    "intents": Kind(intents.LabelledMessage, intents.run, intents.score),
+    "retrieval": Kind(retrieval.Memories, retrieval.run, retrieval.score),
+    "follow-ups": Kind(follow_ups.Talk, follow_ups.run, follow_ups.score),
+    "skills": Kind(skills.Library, skills.run, skills.score),
+}
 
 NEEDS: Final = {"shots": "train", "seeds": "shots", "write": "tune"}
 """Options that need another one."""
@@ -29,25 +53,27 @@ NEEDS: Final = {"shots": "train", "seeds": "shots", "write": "tune"}
 @flag("--list", "Read and list them; play none.", to="only_list")
 def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> int:
     """Play the dialogues of files or folders; exit code 1 when a turn goes wrong."""
-    dialogues = [one for file in find_dialogue_files(paths) for one in read_dialogues(file)]
+    files = dialogues.find_dialogue_files(paths)
+    found = [one for file in files for one in dialogues.read_dialogues(file)]
     library = kds.PromptLibrary.load(workspace.prompts_dir)
-    if problems := tuple(unknown_intents(dialogues, library)):
-        raise DialogueFileError(problems)
+    if problems := tuple(unknown_intents(found, library)):
+        raise ExampleFileError(problems)
     if only_list:
-        rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in dialogues]
-        places = [(one.where, one.id) for one in dialogues]
-        say({"dialogues": rows}, Table(("where", "dialogue"), places))
+        rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in found]
+        say({"dialogues": rows}, Table(("where", "dialogue"), [(d.where, d.id) for d in found]))
         return 0
     with reported(LOADING) as tell:
-        played = play_dialogues(dialogues, Bench(workspace, tell, pass_on))
-    failed = [one for one in played if not one.passed]
+        bench = Bench(workspace, tell, pass_on)
+        router = bench.router()
+        played = [dialogues.play(one, router.rehearse) for one in bench.each(found, "playing")]
+    failed = [wrong for turns in played if (wrong := [one for one in turns if not one["right"]])]
     told = {
         "dialogues": len(played),
-        "played": [one.id for one in dialogues],
-        "failed": [dialogue_error(one) for one in failed],
+        "played": [one.id for one in found],
+        "failed": [{"id": turns[0]["id"], "turns": turns} for turns in failed],
     }
     counts = f"{len(played) - len(failed)} passed, {len(failed)} failed"
-    texts = [f"{describe(one)}\n" for one in failed]
+    texts = [f"{dialogues.describe(turns)}\n" for turns in failed]
     say(told, texts, toned(counts, "problem" if failed else "ok"))
     return TESTS_FAILED if failed else 0
 
@@ -59,8 +85,6 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
 @click.argument("kind", type=click.Choice([*KINDS]), metavar="KIND")
 @click.argument("file", type=PATH)
 @option("--errors OUT.jsonl", "Write the wrong results, with the reasons.", type=FILE)
-@option("--limit N", "Only the first N examples.", type=COUNT)
-@flag("--no-history", "chats: keep the assistant's replies from the router.")
 @option("--train FILE", "intents: fit on these, instead of the workspace's prompts.", type=PATH)
 @option("--shots K", "intents: draw K examples of each intent from --train.", type=COUNT)
 @option("--seeds S", "intents: how many draws; figures are their means.  [default: 5]", type=COUNT)
@@ -68,43 +92,39 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
       "other half.")  # fmt: skip
 @flag("--write", "retrieval, with --tune: put the weights into the settings.")
 def evaluate(
-    *, kind: str, file: Path, errors: Path | None, limit: int | None, workspace: Workspace,
-    **options: Any,
-) -> None:  # fmt: skip
+    *, kind: str, file: Path, errors: Path | None, workspace: Workspace, **options: Any
+) -> None:
     """Measure the router on the examples in FILE.
 
     KIND is chats (real ones: rewrites, intents, confidence, time), dialogues (every field of every
-    turn), rewrites (exact ones, false ones), intents (right ones, calibration), multi
-    (messages with several intents), retrieval (recall of past conversations), follow-ups (questions
-    about documents) or skills (which skill fits a prompt). Examples start with an empty context;
-    nothing is written to the workspace.
+    turn), rewrites (exact ones, false ones), intents (right ones, calibration), retrieval (recall
+    of past conversations), follow-ups (questions about documents) or skills (which skill fits a
+    prompt). Examples start with an empty context; nothing is written to the workspace.
     """
     how = KINDS[kind]
-    _refuse_misfits(kind, {"errors": errors, **options})
+    own = {name: value for name, value in options.items() if value}
+    _refuse_misfits(kind, own)
     if errors is not None and errors.resolve() == file.resolve():
         raise Refusal(f"'{errors}' is the file of examples itself", "write to another file")
-    own = {name: value for name, value in options.items() if value}
     with reported(LOADING) as tell:
-        done = how.run(how.read(file)[:limit], Bench(workspace, tell, pass_on), **own)
-    if errors is not None and how.error is not None:
-        rows = (json.dumps(row, ensure_ascii=False, default=str)
-                for row in map(how.error, done) if row)  # fmt: skip
-        errors.write_text("".join(f"{row}\n" for row in rows), "utf-8", "backslashreplace")
-    figures = how.score(done)
+        examples = read_examples(file, how.model)
+        rows = how.run(examples, Bench(workspace, tell, pass_on), **own)
+    if errors is not None:
+        wrong = (json.dumps(row, ensure_ascii=False, default=str)
+                 for row in map(rounded, rows) if not row["right"])  # fmt: skip
+        errors.write_text("".join(f"{row}\n" for row in wrong), "utf-8", "backslashreplace")
+    figures = rounded(how.score(rows))
     say(figures, Table(("measure", "value"), _rows(figures)))
 
 
 def _refuse_misfits(kind: str, options: Mapping[str, object]) -> None:
     """Refuse an option that is for other kinds, or that needs another one."""
-    for name, value in options.items():
-        if value and name not in KINDS[kind].options:
-            takers = ", ".join(one for one in KINDS if name in KINDS[one].options)
-            spelled = f"--{name.replace('_', '-')}"
-            raise Refusal(
-                f"{spelled} does not apply to {kind}", f"it is for {takers}: leave it out"
-            )
-    for name, other in NEEDS.items():
-        if options[name] and not options[other]:
+    for name in options:
+        takers = [one for one, how in KINDS.items() if name in signature(how.run).parameters]
+        if kind not in takers:
+            fix = f"it is for {', '.join(takers)}: leave it out"
+            raise Refusal(f"--{name} does not apply to {kind}", fix)
+        if (other := NEEDS.get(name, name)) not in options:
             raise Refusal(f"--{name} needs --{other}", f"add --{other}")
 
 

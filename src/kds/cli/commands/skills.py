@@ -9,6 +9,7 @@ from kds.activation import Activator, Entry
 from kds.activation.checks import Finding, check_entries, listing_tokens
 from kds.activation.discovery import READS, discover, reads
 from kds.activation.uses import Uses
+from kds.api.measures import rounded
 from kds.brain.installation import kds_version
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -25,7 +26,7 @@ from kds.cli.options import (
 from kds.cli.output import Table, counted, fields, print_json, say
 from kds.cli.terminal import slow
 from kds.hooks.reply import left_alone, says_enough
-from kds.testing.skills import describe, failure, judge, read_cases
+from kds.testing.skills import describe, judge, read_cases
 
 ENTRY = "client kind name description suggested invocable path paths"
 NO_ENTRIES = "no skill, agent, command or prompt file"
@@ -188,11 +189,10 @@ def test(*, file: Path, workspace: Workspace) -> int:
     """
     activator = _open(workspace)
     cases = read_cases(file, (one.name for one in activator.entries))
-    judged = [judge(case, activator) for case in cases]
-    failed = [one for one in judged if not one.passed]
-    passed = len(judged) - len(failed)
+    failed = [row for case in cases if not (row := judge(case, activator))["right"]]
+    passed = len(cases) - len(failed)
     say(
-        {"passed": passed, "failed": list(map(failure, failed))},
+        {"passed": passed, "failed": list(map(rounded, failed))},
         map(describe, failed),
         f"{passed} passed, {len(failed)} failed",
     )
