@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from kds.api.measures import calibration_error, share, tally
 from kds.brain.turn import Edit, Turn
-from kds.testing.examples import Bench, Example, Row, Text, converse, listed, times
+from kds.testing.examples import Bench, Example, Row, Spoken, Text, converse, listed, times
 
 OUTCOMES: Final = ("right", "wrong", "false")
 
@@ -51,10 +51,9 @@ class ChatReference(Example):
         return starts[self.nth - 1] if self.text and 0 < self.nth <= len(starts) else -1
 
 
-class ChatTurn(Example):
+class ChatTurn(Spoken):
     """What a user typed, and the assistant's reply; intents and references where ``labelled``."""
 
-    user: str
     reply: str | None = Field(None, alias="assistant")
     labelled: bool | None = False
     intents: list[str] | None = None

@@ -19,8 +19,8 @@ from kds.brain.turn import UNKNOWN, Turn
 from kds.testing.examples import (
     Bench,
     Example,
-    Route,
     Row,
+    Spoken,
     Text,
     Texts,
     converse,
@@ -36,11 +36,11 @@ _ARTICLE: Final = re.compile(r"^\s*(?:an?|the)\s+", re.IGNORECASE)
 _Intents = Annotated[Texts, AfterValidator(lambda names: tuple(name.upper() for name in names))]
 
 
-class ExpectedTurn(Example, extra="forbid"):
+class ExpectedTurn(Spoken, extra="forbid"):
     """A message, and the outcomes that count as right. An empty tuple checks nothing.
 
     The exception is ``expanded``: empty, the message must come back unchanged. ``secondary`` is
-    None when the secondary intents do not matter; ``reply`` is the assistant's, "" when unknown.
+    None when the secondary intents do not matter.
     """
 
     user: Text
@@ -49,7 +49,7 @@ class ExpectedTurn(Example, extra="forbid"):
     expanded: Texts = ()
     switch: StrictBool = False
     secondary: _Intents | None = None
-    reply: Text = ""
+    reply: Text | None = None
     note: Any = None
 
 
@@ -105,7 +105,7 @@ def read_dialogues(path: Path) -> tuple[Dialogue, ...]:
     return read_examples(path, Dialogue)
 
 
-def play(dialogue: Dialogue, open_route: Callable[[MinuteClock], Route]) -> list[Row]:
+def play(dialogue: Dialogue, open_route: Callable[[MinuteClock], Callable[..., Turn]]) -> list[Row]:
     """Send every turn of ``dialogue`` through a fresh conversation; a wrong one does not end it."""
     return [
         {"id": dialogue.id, "turn": number, "of": len(dialogue.turns)}

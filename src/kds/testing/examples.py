@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, RootModel
 from pydantic import StringConstraints as Constraints
@@ -65,21 +65,19 @@ AnyOf = Annotated[Texts, Field(min_length=1)]
 def read_examples(path: Path, model: type[ExampleT]) -> tuple[ExampleT, ...]:
     """Read the examples of a file. Raises ExampleFileError with every problem."""
     try:
-        text = (raw := path.read_bytes()).decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        line = raw.count(b"\n", 0, wrong.start) + 1
-        problem = Problem(f"{path}:{line}", "the line is not UTF-8", "save the file as UTF-8")
+        return parse_examples(path.read_text("utf-8-sig"), path, model)
+    except UnicodeDecodeError:
+        problem = Problem(str(path), "is not UTF-8 text", "save the file as UTF-8")
     except OSError as wrong:
         message = f"cannot be read: {wrong.strerror or wrong}"
         problem = Problem(str(path), message, "check the path and its permissions")
-    else:
-        return parse_examples(text, path, model)
     raise ExampleFileError([problem])
 
 
 def parse_examples(text: str, path: Path, model: type[ExampleT]) -> tuple[ExampleT, ...]:
     """Read the examples of a text, as if it were in the file ``path``."""
-    document = _list_of(text, path) if path.suffix.lower() in LISTS else _lines_of(text, path)
+    read = _read_list if path.suffix.lower() in LISTS else _read_lines
+    document = read(text, path)
     several: type[RootModel[list[ExampleT]]] = RootModel[list[model]]  # type: ignore[valid-type]
     found = validate(document, several)
     if isinstance(found, tuple):
@@ -98,34 +96,26 @@ def parse_examples(text: str, path: Path, model: type[ExampleT]) -> tuple[Exampl
     return tuple(found.root)
 
 
-def _list_of(text: str, path: Path) -> Document:
+def _read_list(text: str, path: Path) -> Document:
     """The list of a YAML or JSON file."""
-    if path.suffix.lower() == ".json":
+    is_json = path.suffix.lower() == ".json"
+    document = parse_yaml("" if is_json and len(text) > MAX_BYTES else text, path=str(path))
+    data, lines, problems = document.data, document.lines, document.problems
+    if is_json:  # of its reading as YAML only the lines are kept
         data, problems = _json(text, path)
-        # of its reading as YAML only the lines are kept
-        lines = parse_yaml(text, path=str(path)).lines if len(text) < MAX_BYTES else {}
-        document = Document(str(path), data, lines, problems=problems)
-    else:
-        document = parse_yaml(text, path=str(path))
-    data, lines = document.data, document.lines
     if isinstance(data, dict):  # a single one
         lines = {(): 1} | {(0, *at): line for at, line in lines.items()}
-    return Document(str(path), listed(data), lines, problems=document.problems)
+    return Document(str(path), listed(data), lines, problems=problems)
 
 
-def _lines_of(text: str, path: Path) -> Document:
-    """The list of the objects of a JSON-lines file."""
-    rows: list[object] = []
-    lines: dict[NodePath, int] = {}
-    problems = list[Problem]()
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            row, wrong = _json(line, path, number)
-            problems += wrong
-            if not wrong:
-                lines[len(rows),] = number
-                rows.append(row)
-    return Document(str(path), rows, lines, problems=tuple(problems))
+def _read_lines(text: str, path: Path) -> Document:
+    """The objects of a JSON-lines file, one a line."""
+    numbered = [(at, line) for at, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    found = [(at, *_json(line, path, at)) for at, line in numbered]
+    good = [(at, row) for at, row, wrong in found if not wrong]
+    lines: dict[NodePath, int] = {(number,): at for number, (at, _) in enumerate(good)}
+    problems = tuple(one for _, _, wrong in found for one in wrong)
+    return Document(str(path), [row for _, row in good], lines, problems=problems)
 
 
 def _json(text: str, path: Path, line: int = 0) -> tuple[object, tuple[Problem, ...]]:
@@ -190,33 +180,23 @@ class Bench:
             yield item
 
 
-class Spoken(Protocol):
+class Spoken(Example):
     """A turn of a conversation: a message, and what was replied, if that is known."""
 
-    @property
-    def user(self) -> str: ...  # noqa: D102
-
-    @property
-    def reply(self) -> str | None: ...  # noqa: D102
+    user: str
+    reply: str | None = None
 
 
 SpokenT = TypeVar("SpokenT", bound=Spoken)
 
 
-class Route(Protocol):
-    """Routes a message, with what was said before it; a `Router` is one."""
-
-    def __call__(self, message: str, *, history: Sequence[Utterance] = ()) -> Turn:
-        """Route ``message``."""
-
-
 def converse(
-    turns: Iterable[SpokenT], open_route: Callable[[MinuteClock], Route]
+    turns: Iterable[SpokenT], open_route: Callable[[MinuteClock], Callable[..., Turn]]
 ) -> Iterator[tuple[SpokenT, Turn, float]]:
     """Send messages through a fresh conversation; yield each with its turn and CPU milliseconds.
 
-    ``open_route`` opens it, under a clock that moves a minute a turn. What was said is passed along
-    where the last reply is known.
+    ``open_route`` opens it (a `Router`, or what routes like one), under a clock that moves a minute
+    a turn. What was said is passed along where the last reply is known.
     """
     clock = MinuteClock()
     route = open_route(clock)

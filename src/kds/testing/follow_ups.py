@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from kds.api.measures import mean, share, timed
 from kds.api.rehearsal import matches
@@ -62,14 +62,6 @@ class Question(Example, extra="forbid"):
     find: _Places = ()
     find_all: _Places = ()
     note: str = ""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "Question":
-        if self.find and self.find_all:
-            raise ValueError("has both 'find' and 'find_all': keep one")
-        if self.refers_to and not self.expanded:
-            raise ValueError("has 'refers_to' but no 'expanded': add how it reads on its own")
-        return self
 
     def resolved(self, text: str) -> bool:
         """Tell whether ``text`` is an accepted wording, or names everything that is referred to.

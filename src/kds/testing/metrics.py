@@ -27,15 +27,6 @@ Figures = dict[str, Any]
 HOURLY: Final = timedelta(days=2)
 """Up to this span figures are counted by the hour, beyond it by the day."""
 
-DRAWN: Final = {
-    "intents": "Intents",
-    "actions": "Acted, asked back, abstained",
-    "references": "Words that point back",
-    "candidates": "Candidates by source, a recall",
-    "found": "Found by place, a recall",
-}
-"""Groups of figures with a table of their own."""
-
 
 @dataclass(frozen=True, slots=True)
 class MetricsTable:
@@ -66,30 +57,37 @@ class MetricsReport:
     def tables(self) -> Iterator[MetricsTable]:
         """Yield the tables that have any rows."""
         found = self.figures
-        turns, recalls = found["turns"] or {}, found["recalls"] or {}
-        if turns or recalls:
+        if found["turns"] or found["recalls"]:
             label = slice(5, 16 if self.until - self.since <= HOURLY else 10)
             heads = ("from (UTC)", "turns", "recalls", "found something")
             counts = [[one["start"][label].replace("T", " "),
                        *(str(one[name]) for name in ("turns", "recalls", "found"))]
                       for one in found["buckets"]]  # fmt: skip
             yield MetricsTable("activity", "Turns and recalls", heads, counts)
-        if turns:
-            yield _named("turns", "Turns", _without(turns))
-            stages = {"all steps": turns["cpu_ms"], **turns["stages_ms"]}
-            yield _times("latency", "CPU of a turn by step (ms)", stages)
-        if recalls:
-            yield _named("recalls", "Recalls", _without(recalls))
-            stages = {"all but embedding": recalls["latency_ms"], **recalls["stages_ms"]}
-            yield _times("recall-latency", "Time of a recall by step (ms)", stages)
-        for key, title in DRAWN.items():
-            if figures := turns.get(key, recalls.get(key)):
-                yield _named(key, title, figures, drawn=1)
-        sent = {name: found[name] for name in ("windows", "embedding", "content")}
-        if any(sent.values()):
-            yield _named("memory", "Conversations sent to models", sent)
-        if found["session_memory"]["turns"]:
-            yield _named("sessions", "Questions in sessions", found["session_memory"])
+        for key in ("turns", "recalls", "windows", "embedding", "content", "session_memory"):
+            if found[key] and any(found[key].values()):
+                yield from _tables(key, found[key])
+
+
+def _tables(key: str, figures: Figures) -> Iterator[MetricsTable]:
+    """A table of figures, one of times by step, and those of each group."""
+    title = key.replace("_", " ").replace("-", ": ").capitalize()
+    single, times, groups = list[Sequence[str]](), list[Sequence[str]](), dict[str, Figures]()
+    for name, value in figures.items():
+        row = name.replace("_", " ")
+        if isinstance(value, int | float):
+            single.append((row, f"{value:.2f}" if isinstance(value, float) else str(value)))
+        elif value and [*value] == ["p50", "p95", "p99"]:
+            times.append((row, *(f"{ms:.2f}" for ms in value.values())))
+        elif value:
+            groups[f"{key}-{name}"] = value
+    if single:
+        drawn = len(single) == len(figures)
+        yield MetricsTable(key, title, ("", "figure"), single, drawn)
+    if times:
+        yield MetricsTable(f"{key}-times", title, ("", "p50", "p95", "p99"), times, drawn=3)
+    for name, group in groups.items():
+        yield from _tables(name, group)
 
 
 def read_report(
@@ -293,33 +291,3 @@ def _sum(rows: Iterable[Row], name: str) -> int:
 def _number(value: object) -> float:
     """A measured number; anything else counts as 0."""
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-# Tables
-
-
-def _without(figures: Figures) -> Figures:
-    """The figures that have no table of their own."""
-    apart = (*DRAWN, "cpu_ms", "latency_ms", "stages_ms")
-    return {key: value for key, value in figures.items() if key not in apart}
-
-
-def _named(key: str, title: str, figures: Figures, *, drawn: int = 0) -> MetricsTable:
-    """A table of figures by their keys in JSON."""
-    return MetricsTable(key, title, ("", "figure"), [*_flat(figures)], drawn)
-
-
-def _times(key: str, title: str, stages: Figures) -> MetricsTable:
-    heads = ("step", "p50", "p95", "p99")
-    rows = [(name, *(f"{ms:.2f}" for ms in spans.values())) for name, spans in stages.items()]
-    return MetricsTable(key, title, heads, rows, drawn=3)
-
-
-def _flat(figures: Row, above: str = "") -> Iterator[tuple[str, str]]:
-    """The names and figures, those of a group with its name in front; None is left out."""
-    for key, value in figures.items():
-        name = above + key.replace("_", " ")
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{name}: ")
-        elif value is not None:
-            yield name, f"{value:.2f}" if isinstance(value, float) else str(value)

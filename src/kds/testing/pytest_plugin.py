@@ -54,12 +54,9 @@ class KdsFile(pytest.File):
 
     def collect(self) -> Iterator["KdsItem"]:
         """Yield a test for each; a file that does not load is a collection error."""
-        named = self.config.getini("kds_workspace")
-        root = self.config.rootpath
-        workspace = Workspace.find(root / named if named else root)
-        read = _skill_cases if self.path.name.endswith(SKILL_SUFFIXES) else _dialogues
+        folder = self.config.rootpath / (self.config.getini("kds_workspace") or ".")
         try:
-            cases = list(read(self.path, workspace))
+            cases = list(_cases(self.path, Workspace.find(folder)))
         except KdsError as error:
             raise self.CollectError(str(error)) from error
         for name, where, wrong in cases:
@@ -87,27 +84,22 @@ class KdsItem(pytest.Item):
         return self.path, int(self.where.rpartition(":")[2]) - 1, self.name
 
 
-def _dialogues(path: Path, workspace: Workspace) -> Iterator[Case]:
-    from kds.testing import dialogues
+def _cases(path: Path, workspace: Workspace) -> Iterator[Case]:
+    from kds.testing import dialogues, skills
 
-    def wrong(one: dialogues.Dialogue) -> str:
-        return dialogues.describe(dialogues.play(one, _router(workspace).rehearse))
+    def judged(case: skills.Case) -> str:
+        return skills.describe([skills.judge(case, _activator(workspace))])
 
-    for one in dialogues.read_dialogues(path):
-        yield one.id, one.where, partial(wrong, one)
+    def played(dialogue: dialogues.Dialogue) -> str:
+        return dialogues.describe(dialogues.play(dialogue, _router(workspace).rehearse))
 
-
-def _skill_cases(path: Path, workspace: Workspace) -> Iterator[Case]:
-    from kds.testing import skills
-
-    activator = _activator(workspace)
-
-    def wrong(case: skills.Case) -> str:
-        row = skills.judge(case, activator)
-        return "" if row["right"] else skills.describe(row)
-
-    for one in skills.read_cases(path, [entry.name for entry in activator.entries]):
-        yield one.prompt[:60], one.where, partial(wrong, one)
+    if path.name.endswith(SKILL_SUFFIXES):
+        known = [entry.name for entry in _activator(workspace).entries]
+        for case in skills.read_cases(path, known):
+            yield case.prompt[:60], case.where, partial(judged, case)
+    else:
+        for one in dialogues.read_dialogues(path):
+            yield one.id, one.where, partial(played, one)
 
 
 @cache

@@ -54,9 +54,7 @@ def _moment(value: Any) -> Any:
         return value
 
 
-class Message(Example, coerce_numbers_to_str=True):
-    """A message of a conversation; its ``id`` is unique there only."""
-
+class _Message(Example, coerce_numbers_to_str=True):
     id: Text
     role: Role = "user"
     speaker: str | None = None
@@ -64,19 +62,12 @@ class Message(Example, coerce_numbers_to_str=True):
     content: str
 
 
-class Conversation(Example, coerce_numbers_to_str=True):
-    """Messages in order."""
-
+class _Conversation(Example, coerce_numbers_to_str=True):
     id: Text
-    messages: list[Message] = Field(min_length=1)
+    messages: list[_Message] = Field(min_length=1)
 
 
-class Query(Example, coerce_numbers_to_str=True):
-    """A question about one conversation, and the ids of the messages that answer it.
-
-    Without such a message it is left out of the figures: they are shares of what there is to find.
-    """
-
+class _Query(Example, coerce_numbers_to_str=True):
     conversation: Text
     query: Text
     relevant: Texts
@@ -84,10 +75,13 @@ class Query(Example, coerce_numbers_to_str=True):
 
 
 class Memories(Example):
-    """The contents of a file."""
+    """Conversations, and questions about each with the ids of the messages that answer.
 
-    conversations: list[Conversation] = Field(min_length=1)
-    queries: list[Query] = Field(min_length=1)
+    Questions without an answer do not count: figures are shares of what there is to find.
+    """
+
+    conversations: list[_Conversation] = Field(min_length=1)
+    queries: list[_Query] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _known(self) -> "Memories":
@@ -112,31 +106,28 @@ def run(
     options = load_settings(bench.workspace).recall
     settings, name = recall_settings(options), model_name(options.embeddings)
     embedder = load_embedder(name) if name else None
-    (data,), rows = files, []
+    rows: list[Row] = []
     with (
         tempfile.TemporaryDirectory(prefix="kds-retrieval-") as folder,
         SqliteStore(Path(folder) / SqliteStore.file_name) as store,
     ):
-        for conversation in bench.each(data.conversations, "storing"):
+        for conversation in bench.each([c for one in files for c in one.conversations], "storing"):
             _keep(store, conversation)
         if embedder is not None:
             embed_waiting(store, embedder, tell=bench.tell)
-        for query in bench.each([one for one in data.queries if one.relevant], "asking"):
+        queries = [query for one in files for query in one.queries if query.relevant]
+        for query in bench.each(queries, "asking"):
             found = recall(store, query.query, scope=Scope(session_id=query.conversation),
                            limit=POOL, settings=settings, embedder=embedder)  # fmt: skip
-            ids = [
-                hit.passage.message_id.removeprefix(f"{query.conversation}{BETWEEN}")
-                for hit in found.hits
-            ]
-            rows.append(
-                {
-                    **query.model_dump(),
-                    "found": ids,
-                    "parts": [hit.parts for hit in found.hits],
-                    "right": {*query.relevant} <= {*[*dict.fromkeys(ids)][:10]},
-                    "ms": found.timings_ms["total"],
-                }
-            )
+            start = len(f"{query.conversation}{BETWEEN}")
+            ids = [hit.passage.message_id[start:] for hit in found.hits]
+            rows.append({
+                **query.model_dump(),
+                "found": ids,
+                "parts": [hit.parts for hit in found.hits],
+                "right": {*query.relevant} <= {*[*dict.fromkeys(ids)][:10]},
+                "ms": found.timings_ms["total"],
+            })  # fmt: skip
     if tune:
         rows[0]["tuning"] = tuned(rows, settings.weights, dense=embedder is not None)
     if write:
@@ -146,7 +137,7 @@ def run(
     return rows
 
 
-def _keep(store: SqliteStore, conversation: Conversation) -> None:
+def _keep(store: SqliteStore, conversation: _Conversation) -> None:
     store.create_session(session_id=conversation.id)
     for number, one in enumerate(conversation.messages):
         sent = one.at or EPOCH + timedelta(minutes=number)

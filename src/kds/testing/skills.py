@@ -75,13 +75,15 @@ def judge(case: Case, activator: Activator) -> Row:
     }
 
 
-def describe(row: Row) -> str:
-    """A failed case in two lines."""
-    wanted = " or ".join(row["expected"]) or "nothing"
-    ranked = ", ".join(f"{name} {chance:.2f}" for name, chance in row["ranked"])
-    prompt = json.dumps(row["prompt"])[:100]
-    told = f"expected {wanted}, said {row['choice'] or 'nothing'} ({ranked})"
-    return f"{row['where']}: {prompt}\n  {told}"
+def describe(rows: Iterable[Row]) -> str:
+    """Each case that failed, in two lines."""
+    texts = []
+    for row in (row for row in rows if not row["right"]):
+        wanted = " or ".join(row["expected"]) or "nothing"
+        ranked = ", ".join(f"{name} {chance:.2f}" for name, chance in row["ranked"])
+        texts.append(f"{row['where']}: {json.dumps(row['prompt'])[:100]}")
+        texts.append(f"  expected {wanted}, said {row['choice'] or 'nothing'} ({ranked})")
+    return "\n".join(texts)
 
 
 # kds eval skills

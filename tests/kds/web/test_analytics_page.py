@@ -37,7 +37,7 @@ def test_figures_are_drawn_and_stand_in_tables(site: Site, visitor: Visitor) -> 
     for told in (
         "<title>EXECUTE: 1 figure</title>",
         '<td>left alone</td><td class="number">3</td>',
-        '<td>budget: used</td><td class="number">0.50</td>',
+        '<td>used</td><td class="number">0.50</td>',
     ):
         assert told in page
     assert page.count("<svg") >= 6
@@ -47,7 +47,7 @@ def test_every_table_can_be_downloaded(site: Site, visitor: Visitor) -> None:
     measured(site)
     page = visitor.get("/analytics").text
     keys = [part.split('"', 1)[0] for part in page.split("table=")[1:]]
-    assert {"activity", "intents", "latency", "candidates"} <= {*keys}
+    assert {"activity", "turns-intents", "turns-stages_ms-times", "recalls-candidates"} <= {*keys}
     for key in keys:
         answer = visitor.get("/analytics.csv", params={"days": 7, "table": key})
         assert answer.headers["content-type"].startswith("text/csv")

@@ -193,7 +193,7 @@ def test(*, file: Path, workspace: Workspace) -> int:
     passed = len(cases) - len(failed)
     say(
         {"passed": passed, "failed": list(map(rounded, failed))},
-        map(describe, failed),
+        [describe([row]) for row in failed],
         f"{passed} passed, {len(failed)} failed",
     )
     return TESTS_FAILED if failed else 0
