@@ -56,7 +56,7 @@ _SAMPLE: Final = {
     "places": 20,
     "from_each": 50,
     "enough": 10,
-    "counted": 1000,
+    "counted": 400,
 }
 """Of more passages than the first, so many from so many places say how common a word is; those
 which not ``enough`` of them have are counted up to a number."""
