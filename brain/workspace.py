@@ -3,9 +3,11 @@
 import errno
 import getpass
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -290,8 +292,25 @@ class Texts:
         """What tells one state of a text from another."""
         return stamp_of(self._workspace.brain / name)
 
+    def remove_older(self, folder: str, than: datetime) -> None:
+        """Remove the texts of a folder that were last written before, and what is beside them.
+
+        Files of other names stay, and all behind a link.
+        """
+        place = self._workspace.brain / folder
+        for path in () if place.is_symlink() else place.glob("*"):
+            with suppress(OSError):  # another process was faster
+                if _TEXT.fullmatch(path.name) and path.lstat().st_mtime < than.timestamp():
+                    path.unlink()
+
+    def hold(self) -> None:
+        """Keep the server's connections open until `close`, if there is one."""
+
     def close(self) -> None:
-        """Let go of the server, if there is one. Closing twice is fine."""
+        """Let go of the server. Closing twice is fine."""
+
+
+_TEXT: Final = re.compile(r"[a-z0-9-]+\.jsonl?(?:\.bad)?(?:\.lock)?")
 
 
 def open_texts(
@@ -319,16 +338,8 @@ def locked_text(
     environ: Mapping[str, str] = os.environ,
     clock: Clock = utc_now,
 ) -> LockedText:
-    """Return one text of a workspace, which lets go of its server after each use.
-
-    Raises SettingsError as `open_texts` does.
-    """
-    shared = shared_database(workspace, environ=environ)
-    if shared is None:
-        return Texts(workspace)(name)
-    from kds.brain.store.tenancy import PostgresText  # without a server nothing of the driver
-
-    return PostgresText.of(shared, name, clock=clock)
+    """Return one text of a workspace. Raises SettingsError as `open_texts` does."""
+    return open_texts(workspace, environ=environ, clock=clock)(name)
 
 
 def _keep_private(workspace: Workspace) -> None:

@@ -9,10 +9,8 @@ the two left out when there is none). Why lines: docs/decisions/0002-jsonl-worki
 
 import json
 import os
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from functools import lru_cache
@@ -284,6 +282,7 @@ class Contexts:
         self._workspace = workspace
         self._clock = clock
         self.texts = open_texts(workspace, environ=environ, clock=clock)
+        self.texts.hold()
         self._known = lru_cache(REMEMBERED)(lambda name: Known())
 
     def journal(self, conversation: str | None = None, *, origin: str | None = None) -> Journal:
@@ -304,16 +303,3 @@ class Contexts:
     def close(self) -> None:
         """Let go of the server, if there is one. Closing twice is fine."""
         self.texts.close()
-
-
-_EXPIRING: Final = re.compile(r"[a-z0-9-]+\.jsonl?(?:\.bad)?(?:\.lock)?")
-
-
-def remove_expired(folder: Path, *, now: float) -> None:
-    """Remove contexts and work in ``folder`` that have expired by ``now`` (epoch s), with what
-    stands beside them; files of other names stay, and all behind a link."""
-    horizon = now - MAX_AGE.total_seconds()
-    for path in () if folder.is_symlink() else folder.glob("*"):
-        with suppress(OSError):  # another process was faster
-            if _EXPIRING.fullmatch(path.name) and path.lstat().st_mtime < horizon:
-                path.unlink()

@@ -5,7 +5,7 @@ other, as the files of two workspaces have nothing in common.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -253,25 +253,6 @@ _PUT: Final = (
 )
 
 
-def remove_older(shared: SharedDatabase, prefix: str, than: datetime) -> int:
-    """Remove the texts whose names begin so that were last written before; returns how many."""
-    with tenancy_of(shared) as tenancy, tenancy.write(lock=f"older {prefix}") as connection:
-        return connection.execute(
-            "DELETE FROM kept_text WHERE starts_with(name, ?) AND at < ?",
-            (prefix, to_micros(than)),
-        ).rowcount
-
-
-@contextmanager
-def tenancy_of(shared: SharedDatabase, *, clock: Clock = utc_now) -> Iterator[Tenancy]:
-    """Lend a tenant for as long as the block runs; connections stay open while others use them."""
-    server = shared.server()
-    try:
-        yield Tenancy(server, tenant_number(server, shared.tenant), clock=clock)
-    finally:
-        server.close()
-
-
 @dataclass(frozen=True, slots=True)
 class PostgresText(LockedText):
     """A text of a tenant, which is a row."""
@@ -281,11 +262,6 @@ class PostgresText(LockedText):
     place: str
     begun: tuple[Connection, Clock] | None = None
     """The transaction that holds it for changing."""
-
-    @classmethod
-    def of(cls, shared: SharedDatabase, name: str, *, clock: Clock = utc_now) -> "PostgresText":
-        """Return the text of that name; the server is asked later."""
-        return cls(lambda: tenancy_of(shared, clock=clock), name, str(shared))
 
     def __str__(self) -> str:
         return f"{self.place}/{self.key}"
@@ -341,15 +317,15 @@ class PostgresText(LockedText):
 
 
 class PostgresTexts(Texts):
-    """The texts of a tenant, over connections that stay open until `close`."""
+    """The texts of a tenant. Connections stay open while others use them, or it is held."""
 
     def __init__(
         self, shared: SharedDatabase, workspace: Workspace, *, clock: Clock = utc_now
     ) -> None:
         super().__init__(workspace)
-        self._shared, self._server, self._clock = shared, shared.server(), clock
-        self._tenancy: Tenancy | None = None
-        self._closed = False
+        self._shared, self._clock = shared, clock
+        self._number: int | None = None
+        self._held = ExitStack()
 
     def __call__(self, name: str) -> PostgresText:
         """Return a text; the server is asked later."""
@@ -361,15 +337,27 @@ class PostgresTexts(Texts):
             row = connection.execute("SELECT mark FROM kept_text WHERE name = ?", (name,))
             return row.fetchone() or ()
 
+    def remove_older(self, folder: str, than: datetime) -> None:
+        """Remove the texts of a folder that were last written before."""
+        lock = f"older {folder}"
+        with self._opened() as tenancy, tenancy.write(lock=lock) as connection:
+            old = "DELETE FROM kept_text WHERE starts_with(name, ?) AND at < ?"
+            connection.execute(old, (f"{folder}/", to_micros(than)))
+
+    def hold(self) -> None:
+        """Keep connections open until `close`."""
+        self._held.callback(self._shared.server().close)
+
     def close(self) -> None:
         """Let go of the server."""
-        if not self._closed:
-            self._closed = True
-            self._server.close()
+        self._held.close()
 
     @contextmanager
     def _opened(self) -> Iterator[Tenancy]:
-        if self._tenancy is None:
-            number = tenant_number(self._server, self._shared.tenant)
-            self._tenancy = Tenancy(self._server, number, clock=self._clock)
-        yield self._tenancy
+        server = self._shared.server()
+        try:
+            if self._number is None:
+                self._number = tenant_number(server, self._shared.tenant)
+            yield Tenancy(server, self._number, clock=self._clock)
+        finally:
+            server.close()

@@ -25,11 +25,11 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from kds.api.embeddings import embed_waiting
-from kds.brain.clock import moment
-from kds.brain.context.journal import MAX_AGE, Contexts, remove_expired
+from kds.brain.clock import moment, utc_now
+from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.errors import KdsError, OutageError, StoreError
 from kds.brain.store.postgres_schema import require
-from kds.brain.workspace import Workspace, shared_database
+from kds.brain.workspace import Texts, Workspace, shared_database
 from kds.service.errors import BusyError, describe_fault
 from kds.service.freshness import Installation, fingerprint
 from kds.service.lifecycle import Instance
@@ -353,7 +353,7 @@ async def tidy(workspaces: Workspaces, log: Log) -> None:
     """Have what has expired leave the disk, of workspaces that were closed as well."""
 
     def entries(workspace: Workspace) -> int:
-        remove_expired(workspace.conversations_dir, now=time.time())
+        Texts(workspace).remove_older(workspace.conversations_dir.name, utc_now() - MAX_AGE)
         return len(Contexts(workspace).journal().load().entries)
 
     while True:

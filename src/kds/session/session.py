@@ -6,7 +6,6 @@
 Several threads may share a session. A correction halts what runs in it.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from weakref import WeakSet
 from kds.agents.agent import Agent
 from kds.api.turn_log import LAST
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.journal import MAX_AGE, remove_expired
+from kds.brain.context.journal import MAX_AGE
 from kds.brain.context.names import conversation_path, is_other_terminal, terminal_origin
 from kds.brain.context.work import (
     FOLDER,
@@ -28,7 +27,7 @@ from kds.brain.context.work import (
 )
 from kds.brain.errors import StoreError
 from kds.brain.turn import Turn
-from kds.brain.workspace import Workspace, locked_text, shared_database
+from kds.brain.workspace import Workspace, locked_text, open_texts
 from kds.router.prompts.library import PromptLibrary
 from kds.service.service_client import RouterClient
 from kds.session.agent_runs import AgentDesk, Assignment
@@ -327,13 +326,8 @@ def _work_of(
 
 
 def _tidy(workspace: Workspace, clock: Clock) -> None:
-    """Remove the work of conversations in which nobody has said anything for too long."""
-    shared = shared_database(workspace)
-    if shared is None:
-        remove_expired(workspace.brain / FOLDER, now=time.time())
-        return
-    from kds.brain.store.tenancy import remove_older  # without a server nothing of the driver
-
+    """Remove what conversations left in which nobody has said anything for too long."""
+    texts = open_texts(workspace, clock=clock)
     with suppress(StoreError):  # it says nothing any more, whether it goes or stays
-        for prefix in (f"{FOLDER}/", "conversation"):
-            remove_older(shared, prefix, clock() - MAX_AGE)
+        for folder in (FOLDER, workspace.conversations_dir.name):
+            texts.remove_older(folder, clock() - MAX_AGE)

@@ -4,16 +4,18 @@ import json
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.brain.context.journal import MAX_AGE, remove_expired
+from kds.brain.context.journal import MAX_AGE
 from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkStore
 from kds.brain.files import LockedFile
 from kds.brain.turn import ContextEntry, Reference, Turn
+from kds.brain.workspace import Texts, Workspace
 
 from ..conftest import HandClock, MakeText  # what all tests of the brain share
 
@@ -96,14 +98,19 @@ def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkStore, path:
     assert not path.exists()
 
 
-def test_old_files_of_other_conversations_are_tidied(file: WorkStore, path: Path) -> None:
+def test_old_files_of_other_conversations_are_tidied(
+    file: WorkStore, path: Path, tmp_path: Path
+) -> None:
     file.change(lambda _: PENDING)
     other = path.with_name("notes.txt")
     other.write_text("mine")
-    written = path.stat().st_mtime
-    remove_expired(path.parent, now=written + MAX_AGE.total_seconds())
+    context = path.with_name("talk-0123456789abcdef.jsonl")
+    context.touch()
+    texts = Texts(Workspace(tmp_path, tmp_path))
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    texts.remove_older("work", written)
     assert path.exists()
-    remove_expired(path.parent, now=written + MAX_AGE.total_seconds() + 1)
+    texts.remove_older("work", written + timedelta(seconds=9))
     assert list(path.parent.iterdir()) == [other]
 
 

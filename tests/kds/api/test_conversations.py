@@ -1,13 +1,8 @@
 """Conversations of one workspace: apart from each other, or joined to what went before."""
 
-import os
-import time
-from pathlib import Path
-
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.brain.context.journal import remove_expired
 from kds.brain.context.names import NAME_LIMIT, conversation_path
 from kds.brain.errors import MessageError
 from kds.brain.workspace import Workspace
@@ -54,19 +49,6 @@ def test_no_name_leads_out_of_the_folder(place: Workspace, name: str) -> None:
 def test_an_unusable_name_is_refused(place: Workspace, name: str) -> None:
     with pytest.raises(MessageError, match="1 to 128"):
         conversation_path(place, name)
-
-
-def test_old_conversations_are_removed_and_young_ones_stay(tmp_path: Path) -> None:
-    old, young = (conversation_path(Workspace(tmp_path, tmp_path), name) for name in "ab")
-    old.parent.mkdir()
-    lock = old.with_name(f"{old.name}.lock")
-    for path in (old, lock, young):
-        path.touch()
-    long_ago = time.time() - 2 * 3600 - 1
-    for path in (old, lock):
-        os.utime(path, (long_ago, long_ago))
-    remove_expired(old.parent, now=time.time())
-    assert list(old.parent.iterdir()) == [young]
 
 
 def test_reloading_sees_a_new_prompt(conversations: Conversations, place: Workspace) -> None:
