@@ -6,6 +6,7 @@
 
 import errno
 import os
+import stat
 import sys
 from _collections_abc import Mapping  # loaded already, by `os`; `collections` is not
 
@@ -81,72 +82,60 @@ SPACY_MODEL = "KDS_SPACY_MODEL"
 
 
 def find_workspace(start: str) -> tuple[str, str] | None:
-    """The root and the ``kds-brain`` of the workspace of ``start``; None where there is none yet.
+    """The root and the ``kds-brain`` of the workspace of ``start``; None where none is yet."""
+    try:
+        found = locate(start)
+    except OSError:
+        return None
+    return found if os.path.isdir(found[1]) else None
 
-    Raises OSError when ``start`` is relative and the current folder no longer exists.
+
+def locate(start: str, environ: Mapping[str, str] = os.environ) -> tuple[str, str]:
+    """The root and the ``kds-brain`` of the workspace of ``start``, which may not exist yet.
+
+    The first that applies: ``$KDS_HOME``, which names the folder that holds ``kds-brain/`` or that
+    folder itself; the nearest of ``start`` and its parents with ``kds-brain/`` or
+    ``KDS/kds-brain/``, or whose repository has one that it is a `git worktree` of; ``start``. A
+    ``kds-brain/`` that belongs neither to this user nor to the owner of ``start`` is passed over:
+    anyone who may write to a folder above, such as /tmp, must not read along.
+
+    Raises OSError when the current folder no longer exists, links lead in a circle, or the home is
+    that of a user who does not exist.
     """
-    if home := os.environ.get(HOME_VARIABLE, "").strip():
-        found = named(home)
-        return found if found and os.path.isdir(found[1]) else None
+    if home := environ.get(HOME_VARIABLE, "").strip():
+        return _named(home)
     origin = os.path.realpath(start)
     try:
-        os.stat(origin)
-    except OSError as error:
-        if error.errno == errno.ELOOP:  # links that lead in a circle
-            return None
-    return nearest(folder_of(origin))
+        if not stat.S_ISDIR(os.stat(origin).st_mode):
+            origin = os.path.dirname(origin)
+    except OSError as error:  # it may be made later
+        if error.errno == errno.ELOOP:
+            raise
+    folder, above = origin, ""
+    while folder != above:
+        main = common_git_folder(os.path.join(folder, ".git"))
+        for place in (folder, os.path.dirname(main) if os.path.basename(main) == ".git" else ""):
+            for root in (place, os.path.join(place, NESTED)) if place else ():
+                if _has_brain(root) and is_owned(os.path.join(root, BRAIN), origin):
+                    return root, os.path.join(root, BRAIN)
+        folder, above = os.path.dirname(folder), folder
+    return origin, os.path.join(origin, BRAIN)
 
 
-def folder_of(path: str) -> str:
-    """A folder itself, and that of a file."""
-    return os.path.dirname(path) if os.path.isfile(path) else path
-
-
-def named(home: str) -> tuple[str, str] | None:
-    """What ``$KDS_HOME`` names: the folder that holds ``kds-brain``, or that folder itself.
-
-    None for the home of a user who does not exist.
-    """
+def _named(home: str) -> tuple[str, str]:
     home = os.path.expanduser(home)
     if home.startswith("~"):
-        return None
+        raise FileNotFoundError(errno.ENOENT, "no such user", home)
     home = os.path.abspath(home)
     if os.path.basename(home) == BRAIN:
         return os.path.dirname(home), home
-    nested = os.path.join(home, NESTED)
-    if os.path.isdir(os.path.join(nested, BRAIN)) and not os.path.isdir(os.path.join(home, BRAIN)):
-        home = nested
-    return home, os.path.join(home, BRAIN)
+    roots = [root for root in (home, os.path.join(home, NESTED)) if _has_brain(root)]
+    root = roots[0] if roots else home
+    return root, os.path.join(root, BRAIN)
 
 
-def nearest(origin: str) -> tuple[str, str] | None:
-    """The nearest workspace of a folder and of those above it.
-
-    One that belongs neither to this user nor to the owner of ``origin`` is passed over.
-    """
-    folder = origin
-    while True:
-        for root in (folder, os.path.join(folder, NESTED)):
-            brain = os.path.join(root, BRAIN)
-            if os.path.isdir(brain) and is_owned(brain, origin):
-                return root, brain
-        if (found := _of_main_worktree(folder, origin)) is not None:
-            return found
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-
-
-def _of_main_worktree(folder: str, origin: str) -> tuple[str, str] | None:
-    """The workspace of the repository that ``folder`` is a `git worktree` of; None for others."""
-    common = common_git_folder(os.path.join(folder, ".git"))
-    root = os.path.dirname(common)
-    for place in (root, os.path.join(root, NESTED)):
-        brain = os.path.join(place, BRAIN)
-        if os.path.basename(common) == ".git" and os.path.isdir(brain) and is_owned(brain, origin):
-            return place, brain
-    return None
+def _has_brain(root: str) -> bool:
+    return os.path.isdir(os.path.join(root, BRAIN))
 
 
 def common_git_folder(link: str) -> str:

@@ -13,15 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.environment import (
-    BRAIN,
-    DATABASE,
-    HOME_VARIABLE,
-    folder_of,
-    named,
-    nearest,
-    own_settings,
-)
+from kds.brain.environment import DATABASE, HOME_VARIABLE, locate, own_settings
 from kds.brain.errors import WorkspaceError
 from kds.brain.files import LockedFile, LockedText, may_write
 
@@ -95,27 +87,19 @@ class Workspace:
     def find(
         cls, start: Path | None = None, *, environ: Mapping[str, str] = os.environ
     ) -> "Workspace":
-        """Find the workspace of ``start`` (default: the current folder); makes nothing.
+        """Find the workspace of ``start`` (default: the current folder), as `locate` does.
 
-        The first that applies: ``$KDS_HOME``, which names the folder that holds
-        ``kds-brain/`` or that folder itself; the nearest of ``start`` and its parents with
-        ``kds-brain/`` or ``KDS/kds-brain/``; ``start``. A ``kds-brain/`` that belongs neither to
-        this user nor to the owner of ``start`` is passed over: anyone who may write to a folder
-        above, such as /tmp, must not read along.
-
-        Raises WorkspaceError when the current folder no longer exists, or the home that is named.
+        Makes nothing. Raises WorkspaceError when the current folder no longer exists, or the home
+        that is named.
         """
-        if home := environ.get(HOME_VARIABLE, "").strip():
-            found = named(home)
-            if found is None:
-                raise WorkspaceError(
-                    f"{HOME_VARIABLE} names the home of an unknown user: {home}",
-                    hint="name a folder",
-                )
-        else:
-            origin = _origin(start)
-            found = nearest(origin) or (origin, f"{origin}{os.sep}{BRAIN}")
-        return cls(Path(found[0]), Path(found[1]))
+        try:
+            root, brain = locate(str(start or "."), environ)
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot tell where the workspace is: {error}",
+                hint=f"change into a folder that exists, or set {HOME_VARIABLE}",
+            ) from error
+        return cls(Path(root), Path(brain))
 
     @classmethod
     def at(cls, place: "Workspace | Path | str | None" = None) -> "Workspace":
@@ -188,16 +172,6 @@ class Workspace:
     def _error(self, message: str, hint: str) -> WorkspaceError:
         hint = f"{hint}, or set {HOME_VARIABLE} to another folder"
         return WorkspaceError(message, where=str(self.brain), hint=hint)
-
-
-def _origin(start: Path | None) -> str:
-    try:
-        return folder_of(str((Path.cwd() if start is None else start).resolve()))
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
-        raise WorkspaceError(
-            f"cannot tell where to look for the workspace: {error}",
-            hint=f"change into a folder that exists, or set {HOME_VARIABLE}",
-        ) from error
 
 
 def own_settings_path(environ: Mapping[str, str] = os.environ) -> Path:
