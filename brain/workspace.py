@@ -305,17 +305,6 @@ def open_texts(
     return PostgresTexts(shared, workspace, clock=clock)
 
 
-def locked_text(
-    workspace: Workspace,
-    name: str,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    clock: Clock = utc_now,
-) -> LockedText:
-    """Return one text of a workspace. Raises SettingsError as `open_texts` does."""
-    return open_texts(workspace, environ=environ, clock=clock)(name)
-
-
 def _keep_private(workspace: Workspace) -> None:
     from kds.brain.git import keep_private  # `subprocess` is for what is kept
 

@@ -36,7 +36,7 @@ from kds.brain.learning.phrases import (
 from kds.brain.message import clean_message, one_line
 from kds.brain.secrets.redaction import storable
 from kds.brain.settings import Config, LiveConfig, load_settings
-from kds.brain.workspace import Workspace, locked_text
+from kds.brain.workspace import Workspace, open_texts
 from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"
@@ -92,7 +92,7 @@ def learned_in(config: Config) -> tuple[tuple[Learned, ...], str | None]:
     """
     if not config.settings.learning.enabled:
         return (), None
-    text = locked_text(config.workspace, FILE_NAME, environ=config.environ)
+    text = open_texts(config.workspace, environ=config.environ)(FILE_NAME)
     try:
         return LearnedFile(text).entries() if text.exists else (), None
     except OutageError:
@@ -235,8 +235,8 @@ class Learning:
     ) -> None:
         """Raises SettingsError when the settings may name a server and are wrong."""
         self.workspace = workspace
-        self.file = LearnedFile(locked_text(workspace, FILE_NAME, environ=environ))
-        self.events = EventLog(locked_text(workspace, EVENTS, environ=environ))
+        texts = open_texts(workspace, environ=environ)
+        self.file, self.events = LearnedFile(texts(FILE_NAME)), EventLog(texts(EVENTS))
         self._clock = clock
         self._environ = environ
 

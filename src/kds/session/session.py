@@ -27,7 +27,7 @@ from kds.brain.context.work import (
 )
 from kds.brain.errors import StoreError
 from kds.brain.turn import Turn
-from kds.brain.workspace import Workspace, locked_text, open_texts
+from kds.brain.workspace import Workspace, open_texts
 from kds.router.prompts.library import PromptLibrary
 from kds.service.service_client import RouterClient
 from kds.session.agent_runs import AgentDesk, Assignment
@@ -312,10 +312,10 @@ def _work_of(
     That of the workspace belongs to the terminal that is at it: while it is open, another one
     (``origin``) has work of its own.
     """
+    texts = open_texts(workspace, clock=clock)
 
     def kept(stem: str) -> WorkStore:
-        text = locked_text(workspace, f"{FOLDER}/{stem}.json", clock=clock)
-        return WorkStore(text, clock=clock)
+        return WorkStore(texts(f"{FOLDER}/{stem}.json"), clock=clock)
 
     if conversation is None:
         shared = kept(SHARED)

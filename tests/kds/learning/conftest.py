@@ -8,7 +8,7 @@ import pytest
 from kds.brain.files import LockedText
 from kds.brain.learning.events import FILE_NAME as EVENTS
 from kds.brain.learning.examples import FILE_NAME as LEARNED
-from kds.brain.workspace import Workspace, locked_text
+from kds.brain.workspace import Workspace, open_texts
 
 
 @pytest.fixture
@@ -19,10 +19,10 @@ def place(fitted_workspace: Path, either_engine: str) -> Workspace:
 
 @pytest.fixture
 def learned(place: Workspace) -> LockedText:
-    return locked_text(place, LEARNED)
+    return open_texts(place)(LEARNED)
 
 
 @pytest.fixture
 def kept(place: Workspace, learned: LockedText) -> Callable[[], object]:
     """Says what is kept of what was said."""
-    return lambda: (learned.read(), locked_text(place, EVENTS).read())
+    return lambda: (learned.read(), open_texts(place)(EVENTS).read())
