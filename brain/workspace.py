@@ -96,7 +96,8 @@ class Workspace:
             root, brain = locate(str(start or "."), environ)
         except OSError as error:
             raise WorkspaceError(
-                f"cannot tell where the workspace is: {error}",
+                f"cannot tell where the workspace is: {error.strerror or error}",
+                where=error.filename,
                 hint=f"change into a folder that exists, or set {HOME_VARIABLE}",
             ) from error
         return cls(Path(root), Path(brain))
