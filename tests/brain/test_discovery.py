@@ -19,7 +19,7 @@ def test_a_link_to_a_folder_leads_to_the_workspace_there(tmp_path: Path) -> None
     assert find_workspace(str(tmp_path / "link")) == (str(project), str(project / "kds-brain"))
 
 
-def test_the_home_of_nobody_and_links_in_a_circle_are_no_workspace(
+def test_the_home_of_nobody_and_links_in_a_circle_lead_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
