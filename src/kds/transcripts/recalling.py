@@ -32,7 +32,7 @@ from kds.transcripts.catalogue import (
 )
 
 SETTINGS: Final = RecallSettings(least_cosine=0.2)
-"""Who asks for a session says it in other words, and is told how sure the answer is. Of 160
+"""Questions about a session use other words, and answers say how sure they are. Of 160
 questions 151 have the session among the first three, 150 from .3; below .2 no more are found."""
 
 JUDGED: Final = 3
