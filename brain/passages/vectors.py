@@ -155,8 +155,13 @@ class _Vectors:
 
 
 def _signs_of(rows: Array) -> Array:
-    """Return the signs of each row's numbers as bits, 64 in a number."""
-    bits = np.packbits(rows > 0, axis=1)
+    """Return the signs of each row's numbers as bits, 64 in a number.
+
+    >>> _signs_of(np.array([[0.5, -0.5, 0.0, 2.0]], dtype=FORMAT)).tolist()
+    [[144]]
+    """
+    # A float above 0 is a whole number above 0, too: that takes a thirtieth in half precision.
+    bits = np.packbits(rows.view(f"i{rows.itemsize}") > 0, axis=1)
     return np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64)
 
 
