@@ -108,7 +108,7 @@ def test_old_files_of_other_conversations_are_tidied(
     context.touch()
     texts = Texts(Workspace(tmp_path, tmp_path))
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    texts.remove_older("work", written)
+    texts.remove_older("work", written - timedelta(seconds=9))
     assert path.exists()
     texts.remove_older("work", written + timedelta(seconds=9))
     assert list(path.parent.iterdir()) == [other]
