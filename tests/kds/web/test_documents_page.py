@@ -14,6 +14,7 @@ from kds.documents import uploads
 from ...effort import PATIENCE_S
 from ..readers.document_files import pdf_bytes
 from .conftest import Restarted, Site, Visitor
+from .test_every_page import found_by_axe
 
 AGREEMENT = b"""\
 # Servicing Agreement
@@ -203,6 +204,7 @@ def test_reading_is_a_job_with_progress_that_can_be_left_or_stopped(
     monkeypatch.setattr(uploads, "COMMAND", (sys.executable, "-c", SLOW, str(gate)))
     page = new_page(at="/documents")
     parts(page)
+    assert not found_by_axe(page)
     if stopped:
         page.get_by_role("button", name="Stop").click()  # in the middle of a file
         page.get_by_text("stopped after 1 of 3 files").first.wait_for()
@@ -237,8 +239,9 @@ def test_no_page_says_what_became_of_files_and_that_they_are_being_read(
 
     monkeypatch.setattr(uploads.ReadingJob, "_run", lingering)
     page = visitor.send_form("/documents/add", files={"file": ("linger.md", b"# Linger\n")}).text
+    while "Read: linger.md" not in page:
+        page = visitor.get("/documents").text
     shown.set()
-    assert "Read: linger.md" in page
     assert 'id="reading"' not in page
 
 
@@ -255,6 +258,7 @@ def test_files_that_were_sent_when_the_service_was_ended_are_read_later(
         restarted.restart()
     page.goto(f"{restarted.site.url}/documents")
     assert "part-1.md, part-2.md" in page.locator("section:has(#left)").inner_text()
+    assert not found_by_axe(page)
     page.get_by_role("button", name=chosen).click()
     page.locator("section:has(#left)").wait_for(state="detached")
     while page.locator("#reading").count():

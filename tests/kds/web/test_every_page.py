@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kds.web.site import PAGES
+
 from .conftest import SMALL, Site, Visitor
 from .furnished import furnish
 
@@ -52,30 +54,45 @@ FOCUSED = """() => {
 READ = {
     "a new chat": "What is to be done?",
     "a chat": "Make the FAB button purple",
+    "code, tables and tasks": "def here",
+    "sessions searched": "What is to be done?",
+    "what was meant": "I wanted to",
     "memory": "A button",
     "memory searched": "Staging listens on port 8443",
     "a session": "messages, ",
+    "upkeep": "Nothing to clean up",
     "documents": "Deploy Guide",
+    "documents asked": "The retry policy",
     "a document": "Staging listens on port 8443",
+    "a cited page": "page 2",
+    "a passage that is gone": "has changed since",
     "analytics": "Turns and recalls",
     "settings": "model.temperature",
     "health": "workspace",
     "an error": "nothing",
     "no page": "no such page",
     "login refused": "kds web",
+    "logged out": "kds web",
 }
+PARTS = frozenset(
+    "/chat/sessions /chat/since /chat/answer /chat/export /memory/backup /documents/reading "
+    "/analytics.csv".split()
+)
+"""Paths of what is part of a page, or is downloaded."""
 
 
 @pytest.fixture
-def places(site: Site, visitor: Visitor) -> dict[str, str]:
-    """Every page, with something on it; the one that refuses, too."""
-    return furnish(visitor) | {"login refused": "/login?token=wrong"}
+def places(visitor: Visitor) -> dict[str, str]:
+    """Every page, with something on it; those that refuse, too."""
+    return furnish(visitor)
 
 
 def test_every_page_pleases_axe_and_the_keyboard_reaches_everything_on_it(
     site: Site, places: dict[str, str], new_page: Callable[..., Any]
 ) -> None:
     page = new_page(at="/settings")
+    gets = {one.path for page in PAGES for one in page.routes if "GET" in (one.methods or ())}
+    assert gets - PARTS <= {place.partition("?")[0] for place in places.values()}
     faults = []
     for name, place in places.items():
         page.goto(f"{site.url}{place}")
