@@ -179,7 +179,7 @@ def unkept(talk: Talk, said: str = "") -> Shown:
         said_by = [(one.text, one.agent) for one in answer.replies if one.answered]
         said_by += [(answer.question, KDS)] if answer.question else []
         lines += [Line("assistant", text, speaker=speaker) for text, speaker in said_by]
-    return Shown(tuple(lines), tail=replace(tail, broken=tail.telling is None))
+    return Shown(tuple(lines), tail=tail)
 
 
 def tail_of(
