@@ -60,7 +60,7 @@ READ = {
     "memory": "A button",
     "memory searched": "Staging listens on port 8443",
     "a session": "messages, ",
-    "upkeep": "Nothing to clean up",
+    "upkeep": "Erase them",
     "documents": "Deploy Guide",
     "documents asked": "The retry policy",
     "a document": "Staging listens on port 8443",
