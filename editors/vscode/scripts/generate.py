@@ -96,8 +96,8 @@ def _dialogues() -> dict[str, Any]:
         "note": {"description": "Free text."},
     }
     dialogue = {"id": text, "turns": {}, "note": {"description": "Free text."}}
-    keys = [field.alias or name for name, field in ExpectedTurn.model_fields.items()]
-    assert list(turn) == keys, "the keys of a turn have changed"
+    keys = {field.alias or name for name, field in ExpectedTurn.model_fields.items()}
+    assert set(turn) == keys, "the keys of a turn have changed"
     assert set(dialogue) == set(Dialogue.model_fields), "the keys of a dialogue have changed"
     dialogue["turns"] = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/turn"}}
     return {
