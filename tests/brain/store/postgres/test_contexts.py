@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from kds.brain.context.journal import Contexts
+from kds.brain.context.journal import MAX_AGE, Contexts
 from kds.brain.errors import OutageError
 from kds.brain.store.postgres import Server
 from kds.brain.turn import ContextEntry
@@ -162,3 +162,17 @@ def test_each_state_of_a_text_has_a_mark(
     assert seen[0] == seen[4]
     assert len({*seen}) == 5
     texts.close()
+
+
+def test_contexts_that_nobody_goes_on_with_are_removed(
+    open_contexts: OpenContexts, clock: HandClock, url: str
+) -> None:
+    contexts = open_contexts()
+    contexts.journal("old").log(said(clock, "old"))
+    clock.move(hours=3)
+    contexts.journal("new").log(said(clock, "new"))
+    contexts.texts(LEARNED).replace(b"")
+    contexts.texts.remove_older("conversations", clock.now - MAX_AGE)
+    with psycopg.connect(url) as admin:
+        names = admin.execute("SELECT left(name, 17) FROM kds.kept_text ORDER BY name").fetchall()
+    assert names == [("conversations/new",), ("learned.yaml",)]
