@@ -46,10 +46,10 @@ MOST_LINES: Final = 1_000
 LOCK_TIMEOUT_S: Final = 10.0
 """How long a write waits. It holds the lock for milliseconds; one that holds it so long hangs."""
 
-EntryLine = Line[ContextEntry]
-
 REMEMBERED: Final = 1000
 """Conversations whose entries a process keeps for an outage of the server, the latest used."""
+
+EntryLine = Line[ContextEntry]
 
 
 def encode(entry: ContextEntry) -> bytes:
