@@ -45,57 +45,6 @@ _NO_WAIT: Final = _GUARDS | getattr(os, "O_NONBLOCK", 0)
 """Opening a named pipe must not wait for its other end."""
 
 
-def read_private(path: Path) -> bytes | None:
-    """Return the content of a regular file, None when there is none.
-
-    Links are not followed: somebody else's file must not be read as ours, nor replaced.
-    """
-    try:
-        with _opened(path, os.O_RDONLY, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise failure("read", path, error) from error
-
-
-def replace_private(path: Path, content: bytes) -> None:
-    """Put ``content`` in the place of ``path`` at once, with mode 0600, and make it durable.
-
-    Hold the lock. What a killed process left beside is swept away first.
-    """
-    for stale in path.parent.glob(f".{path.name}.*.tmp"):
-        with suppress(OSError):  # the new name is another one
-            stale.unlink()
-    beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-    try:
-        with _opened(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, "wb") as file:
-            _write(file, content)
-        beside.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
-        raise failure("write", path, error) from error
-
-
-def append_private(path: Path, content: bytes) -> None:
-    """Add ``content`` to the end of ``path``, made with mode 0600, and make it durable."""
-    try:
-        with _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab") as file:
-            _write(file, content)
-    except OSError as error:
-        raise failure("write", path, error) from error
-
-
-def remove_private(path: Path) -> None:
-    """Remove ``path`` when it is there."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise failure("remove", path, error) from error
-
-
 def make_private_folder(path: Path) -> None:
     """Make the folder ``path`` with mode 0700 unless it is there. Its parent must exist.
 
@@ -119,37 +68,6 @@ def may_write(path: Path) -> bool:
     """Tell whether this process may write to a file, or make files in a folder."""
     mode = os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0)
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
-
-
-@contextmanager
-def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
-    """Hold the lock of ``path`` (the file ``path`` + ".lock") against other processes.
-
-    Raises StoreError when it is not free within ``timeout_s`` seconds. The system lets go of
-    the lock when the process ends, however it ends.
-    """
-    from filelock import FileLock, Timeout  # 50 ms of imports: only who writes pays
-
-    lock = FileLock(
-        path.with_name(f"{path.name}.lock"),
-        timeout=timeout_s,
-        mode=PRIVATE,
-        poll_interval=POLL_S,
-    )
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise StoreError(
-            f"another process has held the lock for {timeout_s:g} s",
-            where=str(path),
-            hint="try again; if it stays so, end the process that holds the lock file",
-        ) from error
-    except OSError as error:
-        raise failure("lock", path, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def failure(action: str, path: Path, error: OSError) -> StoreError:
@@ -249,8 +167,11 @@ class LockedText(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class LockedFile(LockedText):
-    """A text in a file that only its owner may read."""
+class PrivateFile(LockedText):
+    """A file that only its owner may read.
+
+    Links are not followed: somebody else's file must not be read as ours, nor replaced.
+    """
 
     path: Path
     ensure: Callable[[], object] = bool
@@ -260,9 +181,9 @@ class LockedFile(LockedText):
         return str(self.path)
 
     @property
-    def aside(self) -> "LockedFile":
+    def aside(self) -> "PrivateFile":
         """The file beside it."""
-        return LockedFile(self.path.with_name(f"{self.path.name}{ASIDE}"), self.ensure)
+        return PrivateFile(self.path.with_name(f"{self.path.name}{ASIDE}"), self.ensure)
 
     @property
     def exists(self) -> bool:
@@ -270,14 +191,40 @@ class LockedFile(LockedText):
         return self.path.exists()
 
     def read(self) -> bytes | None:
-        """Return the content."""
-        return read_private(self.path)
+        """Return the content of a regular file, None when there is none."""
+        try:
+            with _opened(self.path, os.O_RDONLY, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise failure("read", self.path, error) from error
 
     @contextmanager
-    def locked(self, *, timeout_s: float) -> Iterator["LockedFile"]:
-        """Hold the lock of the file."""
-        with locked(self.path, timeout_s=timeout_s):
+    def locked(self, *, timeout_s: float) -> Iterator["PrivateFile"]:
+        """Hold its lock (the file with ".lock" behind its name) against other processes.
+
+        Raises StoreError when it is not free within ``timeout_s`` seconds. The system lets go of
+        the lock when the process ends, however it ends.
+        """
+        from filelock import FileLock, Timeout  # 50 ms of imports: only who writes pays
+
+        beside = self.path.with_name(f"{self.path.name}.lock")
+        lock = FileLock(beside, timeout=timeout_s, mode=PRIVATE, poll_interval=POLL_S)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise StoreError(
+                f"another process has held the lock for {timeout_s:g} s",
+                where=str(self.path),
+                hint="try again; if it stays so, end the process that holds the lock file",
+            ) from error
+        except OSError as error:
+            raise failure("lock", self.path, error) from error
+        try:
             yield self
+        finally:
+            lock.release()
 
     def prepare(self) -> None:
         """Make the folder of the file."""
@@ -285,13 +232,36 @@ class LockedFile(LockedText):
         make_private_folder(self.path.parent)
 
     def replace(self, content: bytes) -> None:
-        """Write the whole file."""
-        replace_private(self.path, content)
+        """Put ``content`` in its place at once, with mode 0600, and make it durable.
+
+        What a killed process left beside is swept away first.
+        """
+        path = self.path
+        for stale in path.parent.glob(f".{path.name}.*.tmp"):
+            with suppress(OSError):  # the new name is another one
+                stale.unlink()
+        beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+        try:
+            with _opened(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, "wb") as file:
+                _write(file, content)
+            beside.replace(path)
+            _sync_folder(path.parent)
+        except OSError as error:
+            with suppress(OSError):
+                beside.unlink()
+            raise failure("write", path, error) from error
 
     def append(self, content: bytes) -> None:
-        """Add to the file."""
-        append_private(self.path, content)
+        """Add ``content`` to its end, made with mode 0600, and make it durable."""
+        try:
+            with _opened(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab") as file:
+                _write(file, content)
+        except OSError as error:
+            raise failure("write", self.path, error) from error
 
     def remove(self) -> None:
-        """Remove the file."""
-        remove_private(self.path)
+        """Remove the file when it is there."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise failure("remove", self.path, error) from error

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.environment import DATABASE, HOME_VARIABLE, locate, own_settings
 from kds.brain.errors import WorkspaceError
-from kds.brain.files import LockedFile, LockedText, may_write
+from kds.brain.files import LockedText, PrivateFile, may_write
 
 if TYPE_CHECKING:
     from kds.brain.settings import Settings
@@ -261,7 +261,7 @@ class Texts:
 
     def __call__(self, name: str) -> LockedText:
         """Return a text."""
-        return LockedFile(self._workspace.brain / name, partial(_keep_private, self._workspace))
+        return PrivateFile(self._workspace.brain / name, partial(_keep_private, self._workspace))
 
     def mark(self, name: str) -> object:
         """What tells one state of a text from another."""

@@ -20,7 +20,7 @@ from typing import Final
 from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.names import ORIGIN, conversation_path, within_reach
 from kds.brain.errors import OutageError
-from kds.brain.files import LockedFile, LockedText
+from kds.brain.files import LockedText, PrivateFile
 from kds.brain.line_text import Line, LineText
 from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import storable, withheld, without
@@ -176,7 +176,7 @@ class ContextJournal(Journal):
         lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         """``known``: shared by the journals of one context."""
-        self.text = LockedFile(text) if isinstance(text, Path) else text
+        self.text = PrivateFile(text) if isinstance(text, Path) else text
         self._lines = LineText(self.text, self._decoded, most=MOST_LINES)
         self._known = known or Known()
         self._clock = clock

@@ -15,7 +15,7 @@ from functools import wraps
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from kds.brain.errors import StoreError
-from kds.brain.files import locked, remove_private
+from kds.brain.files import PrivateFile
 from kds.brain.store.engine import Connection, Engine
 from kds.brain.store.sqlite import Database, is_damage, is_file_sound
 from kds.brain.store.sqlite_files import backups, clear_suspect, set_aside_files
@@ -210,10 +210,10 @@ def scrub(
     Raises StoreError when another process reads the old state all the time; it stays due.
     """
     deadline = database.timeout_s if timeout_s is None else timeout_s
-    with locked(database.path, timeout_s=deadline):
+    with PrivateFile(database.path).locked(timeout_s=deadline):
         aside = set_aside_files(database.path) if set_aside_too else ()
         for copy in (*backups(database.path), *aside):
-            remove_private(copy)
+            PrivateFile(copy).remove()
         if not (due := _due(database)):  # another process did it in the meantime
             return
         with database.exclusive() as connection:

@@ -22,7 +22,7 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
-from kds.brain.files import locked, may_write
+from kds.brain.files import PrivateFile, may_write
 from kds.brain.store.columns import DamagedRowError
 from kds.brain.store.migrations import (
     FileKind,
@@ -234,7 +234,7 @@ class Database:
             hint = f"make the folder {self.path.parent}"
             raise self._refusal("its folder does not exist", hint)
         if not self._is_present():
-            with locked(self.path, timeout_s=self.timeout_s):
+            with PrivateFile(self.path).locked(timeout_s=self.timeout_s):
                 self.warnings += (*self._without_journal(), *self._without_damage())
                 make_private(self.path)
                 try:

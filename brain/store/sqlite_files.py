@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.files import PRIVATE, append_private, failure, remove_private
+from kds.brain.files import PRIVATE, PrivateFile, failure
 
 COMPANIONS: Final = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database file."""
@@ -30,7 +30,7 @@ def make_private(path: Path) -> None:
     """Make an empty file with mode 0600 if there is none; SQLite's companions take its mode."""
     if path.is_file() and path.stat().st_mode & 0o777 == PRIVATE:
         return
-    append_private(path, b"")
+    PrivateFile(path).append(b"")
 
 
 def set_aside(path: Path, now: datetime) -> Path:
@@ -77,8 +77,8 @@ def back_up(connection: sqlite3.Connection, path: Path, version: int, now: datet
     """Copy the whole database, private, before a migration; returns the copy's path."""
     target = path.with_name(f"{path.name}{_BACKUP}v{version}-{now.strftime(_STAMP)}")
     beside = path.with_name(f".{target.name}.tmp")
-    remove_private(beside)
-    append_private(beside, b"")
+    PrivateFile(beside).remove()
+    PrivateFile(beside).append(b"")
     try:
         with closing(sqlite3.connect(beside)) as copy:
             connection.backup(copy)
@@ -117,7 +117,7 @@ def size_of(path: Path) -> int:
 def mark_suspect(path: Path) -> None:
     """Note that SQLite found damage, for the process that opens the file next."""
     with suppress(StoreError):  # the damage itself is what is being reported
-        append_private(path.with_name(path.name + SUSPECT), b"")
+        PrivateFile(path.with_name(path.name + SUSPECT)).append(b"")
 
 
 def is_suspect(path: Path) -> bool:
@@ -127,7 +127,7 @@ def is_suspect(path: Path) -> bool:
 
 def clear_suspect(path: Path) -> None:
     """Take the note away: the file was examined, or is another one now."""
-    remove_private(path.with_name(path.name + SUSPECT))
+    PrivateFile(path.with_name(path.name + SUSPECT)).remove()
 
 
 def identity(path: Path) -> tuple[int, int, int]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.files import make_private_folder, read_private, replace_private
+from kds.brain.files import PrivateFile, make_private_folder
 from kds.router.intents.evidence import IntentRules, RuleBook, lend_patterns, order_rules
 from kds.router.intents.examples import examples_key, examples_of, fingerprints
 from kds.router.intents.features import WIDTH, WORD_PLACES, readable, vectors
@@ -79,7 +79,8 @@ def needs_fit(prompts: Sequence[PromptFile], cache_dir: Path) -> bool:
     """Whether opening the model of these prompts would have to fit it first."""
     examples, rules = examples_of(prompts)
     return (
-        _shipped_for(examples) is None and read_private(_path(cache_dir, examples, rules)) is None
+        _shipped_for(examples) is None
+        and PrivateFile(_path(cache_dir, examples, rules)).read() is None
     )
 
 
@@ -229,7 +230,7 @@ def _learned(header: Mapping[str, Any], found: Mapping[str, "np.ndarray[Any, Any
 
 def _load(path: Path, warnings: list[str]) -> Learned | None:
     try:
-        data = read_private(path)
+        data = PrivateFile(path).read()
         return None if data is None else undump(data)
     except StoreError as error:
         warnings.append(f"{path}: the model cache cannot be read ({error.message}); fitted anew")
@@ -242,7 +243,7 @@ def _store(learned: Learned, path: Path, warnings: list[str]) -> None:
     try:
         path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         make_private_folder(path.parent)
-        replace_private(path, dump(learned))
+        PrivateFile(path).replace(dump(learned))
         others = [file for file in path.parent.glob("intents-*.npz") if file != path]
         others.sort(key=lambda file: file.stat().st_mtime, reverse=True)
         for file in others[KEPT - 1 :]:

@@ -20,7 +20,7 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.files import PRIVATE, failure, locked, make_private_folder, remove_private
+from kds.brain.files import PRIVATE, PrivateFile, failure, make_private_folder
 from kds.brain.store.migrations import trust
 from kds.brain.store.sqlite_files import set_journal_aside
 from kds.brain.workspace import Workspace, shared_database
@@ -160,18 +160,18 @@ def forget(workspace: Workspace, *, keep: Sequence[str] = (), clock: Clock = utc
     folder = _backup_folder(workspace)
     make_private_folder(folder)
     with ExitStack() as locks:
-        locks.enter_context(locked(folder, timeout_s=_LOCK_TIMEOUT_S))
+        locks.enter_context(PrivateFile(folder).locked(timeout_s=_LOCK_TIMEOUT_S))
         for left in folder.glob(".*.tmp"):
-            remove_private(left)
+            PrivateFile(left).remove()
         for name in found.files:
             locks.enter_context(_held(workspace.brain / name))
         found = survey(workspace, keep=keep)  # again: now nobody can write
         stamp = clock().strftime("%Y%m%dT%H%M%S%fZ")
         backup = _back_up(workspace.brain, found.files, folder / f"forgotten-{stamp}.zip")
         for name in found.files:
-            remove_private(workspace.brain / name)
+            PrivateFile(workspace.brain / name).remove()
             if "/" in name:  # the lock's name is that of the conversation
-                remove_private(workspace.brain / f"{name}.lock")
+                PrivateFile(workspace.brain / f"{name}.lock").remove()
     return Report(found, backup)
 
 
@@ -228,7 +228,7 @@ def _held(path: Path) -> Iterator[None]:
     """Keep other processes from writing to a file. Raises StoreError when it stays busy."""
     with ExitStack() as stack:
         if path.name in _DATABASES and path.exists():
-            stack.enter_context(locked(path, timeout_s=_LOCK_TIMEOUT_S))
+            stack.enter_context(PrivateFile(path).locked(timeout_s=_LOCK_TIMEOUT_S))
             set_journal_aside(path, utc_now())
             connection = stack.enter_context(closing(_connected(path)))
             try:
@@ -240,7 +240,7 @@ def _held(path: Path) -> Iterator[None]:
             except sqlite3.DatabaseError:
                 pass  # damaged: it is backed up byte for byte
         elif path.suffix in (".jsonl", ".yaml", ".json"):
-            stack.enter_context(locked(path, timeout_s=_LOCK_TIMEOUT_S))
+            stack.enter_context(PrivateFile(path).locked(timeout_s=_LOCK_TIMEOUT_S))
         yield
 
 
@@ -343,7 +343,7 @@ def _put_back(archive: zipfile.ZipFile, name: str, path: Path) -> None:
                 out.flush()
                 os.fsync(out.fileno())
             for end in ("-wal", "-shm", "-journal") if path.name in _DATABASES else ():
-                remove_private(path.with_name(path.name + end))
+                PrivateFile(path.with_name(path.name + end)).remove()
             beside.replace(path)
         except OSError as error:
             raise failure("restore", path, error) from error

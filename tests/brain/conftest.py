@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import pytest
 
-from kds.brain.files import LockedFile, LockedText
+from kds.brain.files import LockedText, PrivateFile
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
 from kds.brain.workspace import Workspace
@@ -110,7 +110,7 @@ def make_text(
 ) -> Callable[[str], LockedText]:
     """Names a text that nobody else has: in a folder, and then on a server."""
     if request.param == "file":
-        return lambda name: LockedFile(tmp_path / name)
+        return lambda name: PrivateFile(tmp_path / name)
     server = request.getfixturevalue("shared_server")
     number = tenant_number(server, ("acme", uuid4().hex, "shop"))
     tenancy = Tenancy(server, number, clock=clock)

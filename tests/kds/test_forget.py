@@ -16,7 +16,7 @@ from kds.brain.clock import utc_now
 from kds.brain.context.journal import ContextJournal
 from kds.brain.documents.store import DocumentStore
 from kds.brain.errors import StoreError
-from kds.brain.files import LockedFile, locked
+from kds.brain.files import PrivateFile
 from kds.brain.learning.events import EventLog, LearningEvent
 from kds.brain.memory.memory_store import SqliteStore
 from kds.brain.memory.profile import Profile
@@ -54,7 +54,7 @@ def fill(place: Workspace) -> None:
         f"examples:\n- text: open the {SECRET} page\n  intent: PLAN\n"
     )
     told = LearningEvent(utc_now(), "told", f"open the {SECRET} page", "PLAN")
-    EventLog(LockedFile(brain / "learning.jsonl")).append([told])
+    EventLog(PrivateFile(brain / "learning.jsonl")).append([told])
     with SqliteStore(brain / "memory.db") as store:
         session = store.create_session(title=f"The {SECRET} page")
         store.append(session.id, "user", f"The {SECRET} page is blue")
@@ -251,7 +251,7 @@ def test_a_file_that_is_busy_all_the_time_stops_it_before_anything_is_gone(
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with locked(place.brain / "learned.yaml", timeout_s=1):
+        with PrivateFile(place.brain / "learned.yaml").locked(timeout_s=1):
             held.set()
             done.wait(PATIENCE_S)
 
@@ -270,15 +270,16 @@ def test_a_file_that_is_busy_all_the_time_stops_it_before_anything_is_gone(
 DYING = """
 import os
 import kds.forget
+from kds.brain.files import PrivateFile
 from kds.brain.workspace import Workspace
 left = [{left}]
-remove = kds.forget.remove_private
-def dying(path):
+remove = PrivateFile.remove
+def dying(file):
     if left[0] == 0:
         os._exit(9)
     left[0] -= 1
-    remove(path)
-kds.forget.remove_private = dying
+    remove(file)
+PrivateFile.remove = dying
 kds.forget.forget(Workspace.find(environ={{"KDS_HOME": {root!r}}}))
 """
 

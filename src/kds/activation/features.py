@@ -23,7 +23,7 @@ from kds.activation.discovery import Entry
 from kds.brain.encoder import Encoder
 from kds.brain.encoder import Pieces as ReadPieces
 from kds.brain.errors import KdsError
-from kds.brain.files import make_private_folder, read_private, replace_private
+from kds.brain.files import PrivateFile, make_private_folder
 from kds.brain.turn import Utterance
 from kds.brain.words.terms import stem
 
@@ -219,14 +219,14 @@ class StoredVectors:
         )
         with suppress(KdsError, OSError):
             make_private_folder(self._path.parent)
-            replace_private(self._path, file.getvalue())
+            PrivateFile(self._path).replace(file.getvalue())
 
     def _load(self) -> "Known":
         """What the file holds; nothing where it is missing or damaged: it is made again."""
         import numpy as np
 
         try:
-            content = self._path and read_private(self._path)
+            content = self._path and PrivateFile(self._path).read()
             if not content:
                 return {}
             with np.load(io.BytesIO(content), allow_pickle=False) as data:

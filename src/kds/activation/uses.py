@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kds.activation.features import Prompt, TermIndex, pattern
 from kds.brain.encoder import Encoder
-from kds.brain.files import locked, read_private, replace_private
+from kds.brain.files import PrivateFile
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
 
@@ -101,19 +101,19 @@ class Uses:
 
         Raises StoreError.
         """
-        return tuple(_read_lines((read_private(self.path) or b"").splitlines()))
+        return tuple(_read_lines((PrivateFile(self.path).read() or b"").splitlines()))
 
     def add(self, prompt: str, entry: str, outcome: Outcome) -> None:
         """Keep a use, without what is secret in it. Raises StoreError."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         new = Use(storable(prompt)[:PROMPT_CHARS], entry, outcome, now)
-        with locked(self._lock, timeout_s=WAIT_S):
+        with PrivateFile(self._lock).locked(timeout_s=WAIT_S):
             before = [one for one in self.read() if (one.prompt, one.entry) != (new.prompt, entry)]
             self._write([*before, new][-KEPT:])
 
     def forget(self, entry: str | None = None) -> int:
         """Remove the uses of an entry, or all of them; return how many. Raises StoreError."""
-        with locked(self._lock, timeout_s=WAIT_S):
+        with PrivateFile(self._lock).locked(timeout_s=WAIT_S):
             uses = self.read()
             left = [one for one in uses if entry is not None and one.entry != entry]
             self._write(left)
@@ -121,7 +121,7 @@ class Uses:
 
     def _write(self, uses: Sequence[Use]) -> None:
         rows = (json.dumps(asdict(use), ensure_ascii=False) + "\n" for use in uses)
-        replace_private(self.path, "".join(rows).encode("utf-8", "replace"))
+        PrivateFile(self.path).replace("".join(rows).encode("utf-8", "replace"))
 
 
 def _read_lines(lines: Iterable[bytes]) -> Iterator[Use]:

@@ -19,7 +19,7 @@ from pydantic import SecretStr, ValidationError
 
 from kds.brain.environment import PLACES, Place
 from kds.brain.errors import ConfigError, KdsError, MessageError, Problem, StoreError
-from kds.brain.files import locked, make_private_folder, replace_private
+from kds.brain.files import PrivateFile, make_private_folder
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.brain.yaml_files import nearest, parse_yaml, read_text
@@ -43,13 +43,13 @@ def _rewrite(path: Path, change: Callable[[str], str]) -> None:
     if path.is_symlink():  # of a project's, to a file of the user's; or the user's own
         hint = f"change the file that it leads to: {path.readlink()}"
         raise StoreError("the settings file is a link", where=str(path), hint=hint)
-    with locked(path, timeout_s=LOCK_S):
+    with PrivateFile(path).locked(timeout_s=LOCK_S):
         text = read_text(path) if path.exists() else ""
         if isinstance(text, Problem):
             raise ConfigError([text])
         if problems := parse_yaml(text, path=str(path)).problems:
             raise ConfigError(problems)
-        replace_private(path, change(text).encode("utf-8"))
+        PrivateFile(path).replace(change(text).encode("utf-8"))
 
 
 def with_values(text: str, section: str, values: Values) -> str:

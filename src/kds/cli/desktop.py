@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import KdsError
-from kds.brain.files import failure, replace_private
+from kds.brain.files import PrivateFile, failure
 from kds.brain.workspace import Workspace
 from kds.service.lifecycle import COMMAND
 
@@ -45,7 +45,7 @@ def install_link(workspace: Workspace) -> list[Path]:
     for path in paths:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_private(path, text.encode(errors="surrogateescape"))
+            PrivateFile(path).replace(text.encode(errors="surrogateescape"))
             path.chmod(0o700)  # a desktop starts what may be run
         except OSError as error:
             raise failure("write", path, error) from error

@@ -17,14 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from kds.brain.environment import BRAIN, own_folder
 from kds.brain.errors import StoreError
-from kds.brain.files import (
-    failure,
-    locked,
-    make_private_folder,
-    read_private,
-    remove_private,
-    replace_private,
-)
+from kds.brain.files import PrivateFile, failure, make_private_folder
 from kds.clients import table
 from kds.clients.generated import digest_in, digest_of, is_one_skill
 from kds.clients.project import (
@@ -124,7 +117,7 @@ class RecordStore:
         """A text of a record of version 1: a file beside it, named by its digest."""
         if name is None:
             return None
-        text = read_private(self.folder / Path(name).name)
+        text = PrivateFile(self.folder / Path(name).name).read()
         if text is None or f"{hashlib.sha256(text).hexdigest()[:16]}.before" != name:
             hint = "restore the file from version control"
             raise StoreError("the copy is gone or was changed", where=name, hint=hint)
@@ -133,14 +126,14 @@ class RecordStore:
     def is_foreign(self) -> bool:
         """Whether there is a record that was not written here."""
         self._check_folder()
-        return read_private(self._path) is not None and _written_here(self._path) is None
+        return PrivateFile(self._path).read() is not None and _written_here(self._path) is None
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Keep other runs of `kds init` out. Raises StoreError when one takes too long."""
         self._check_folder()
         make_private_folder(self.folder)
-        with locked(self._path, timeout_s=LOCK_TIMEOUT_S):
+        with PrivateFile(self._path).locked(timeout_s=LOCK_TIMEOUT_S):
             yield
 
     def save(self, record: InitRecord) -> None:
@@ -148,10 +141,10 @@ class RecordStore:
         if record.files:
             write_record(self._path, record.model_dump_json(indent=2).encode() + b"\n")
         else:
-            remove_private(self._path)
-            remove_private(_receipt(self._path, b"")[0])
+            PrivateFile(self._path).remove()
+            PrivateFile(_receipt(self._path, b"")[0]).remove()
         for copy in self.folder.glob("*.before"):  # of version 1; its text is in the record now
-            remove_private(copy)
+            PrivateFile(copy).remove()
 
     def leave(self) -> None:
         """Remove the lock and the folder once nothing is recorded. Let go of the lock before."""
@@ -170,22 +163,22 @@ class RecordStore:
 def write_record(path: Path, content: bytes) -> None:
     """Write a record, and in the user's own folder its receipt: another one may come along with a
     project, and name files for `--undo` to change. Raises StoreError."""
-    replace_private(path, content)
+    PrivateFile(path).replace(content)
     receipt, statement = _receipt(path, content)
     try:
         receipt.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise failure("make", receipt.parent, error) from error
-    replace_private(receipt, statement)
+    PrivateFile(receipt).replace(statement)
 
 
 def _written_here(path: Path) -> bytes | None:
     """The content of a record if it is what `write_record` wrote there last. Raises StoreError."""
-    content = read_private(path)
+    content = PrivateFile(path).read()
     if content is not None:
         receipt, statement = _receipt(path, content)
         with suppress(StoreError):
-            if read_private(receipt) == statement:
+            if PrivateFile(receipt).read() == statement:
                 return content
     return None
 

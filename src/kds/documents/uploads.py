@@ -21,7 +21,7 @@ from typing import Any, Final
 from kds.brain.documents.store import DocumentPlace
 from kds.brain.documents.values import UPLOADS
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.files import locked, make_private_folder, replace_private
+from kds.brain.files import PrivateFile, make_private_folder
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, add_documents
 from kds.readers.reading import readable_kind
@@ -226,9 +226,9 @@ def _keep_upload(workspace: Workspace, name: str, content: bytes) -> Path:
     make_private_folder(folder)
     for number in count(1):
         path = folder / (f"{plain.stem} ({number}){plain.suffix}" if number > 1 else plain.name)
-        with locked(path, timeout_s=LOCK_S):
+        with PrivateFile(path).locked(timeout_s=LOCK_S):
             if not path.exists() or path.read_bytes() == content:
-                replace_private(path, content)
+                PrivateFile(path).replace(content)
                 return path
     raise AssertionError("numbers have no end")
 
@@ -250,8 +250,8 @@ def take_as_version(workspace: Workspace, name: str, *, read: Read) -> Report:
     if older is None or not newer.is_file():
         raise MessageError(f"there is no newer version '{name}'", hint="send the file again")
     path = newer.with_name(older)
-    with locked(path, timeout_s=LOCK_S):
-        replace_private(path, newer.read_bytes())
+    with PrivateFile(path).locked(timeout_s=LOCK_S):
+        PrivateFile(path).replace(newer.read_bytes())
     report = read(workspace, [path])
     with DocumentPlace.of(workspace).open() as store:
         store.remove([one.id for one in store.documents() if one.path == str(newer.resolve())])

@@ -50,10 +50,12 @@ def read_hook_log(brain: str | os.PathLike[str]) -> list[tuple[str | None, str]]
     from datetime import datetime
     from pathlib import Path
 
-    from kds.brain.files import read_private
+    from kds.brain.files import PrivateFile
 
     path = Path(brain) / LOG_NAME
-    content = b"".join(read_private(one) or b"" for one in (path.with_name(f"{LOG_NAME}.1"), path))
+    content = b"".join(
+        PrivateFile(one).read() or b"" for one in (path.with_name(f"{LOG_NAME}.1"), path)
+    )
     found: list[tuple[str | None, str]] = []
     for line in content.decode("utf-8", "replace").splitlines():
         stamp, _, text = line.partition(" ")

@@ -18,7 +18,7 @@ from typing import IO, Any, Final, Literal
 from filelock import FileLock, Timeout
 
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.files import PRIVATE, failure, read_private, remove_private, replace_private
+from kds.brain.files import PRIVATE, PrivateFile, failure
 from kds.brain.timeouts import Deadline
 from kds.brain.workspace import Workspace
 from kds.service.errors import AlreadyServedError, ServiceError
@@ -102,17 +102,17 @@ class Instance:
 
     def announce(self, state: Mapping[str, object]) -> None:
         """Write down how to reach the service. Raises StoreError."""
-        replace_private(self.address.state_path, json.dumps(state, indent=2).encode() + b"\n")
+        PrivateFile(self.address.state_path).replace(json.dumps(state, indent=2).encode() + b"\n")
 
     def hide(self) -> None:
         """Remove the socket: no new requests. The state file still names the process."""
-        remove_private(self.address.socket_path)
+        PrivateFile(self.address.socket_path).remove()
 
     def withdraw(self) -> None:
         """Remove socket, state file and the mark of a hang. Raises StoreError."""
         self.hide()
-        remove_private(self.address.state_path)
-        remove_private(self.address.hung_path)
+        PrivateFile(self.address.state_path).remove()
+        PrivateFile(self.address.hung_path).remove()
 
     def release(self) -> None:
         """Let another process serve."""
@@ -158,7 +158,7 @@ def is_running() -> bool:
 def noted(address: ServiceAddress) -> Mapping[str, Any]:
     """The content of service.json; empty when there is none, or it is damaged."""
     with suppress(StoreError, ValueError):
-        state = json.loads(read_private(address.state_path) or b"{}")
+        state = json.loads(PrivateFile(address.state_path).read() or b"{}")
         if isinstance(state, dict):
             return state
     return {}

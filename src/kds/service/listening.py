@@ -13,7 +13,7 @@ from starlette.datastructures import State
 from starlette.types import ASGIApp
 
 from kds.brain.errors import StoreError
-from kds.brain.files import read_private, replace_private
+from kds.brain.files import PrivateFile
 from kds.brain.workspace import Workspace
 from kds.service.errors import ServiceError, describe_fault
 from kds.service.lifecycle import BACKLOG
@@ -89,7 +89,7 @@ def bind_page(noted: Path) -> tuple[socket.socket, HttpAddress]:
     """
     known = 0
     with contextlib.suppress(StoreError, ValueError):
-        known = int(read_private(noted) or b"0")
+        known = int(PrivateFile(noted).read() or b"0")
     for port in (known, *range(PAGE_PORT, PAGE_PORT + NEXT_PORTS)):
         if 0 < port < 2**16:
             with contextlib.suppress(ServiceError):
@@ -99,7 +99,7 @@ def bind_page(noted: Path) -> tuple[socket.socket, HttpAddress]:
         found = bind_http(HttpAddress())
     if found[1].port != known:
         with contextlib.suppress(StoreError):  # it serves all the same
-            replace_private(noted, b"%d\n" % found[1].port)
+            PrivateFile(noted).replace(b"%d\n" % found[1].port)
     return found
 
 

@@ -21,7 +21,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kds.brain.errors import KdsError
-from kds.brain.files import failure, replace_private
+from kds.brain.files import PrivateFile, failure
 from kds.hooks.call import Trouble, read_owned
 from kds.service.errors import ForbiddenError, UnauthorizedError
 from kds.service.requests import error_response
@@ -65,7 +65,7 @@ def open_token(path: Path) -> str:
         raise failure("read", path, error) from error
     if len(token) < _TOKEN_LENGTH:
         token = secrets.token_urlsafe(TOKEN_BYTES)
-        replace_private(path, f"{token}\n".encode())
+        PrivateFile(path).replace(f"{token}\n".encode())
     return token
 
 

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kds.brain.context.journal import LoadedContext
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.files import failure, make_private_folder, remove_private, replace_private
+from kds.brain.files import PrivateFile, failure, make_private_folder
 from kds.brain.turn import Turn, from_wire
 from kds.brain.workspace import own_settings_path
 from kds.hooks.call import Trouble, read_owned
@@ -95,13 +95,13 @@ def keep_login(login: Login) -> None:
     except OSError as error:
         raise failure("make", path.parent.parent, error) from error
     make_private_folder(path.parent)
-    replace_private(path, json.dumps(asdict(login)).encode())
+    PrivateFile(path).replace(json.dumps(asdict(login)).encode())
 
 
 def forget_login() -> bool:
     """Remove the login; returns whether there was one."""
     there = login_path().exists()
-    remove_private(login_path())
+    PrivateFile(login_path()).remove()
     return there
 
 

@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 
 from kds.brain.environment import own_folder
 from kds.brain.errors import StoreError
-from kds.brain.files import locked, make_private_folder, remove_private
+from kds.brain.files import PrivateFile, make_private_folder
 from kds.brain.memory.memory_store import MEMORY, MemoryStore, PostgresStore, SqliteStore
 from kds.brain.memory.sessions import SESSION_COLUMNS, Session, session_of
 from kds.brain.memory.sessions import insert as insert_session
@@ -345,9 +345,9 @@ class AssistantMemory:
             self._tenancy.server.close()
             self._tenancy = None
 
-    def alone(self) -> AbstractContextManager[None]:
+    def alone(self) -> AbstractContextManager[object]:
         """Keep other imports and forgetting out meanwhile. Raises StoreError."""
-        return locked(self.file.path.with_name("writing"), timeout_s=WAIT_S)
+        return PrivateFile(self.file.path.with_name("writing")).locked(timeout_s=WAIT_S)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Ask this machine's catalogue; nothing where there is none yet."""
@@ -557,7 +557,7 @@ class AssistantMemory:
                 store.forget([one.session for one in store.kept()])
             return
         for file in (*all_files(self.path_of(project)), self.path_of(project)):
-            remove_private(file)
+            PrivateFile(file).remove()
 
     def take_over(self, files: "AssistantMemory") -> int:
         """Move here what was kept in files of this machine; returns how many sessions.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.context.journal import decode, encode
-from kds.brain.files import LockedFile
+from kds.brain.files import PrivateFile
 from kds.brain.line_text import LineText
 from kds.brain.turn import ContextEntry
 
@@ -64,7 +64,7 @@ def test_a_damaged_line_says_why(line: bytes, reason: str) -> None:
 
 
 def test_blank_lines_and_windows_line_ends_are_not_damage(tmp_path: Path) -> None:
-    text = LockedFile(tmp_path / "context.jsonl")
+    text = PrivateFile(tmp_path / "context.jsonl")
     text.replace(b"\r\n" + GOOD + b"\r\n\n  \n" + GOOD)
     found = LineText(text, decode).read(text)
     assert [line.raw for line in found.good] == [GOOD, GOOD]

@@ -7,7 +7,7 @@ import pytest
 
 from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import StoreError
-from kds.brain.files import locked
+from kds.brain.files import PrivateFile
 from kds.brain.turn import ContextEntry
 
 from ..conftest import HandClock  # what all tests of the brain share
@@ -216,7 +216,7 @@ def test_a_lock_that_is_held_is_a_clear_error_for_writers_and_no_obstacle_for_re
     clock.move(hours=3)
     content = path.read_bytes()
     # A thread would do; the lock is of the file, so that a second holder in this one does too.
-    with locked(path, timeout_s=1):
+    with PrivateFile(path).locked(timeout_s=1):
         loaded = journal.load()
         assert loaded.entries == ()
         assert "held the lock" in loaded.warnings[0]

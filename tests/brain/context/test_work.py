@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kds.brain.context.journal import MAX_AGE
 from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkStore
-from kds.brain.files import LockedFile
+from kds.brain.files import PrivateFile
 from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.brain.workspace import Texts, Workspace
 
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file(path: Path, clock: HandClock) -> WorkStore:
-    return WorkStore(LockedFile(path), clock=clock)
+    return WorkStore(PrivateFile(path), clock=clock)
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ _TEXTS = st.text(max_size=40)
 @settings(max_examples=60)
 def test_no_content_of_a_file_stops_a_conversation(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        text = LockedFile(Path(folder) / "workspace.json")
+        text = PrivateFile(Path(folder) / "workspace.json")
         file = WorkStore(text, clock=HandClock())
         text.path.write_bytes(content)
         loaded = file.load()

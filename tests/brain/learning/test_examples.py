@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
-from kds.brain.files import LockedFile
+from kds.brain.files import PrivateFile
 from kds.brain.learning.events import example_id, reference_id
 from kds.brain.learning.examples import (
     YOU,
@@ -104,7 +104,7 @@ words = st.text(min_size=1, max_size=60).filter(lambda text: len(one_line(text).
 )
 def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None:  # type: ignore[no-untyped-def]
     with TemporaryDirectory() as folder:
-        file = LearnedFile(LockedFile(Path(folder) / "learned.yaml"))
+        file = LearnedFile(PrivateFile(Path(folder) / "learned.yaml"))
         if present is not None:
             file.text.replace(present.encode())
         known = {one.id for one in file.load()}

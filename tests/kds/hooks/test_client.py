@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import pytest
 from filelock import FileLock
 
-from kds.brain.files import replace_private
+from kds.brain.files import PrivateFile
 from kds.hooks import client as hook
 from kds.hooks.log import LOG_LIMIT, LOG_NAME, note, read_hook_log
 from kds.service.requests import BODY_LIMIT
@@ -352,8 +352,8 @@ def serving_tcp(*, lock: bool = True) -> Iterator[FakeService]:
     address.ensure()
     listener = socket.create_server(("127.0.0.1", 0))
     state = {"pid": 1, "http": {"host": "127.0.0.1", "port": listener.getsockname()[1]}}
-    replace_private(address.state_path, json.dumps(state).encode())
-    replace_private(address.token_path, b"s3cret\n")
+    PrivateFile(address.state_path).replace(json.dumps(state).encode())
+    PrivateFile(address.token_path).replace(b"s3cret\n")
     service = FakeService(listener, OK)
     try:
         with FileLock(address.lock_path, mode=0o600) if lock else nullcontext():

@@ -14,7 +14,7 @@ from kds.api.embeddings import embed_waiting, load_embedder, model_name
 from kds.api.memory_search import Searched, search_memory
 from kds.api.turn_log import LAST, NOTHING, all_sessions, find_session
 from kds.brain.documents.values import Holdings
-from kds.brain.files import replace_private
+from kds.brain.files import PrivateFile
 from kds.brain.memory.export import archive, checksum, to_json, to_markdown
 from kds.brain.memory.memory_store import EMPTY, MemoryStore
 from kds.brain.memory.profile import Consent, ConsentEvent, Profile
@@ -319,7 +319,7 @@ def export(
     if target is None:
         click.echo(text, nl=False)
         return
-    replace_private(target, text.encode())
+    PrivateFile(target).replace(text.encode())
     messages, total = sum(len(found.messages) for found in archives), checksum(archives)
     counts = f"{counted(len(archives), 'session')}, {counted(messages, 'message')}"
     say(

@@ -18,7 +18,7 @@ import click
 
 from kds.brain.clock import moment, utc_now
 from kds.brain.errors import KdsError
-from kds.brain.files import read_private
+from kds.brain.files import PrivateFile
 from kds.brain.workspace import Workspace
 from kds.cli.command import command as bare_command
 from kds.cli.command import flag, group, option
@@ -153,7 +153,7 @@ def logs(*, count: int, workspace: Workspace) -> None:
     """
     files = {"hook": workspace.brain / LOG_NAME, "service": ServiceAddress().log_path}
     lines = {
-        name: (read_private(path) or b"").decode("utf-8", "replace").splitlines()[-count:]
+        name: (PrivateFile(path).read() or b"").decode("utf-8", "replace").splitlines()[-count:]
         for name, path in files.items()
     }
     rows = [(name, line) for name, each in lines.items() for line in each]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.files import LockedFile, LockedText
+from kds.brain.files import LockedText, PrivateFile
 from kds.brain.store.postgres import Server
 from kds.brain.store.tenancy import PostgresText, Tenancy, tenant_number
 
@@ -48,7 +48,7 @@ def test_both_engines_answer_alike_in_any_order(
     number = tenant_number(shared_server, ("acme", uuid4().hex, "shop"))
     tenancy = Tenancy(shared_server, number)
     with TemporaryDirectory() as folder:
-        file, row = LockedFile(Path(folder) / "x"), text_of(tenancy, "x")
+        file, row = PrivateFile(Path(folder) / "x"), text_of(tenancy, "x")
         for name, borrows, content in acts:
             found = []
             for text in (file, row):
