@@ -166,14 +166,15 @@ def test_each_kind_prints_the_figures_of_its_examples_and_leaves_the_workspace_a
 
 def test_wrong_outcomes_are_written_with_the_reasons(kds_call: Run, fitted_workspace: Path) -> None:
     found = {}
-    for kind in ("chats", "dialogues", "rewrites", "intents"):
-        kds_call("eval", *_file(kind), "--errors", "wrong.jsonl")
+    for kind in KEYS:
+        assert kds_call("eval", *_file(kind), "--errors", "wrong.jsonl").code == 0
         found[kind] = _wrong()
     chat = found["chats"][0]
     assert (chat["chat"], chat["turn"], chat["intents"]) == ("a", 2, ["TEST"])
     assert chat["why"]
     assert [(row["id"], row["where"]) for row in found["dialogues"]] == [("fab", "a.yaml:6")]
     assert [row["intent"] for row in found["intents"]] == ["COMMIT"]
+    assert found["retrieval"] == []
     (rewrite,) = found["rewrites"]
     assert (rewrite["where"], rewrite["actual"]) == ("rows.jsonl:2", "Make the FAB button blue")
     assert rewrite["needed"]

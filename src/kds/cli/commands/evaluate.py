@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -110,7 +111,7 @@ def evaluate(
         examples = read_examples(file, how.model)
         rows = how.run(examples, Bench(workspace, tell, pass_on), **own)
     if errors is not None:
-        wrong = (json.dumps(row, ensure_ascii=False, default=str)
+        wrong = (json.dumps(row, ensure_ascii=False, default=asdict)
                  for row in map(rounded, rows) if not row["right"])  # fmt: skip
         errors.write_text("".join(f"{row}\n" for row in wrong), "utf-8", "backslashreplace")
     figures = rounded(how.score(rows))
