@@ -110,14 +110,19 @@ vscode: $(BIN)/kds editors/vscode/node_modules  ## the VS Code extension, into e
 editors/vscode/node_modules:
 	cd editors/vscode && npm ci
 
-VSCODE_PACKAGES ?= build/vscode
+VSCODE_PACKAGES = $(abspath build/vscode)
+NODE_24 = $(VSCODE_PACKAGES)/node/node_modules/node
+CODE_SERVER = $(VSCODE_PACKAGES)/node_modules/code-server
 
-test-vscode:  ## the journeys in a real VS Code, where its packages are (docs/vscode.md)
-	@if [ -d $(VSCODE_PACKAGES)/node_modules/code-server ]; then \
-	  $(MAKE) vscode && cd editors/vscode && \
-	  PATH="$(abspath $(VSCODE_PACKAGES))/node_modules/node/bin:$$PATH" \
-	  KDS_TEST_VSCODE="$(abspath $(VSCODE_PACKAGES))" npm run --silent journeys; \
-	else echo "skipped: no code-server in $(VSCODE_PACKAGES) (docs/vscode.md says how)"; fi
+test-vscode: vscode $(CODE_SERVER)  ## the journeys in a real VS Code, which is installed first (docs/vscode.md)
+	cd editors/vscode && PATH="$(NODE_24)/bin:$$PATH" KDS_TEST_VSCODE="$(VSCODE_PACKAGES)" npm run --silent journeys
+
+$(CODE_SERVER):  # it wants Node 24 with its headers, in a folder of its own: npm removes what it does not know
+	mkdir -p $(VSCODE_PACKAGES)/node
+	cd $(VSCODE_PACKAGES)/node && echo '{"allowScripts": {"node": true}}' > package.json && npm install node@24
+	cd $(VSCODE_PACKAGES) && echo '{"allowScripts": {"code-server": true, "argon2": true}}' > package.json && \
+	  PATH="$(NODE_24)/bin:$$PATH" npm_config_nodedir="$$(dirname $(NODE_24)/node_modules/*/include)" \
+	  npm install code-server playwright-core
 
 bench-service:  ## memory of the resident service
 	for load in memory workspaces; do $(BIN)/python benchmarks/service_load.py $$load; done

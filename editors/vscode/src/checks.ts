@@ -1,6 +1,7 @@
 // What is wrong in prompts, rules, words, settings and dialogues: the running service is asked about
 // the texts as they stand in the editor.
 
+import { readFile } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
 import * as vscode from "vscode";
 import { type Change, isWithin, kindOf, kindsAt, onDisk, Soon } from "./files.ts";
@@ -33,9 +34,13 @@ class Root {
   readonly collection: vscode.DiagnosticCollection;
   /** Dialogue files that are checked whether they are open or not. */
   readonly dialogues = new Map<string, vscode.Uri>();
-  found: readonly Finding[] = [];
+  quick: readonly Finding[] = [];
   /** What only the slow check finds, and the texts of that time: it counts while they stay. */
   slow: Sent & { readonly found: readonly Finding[] } = { texts: {}, found: [] };
+  /** What the slow check was given that began last; what those before it find is out of date. */
+  latest: Sent | undefined;
+  /** All of it, as it is shown. */
+  found: readonly Finding[] = [];
   wanted: "no" | "quick" | "full" = "no";
   running: Promise<void> | undefined;
 
@@ -129,17 +134,19 @@ class Checks implements vscode.Disposable {
       const full = root.wanted === "full";
       root.wanted = "no";
       const sent = { texts: await textsOf(root) };
-      const { problems } = await this.#asked(root, sent, false);
-      show(root, problems, sent);
-      if (full) void this.#slowly(root, problems, sent).catch((error: unknown) => this.#window.log.warn(String(error)));
+      root.quick = (await this.#asked(root, sent, false)).problems;
+      show(root, sent);
+      if (full) void this.#slowly(root, sent).catch((error: unknown) => this.#window.log.warn(String(error)));
     }
   }
 
-  async #slowly(root: Root, quick: readonly Finding[], sent: Sent): Promise<void> {
-    const known = new Set(quick.map(keyOf));
+  async #slowly(root: Root, sent: Sent): Promise<void> {
+    root.latest = sent;
+    const known = new Set(root.quick.map(keyOf));
     const { problems } = await this.#asked(root, sent, true);
+    if (root.latest !== sent) return;
     root.slow = { ...sent, found: problems.filter((one) => !known.has(keyOf(one))) };
-    show(root, root.found.filter((one) => !root.slow.found.includes(one)), { texts: await textsOf(root) });
+    show(root, { texts: await textsOf(root) });
   }
 
   #asked(root: Root, { texts }: Sent, full: boolean): Promise<Checked> {
@@ -166,24 +173,25 @@ function isOfKds(uri: vscode.Uri, place: Place): boolean {
 
 /** The texts that count: of the files that are open, and of dialogues that are known. */
 async function textsOf(root: Root): Promise<Record<string, string>> {
-  const open = vscode.workspace.textDocuments.filter(({ uri, isClosed }) => !isClosed && kindOf(uri) !== undefined && isWithin(uri, vscode.Uri.file(root.place.root)));
-  const texts = Object.fromEntries(open.map((document) => [nameOf(document.uri, root.place), document.getText()]));
-  for (const [, uri] of root.dialogues) {
-    const name = nameOf(uri, root.place);
-    const read = (): Thenable<string> => vscode.workspace.fs.readFile(uri).then((bytes) => new TextDecoder().decode(bytes));
-    const text = texts[name] ?? (await read().then((found) => found, () => undefined));
-    if (text !== undefined) texts[name] = text;
-  }
-  return texts;
+  const open = vscode.workspace.textDocuments.map(({ uri }) => uri).filter((uri) => kindOf(uri) !== undefined && isWithin(uri, vscode.Uri.file(root.place.root)));
+  const read = async (uri: vscode.Uri) => [nameOf(uri, root.place), await textOf(uri).catch(() => undefined)];
+  const texts = await Promise.all([...open, ...root.dialogues.values()].map(read));
+  return Object.fromEntries(texts.filter(([, text]) => text !== undefined)) as Record<string, string>;
+}
+
+/** A file as it is being edited, else as it is on disk: one that is gone may still be open. */
+export async function textOf(uri: vscode.Uri): Promise<string> {
+  const edited = vscode.workspace.textDocuments.find((one) => one.isDirty && one.uri.toString() === uri.toString());
+  return edited?.getText() ?? new TextDecoder().decode(await readFile(uri.fsPath));
 }
 
 export function nameOf(uri: vscode.Uri, { root }: Place): string {
   return isWithin(uri, vscode.Uri.file(root)) ? relative(root, uri.fsPath) : uri.fsPath;
 }
 
-function show(root: Root, quick: readonly Finding[], { texts }: Sent): void {
+function show(root: Root, { texts }: Sent): void {
   const isSame = ({ path }: Finding): boolean => texts[path] === root.slow.texts[path];
-  const all = new Map([...quick, ...root.slow.found.filter(isSame)].map((one) => [keyOf(one), one]));
+  const all = new Map([...root.quick, ...root.slow.found.filter(isSame)].map((one) => [keyOf(one), one]));
   root.found = [...all.values()];
   const byFile = new Map<string, [vscode.Uri, vscode.Diagnostic[]]>();
   for (const one of root.found) {
@@ -197,7 +205,7 @@ function show(root: Root, quick: readonly Finding[], { texts }: Sent): void {
 
 const keyOf = (one: Finding): string => JSON.stringify(one);
 
-export function asDiagnostic(one: Finding): vscode.Diagnostic {
+function asDiagnostic(one: Finding): vscode.Diagnostic {
   const { Error: WRONG, Warning: DOUBTFUL } = vscode.DiagnosticSeverity;
   const text = one.hint ? `${one.message}\nfix: ${one.hint}` : one.message;
   const diagnostic = new vscode.Diagnostic(rangeOf(one), text, one.severity === "error" ? WRONG : DOUBTFUL);

@@ -2,7 +2,7 @@
 
 import { basename } from "node:path/posix";
 import * as vscode from "vscode";
-import { nameOf } from "./checks.ts";
+import { nameOf, textOf } from "./checks.ts";
 import { type Change, isWithin, kindOf, onDisk, placeIn, Soon } from "./files.ts";
 import { runJson } from "./program.ts";
 import { signalOf } from "./socket.ts";
@@ -103,8 +103,7 @@ async function filled(window: Window, controller: vscode.TestController, file: v
   try {
     const place = window.places.of(uri);
     const name = nameOf(uri, place);
-    const text = (await vscode.workspace.openTextDocument(uri)).getText();
-    const { dialogues, problems } = place.trusted ? await window.service(place).check({ [name]: text }) : { dialogues: [], problems: [] };
+    const { dialogues, problems } = place.trusted ? await window.service(place).check({ [name]: await textOf(uri) }) : { dialogues: [], problems: [] };
     const wrong = problems.find((one) => one.path === name && one.severity === "error");
     file.error = wrong && `line ${wrong.line + 1}: ${wrong.message} (${wrong.hint})`;
     file.children.replace(dialogues.map(([, id, line]) => {

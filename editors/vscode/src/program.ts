@@ -3,15 +3,11 @@
 import { execFile } from "node:child_process";
 import { constants, promises as fs } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import type { Place } from "./place.ts";
 import { errorIn, KdsError } from "./wire.ts";
 
-const WINDOWS = process.platform === "win32";
-const PROGRAM = WINDOWS ? "kds.exe" : "kds";
-const SIBLING = WINDOWS ? "kds-hook.exe" : "kds-hook";
-const VENV_BIN = WINDOWS ? "Scripts" : "bin";
 const VENVS = [".venv", "venv"];
 
 export interface Ended { readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -35,21 +31,21 @@ export async function findProgram(place: Place): Promise<string> {
   const set = vscode.workspace.getConfiguration("kds", place.uri).get<string>("path", "").trim();
   const onPath = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   if (set) {
-    const named = /[\\/]/.test(set) ? [spelledOut(set, place)] : onPath.map((folder) => join(folder, set));
+    const named = set.includes("/") ? [spelledOut(set, place)] : onPath.map((folder) => join(folder, set));
     for (const one of named) if ((await isProgram(one)) && (await isKds(one))) return one;
     const [first = set] = named.length === 1 ? named : [`${set} on the PATH`];
     throw new NoProgramError(`kds.path is ${first}, which ${(await isProgram(first)) ? "is not KDS" : "cannot be run"}`, "correct the setting kds.path");
   }
   // A folder that is not trusted may bring a program of that name along.
-  const roots = place.trusted ? [place.folder, ...(place.root.startsWith(place.folder + sep) ? [place.root] : [])] : [];
-  const own = roots.flatMap((root) => VENVS.map((venv) => join(root, venv, VENV_BIN)));
+  const roots = place.trusted ? [place.folder, ...(place.root.startsWith(`${place.folder}/`) ? [place.root] : [])] : [];
+  const own = roots.flatMap((root) => VENVS.map((venv) => join(root, venv, "bin")));
   const python = place.trusted ? await interpreterFolder(place.uri) : [];
   const built = typeof BUILT_WITH === "string" && BUILT_WITH ? [dirname(BUILT_WITH)] : [];
   for (const folder of [...own, ...python, ...onPath, ...built]) {
-    const candidate = join(folder, PROGRAM);
+    const candidate = join(folder, "kds");
     if ((await isProgram(candidate)) && (await isKds(candidate))) return candidate;
   }
-  const looked = [...own, ...python].map((folder) => join(folder, PROGRAM)).join(", ");
+  const looked = [...own, ...python].map((folder) => join(folder, "kds")).join(", ");
   throw new NoProgramError(`KDS was not found: not ${looked ? `at ${looked}, nor ` : ""}on the PATH`);
 }
 
@@ -63,13 +59,13 @@ async function interpreterFolder(uri: vscode.Uri): Promise<string[]> {
 }
 
 function spelledOut(path: string, place: Place): string {
-  const whole = path.replace(/^~(?=$|[\\/])/, homedir()).replaceAll("${workspaceFolder}", place.folder);
+  const whole = path.replace(/^~(?=$|\/)/, homedir()).replaceAll("${workspaceFolder}", place.folder);
   return isAbsolute(whole) ? whole : join(place.folder, whole);
 }
 
 /** Another author's package brings a `kds` as well: only KDS has a `kds-hook` beside it, or says its version so. */
 async function isKds(path: string): Promise<boolean> {
-  if (await isProgram(join(dirname(await fs.realpath(path)), SIBLING))) return true;
+  if (await isProgram(join(dirname(await fs.realpath(path)), "kds-hook"))) return true;
   return new Promise((resolve) => {
     execFile(path, ["--version"], { timeout: 10_000 }, (error, stdout) => resolve(error === null && /^kds \d+\./.test(stdout)));
   });

@@ -21,7 +21,7 @@ export function socketOfUser(env: NodeJS.ProcessEnv = process.env): string {
   const bases = uid === undefined ? [] : [env["XDG_RUNTIME_DIR"]?.trim() ?? "", `/run/user/${uid}`];
   const base = bases.find((one) => isAbsolute(one) && ownerOf(one) === uid);
   if (base !== undefined) return join(base, "kds", "service.sock");
-  const given = (process.platform === "win32" ? env["APPDATA"] : env["XDG_CONFIG_HOME"])?.trim() ?? "";
+  const given = env["XDG_CONFIG_HOME"]?.trim() ?? "";
   return join(isAbsolute(given) ? given : join(homedir(), ".config"), "kds", "run", "service.sock");
 }
 

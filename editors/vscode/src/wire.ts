@@ -54,7 +54,6 @@ export interface Health {
   readonly status: "ok" | "degraded";
   readonly version: string;
   readonly pid: number;
-  readonly workspaces: readonly { readonly reload: { readonly count: number; readonly error: string | null } }[];
 }
 
 /** A fault of a file: `where` is `path:line`. */

@@ -8,6 +8,7 @@ import type * as vscode from "vscode";
 import { kindOf, kindsAt } from "../src/files.ts";
 import { Places, rootOf } from "../src/place.ts";
 import { findProgram } from "../src/program.ts";
+import { Service } from "../src/service.ts";
 import { exchange, NotThereError, socketOfUser } from "../src/socket.ts";
 import { whyPage } from "../src/why.ts";
 import { FakeService, TURN } from "./service.ts";
@@ -143,6 +144,13 @@ describe("the socket", () => {
     const service = await new FakeService().listen();
     await exchange(service.socketPath, { method: "GET", path: "/healthz", workspace: "/home/me/my shop" });
     expect(service.heard[0]?.workspace).toBe("/home/me/my%20shop");
+    await service.close();
+  });
+
+  it("of a service that is too old for the extension leads to what to update", async () => {
+    const service = await new FakeService().listen();
+    const told = new Service(place()).check({}).catch(({ advice }: { advice: string }) => advice);
+    expect(await told).toBe("the running KDS (version 0.1.0) is too old for this extension (update it, or name another one in the setting kds.path)");
     await service.close();
   });
 });

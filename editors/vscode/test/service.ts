@@ -36,7 +36,7 @@ interface Heard {
 export type Replies = Record<string, unknown>;
 
 const USUAL: Replies = {
-  "GET /healthz": { status: "ok", version: "0.1.0", pid: 1, workspaces: [] },
+  "GET /healthz": { status: "ok", version: "0.1.0", pid: 1 },
   "GET /prompts": AGENTS,
   "POST /route": TURN,
   "POST /query": { chunks: [], warnings: [] },

@@ -30,9 +30,10 @@ export function missing() {
   return gone ? `${gone[0]} is not there: ${gone[1]}` : false;
 }
 
-/** One code-server with a home of its own; `trust` asks before a folder is trusted. */
+/** One code-server with a home and a service of its own; `trust` asks before a folder is trusted. */
 export class Editor {
   home = mkdtempSync(join(tmpdir(), "kds-editor-"));
+  #run = join(this.home, "run");
   #settings;
   #server;
   #browser;
@@ -60,6 +61,7 @@ export class Editor {
   async start() {
     const data = join(this.home, "data");
     mkdirSync(join(data, "User"), { recursive: true });
+    mkdirSync(this.#run, { mode: 0o700 });
     writeFileSync(join(data, "User", "settings.json"), JSON.stringify(this.#settings));
     // VS Code asks the login shell for the PATH.
     for (const name of [".profile", ".bash_profile", ".bashrc"]) {
@@ -81,17 +83,33 @@ export class Editor {
   #codeServer(args, wait = false) {
     const program = join(PACKAGES, "node_modules/.bin/code-server");
     const folders = ["--user-data-dir", join(this.home, "data"), "--extensions-dir", join(this.home, "ext")];
-    const { KDS_HOME: _, ...rest } = process.env;
-    const env = { ...rest, HOME: this.home, KDS_SERVICE_IDLE_MINUTES: "5" };
     const all = [...folders, "--disable-telemetry", ...args];
-    if (!wait) return spawn(program, all, { env, stdio: "ignore" });
-    execFileSync(program, all, { env, stdio: "pipe" });
+    if (!wait) return spawn(program, all, { env: this.#env, stdio: "ignore" });
+    execFileSync(program, all, { env: this.#env, stdio: "pipe" });
     return undefined;
+  }
+
+  get #env() {
+    const rest = Object.entries(process.env).filter(([name]) => !/^(KDS|XDG)_/.test(name));
+    return { ...Object.fromEntries(rest), HOME: this.home, XDG_RUNTIME_DIR: this.#run, KDS_SERVICE_IDLE_MINUTES: "5" };
+  }
+
+  #service(...args) {
+    return execFileSync(PROGRAM, ["service", ...args], { env: this.#env, cwd: this.home, encoding: "utf-8", stdio: "pipe" });
+  }
+
+  /** The process id of the service. */
+  get servicePid() {
+    return JSON.parse(this.#service("status", "--json")).pid;
+  }
+
+  stopService() {
+    this.#service("stop", "--force");
   }
 
   get versions() {
     const program = join(PACKAGES, "node_modules/.bin/code-server");
-    const server = execFileSync(program, ["--version"], { encoding: "utf-8", env: { ...process.env, HOME: this.home } });
+    const server = execFileSync(program, ["--version"], { encoding: "utf-8", env: this.#env });
     return `code-server ${server.trim()}, Chromium ${this.#browser?.version()}, Node ${process.version}`;
   }
 
@@ -120,6 +138,7 @@ export class Editor {
     await this.#browser?.close();
     const gone = new Promise((done) => this.#server?.once("exit", done));
     if (this.#server?.kill()) await gone;
+    this.stopService();
     rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 }
@@ -204,6 +223,17 @@ export class Window {
     await (await this.last()).getByRole("button", { name }).last().click({ timeout: PATIENCE_MS });
   }
 
+  /** Do what opens a list, until it has such a row: what takes the focus meanwhile closes it. */
+  async pick(open, text) {
+    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first();
+    await until(async () => {
+      await open();
+      await row.waitFor({ timeout: TRY_MS });
+      return true;
+    });
+    return row;
+  }
+
   /** Open a file of the folder. */
   async file(name) {
     await until(
@@ -223,11 +253,11 @@ export class Window {
   }
 
   /** Put a text in place of the file in front, and save it. */
-  async write(text) {
+  async write(text, { save = true } = {}) {
     await this.page.locator(".editor-instance .view-lines").first().click({ timeout: PATIENCE_MS });
     await this.page.keyboard.press("Control+A");
     await this.page.keyboard.insertText(text);
-    await this.page.keyboard.press("Control+S");
+    if (save) await this.page.keyboard.press("Control+S");
   }
 
   /** Choose from the menu of a row in the tree of a view; a menu takes no click until it stands. */
@@ -284,6 +314,23 @@ export class Window {
     });
   }
 
+  /** What VS Code keeps for the extension. */
+  async kept() {
+    return this.page.evaluate(async () => {
+      const asked = (request) => new Promise((done, failed) => Object.assign(request, { onsuccess: () => done(request.result), onerror: failed }));
+      const found = [];
+      for (const { name } of await indexedDB.databases()) {
+        const database = await asked(indexedDB.open(name));
+        for (const store of database.objectStoreNames) {
+          const value = await asked(database.transaction(store).objectStore(store).get("kds.kds-vscode"));
+          if (value !== undefined) found.push(String(value));
+        }
+        database.close();
+      }
+      return found.join("\n");
+    });
+  }
+
   async notice(text) {
     const toast = this.page.locator(".notification-toast, .notifications-center .notification-list-item", { hasText: text });
     await toast.first().waitFor({ timeout: PATIENCE_MS });
@@ -299,15 +346,6 @@ export function workspace(files = {}, root = mkdtempSync(join(tmpdir(), "kds-jou
     writeFileSync(join(root, name), text, { mode: name.includes("/bin/") ? 0o755 : 0o644 });
   }
   return root;
-}
-
-/** The process id of the service. */
-export function servicePid(root) {
-  return JSON.parse(execFileSync(PROGRAM, ["service", "status", "--json", "-w", root])).pid;
-}
-
-export function stopService(root) {
-  execFileSync(PROGRAM, ["service", "stop", "--force", "-w", root], { stdio: "pipe" });
 }
 
 export async function until(check, told = () => "it did not come about") {

@@ -1,11 +1,11 @@
 // What a user does with @kds, in a real VS Code: `make test-vscode`.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
-import { Editor, missing, PATIENCE_MS, plain, servicePid, stopService, until, workspace } from "./harness.mjs";
+import { Editor, missing, PATIENCE_MS, plain, until, workspace } from "./harness.mjs";
 
 const skip = missing();
 const ROUNDS = 20;
@@ -13,6 +13,13 @@ const LIMITS = { timeout: 1_800_000, skip };
 
 const BROKEN_RULE = "rules:\n  - id: my.rule\n    descripton: oops\n";
 const RULE = "rules:\n  - id: np.type\n    enabled: false\n    signal: {kind: noun}\n";
+const TESTED_RULE = `rules:
+  - id: my.place
+    description: d
+    signal: {kind: pattern, cues: ['\\bthe usual place\\b']}
+    render: {text: the place of this project}
+    tests: [{in: Open the usual place, out: Start}]
+`;
 const MENDED_RULES = "rules: [{id: np.type, enabled: false, signal: {kind: noun}}]\n";
 const DIALOGUE = `- id: fab-button
   turns:
@@ -47,7 +54,6 @@ describe("@kds in a trusted folder", LIMITS, () => {
   afterEach((test) => shot(test));
   after(async () => {
     await editor.stop();
-    stopService(root);
     rmSync(root, { recursive: true, force: true });
   });
 
@@ -87,13 +93,11 @@ describe("@kds in a trusted folder", LIMITS, () => {
   it("what is said to be misread, by a button or a thumb down, is learned, and read otherwise from then on", async () => {
     assert.ok(window);
     assert.match(await window.say("give the dashboard some love", /Not what I meant/), /EXECUTE/);
-    const choices = window.page.locator(".quick-input-list .monaco-list-row", { hasText: "CORRECT" }).first();
-    await window.press("Not what I meant");
-    await choices.waitFor({ timeout: PATIENCE_MS });
+    const choices = await window.pick(() => window.press("Not what I meant"), "CORRECT");
     await window.page.keyboard.press("Escape"); // a thumb down asks the same
     await choices.waitFor({ state: "hidden", timeout: PATIENCE_MS });
-    await (await window.last()).locator(".chat-footer-toolbar .codicon-thumbsdown").click({ timeout: PATIENCE_MS });
-    await choices.waitFor({ timeout: PATIENCE_MS });
+    const down = (await window.last()).locator(".chat-footer-toolbar .codicon-thumbsdown");
+    await window.pick(() => down.click({ timeout: PATIENCE_MS }), "CORRECT");
     await window.page.keyboard.type("PLAN");
     await window.page.keyboard.press("Enter");
     const toast = await window.notice('learned "give the dashboard some love" as PLAN');
@@ -110,10 +114,38 @@ describe("@kds in a trusted folder", LIMITS, () => {
 
   it("a service that is killed is started again", async () => {
     assert.ok(window);
-    const pid = servicePid(root);
+    const pid = editor.servicePid;
     process.kill(pid, "SIGKILL");
     await window.say("Commit my changes", /Echo of Commit handler/);
-    assert.notEqual(servicePid(root), pid);
+    assert.notEqual(editor.servicePid, pid);
+  });
+
+  it("is started and stopped by a command, which says why it does not start", async () => {
+    assert.ok(window);
+    const run = "KDS: Start or Stop the Service";
+    await window.command(run);
+    await window.notice("the service has stopped");
+    const folder = join(editor.home, "run/kds");
+    chmodSync(folder, 0o755);
+    await window.command(run);
+    await window.notice("is not private to you");
+    chmodSync(folder, 0o700);
+    workspace({ "kds-brain/settings.yaml": "memry: {}\n" }, root);
+    await window.command(run);
+    await window.notice("the service runs");
+    assert.ok(editor.servicePid > 0);
+    rmSync(join(root, "kds-brain/settings.yaml"));
+    await window.command("Notifications: Clear All Notifications");
+  });
+
+  it("a secret that was typed is not kept by the extension", async () => {
+    assert.ok(window);
+    const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    await window.say(`Commit my changes with the token ${secret}`, /Echo of Commit handler/);
+    await window.page.waitForTimeout(2_000); // VS Code stores it
+    const kept = await window.kept();
+    assert.match(kept, /vscode-[0-9a-f-]+/); // the id of the session
+    assert.ok(!kept.includes(secret), kept);
   });
 
   it("the panel shows why, and runs no script", async () => {
@@ -218,7 +250,7 @@ describe("@kds in a trusted folder", LIMITS, () => {
     };
     for (const [name, text] of Object.entries(wrong)) {
       workspace({ [name]: text }, root);
-      stopService(root); // it has no good state of before
+      editor.stopService(); // it has no good state of before
       await window.command("KDS: Begin a New Conversation");
       await window.chat();
       const base = name.split("/").at(-1);
@@ -228,15 +260,19 @@ describe("@kds in a trusted folder", LIMITS, () => {
       rmSync(join(root, name));
     }
     await window.command("View: Close All Editors");
-    stopService(root);
+    editor.stopService();
   });
 
-  it("a dialogue is played by its lens, and shows the wrong result", async () => {
+  it("a dialogue is played by its lens as it stands in the editor, and shows what is wrong", async () => {
     assert.ok(window);
     await window.file("fab.yaml");
-    await window.page.locator(".codelens-decoration a", { hasText: "Run this test" }).first().click();
+    const lens = window.page.locator(".codelens-decoration a", { hasText: "Run this test" });
+    await lens.first().click();
     await window.page.locator('.editor-instance [class*="testing-error-icon"], .editor-instance [class*="testing-failed-icon"]').first().waitFor({ timeout: PATIENCE_MS });
-    await until(async () => (await window.page.locator(".codelens-decoration a", { hasText: "Run this test" }).count()) === 1); // the id in the message has none
+    await until(async () => (await lens.count()) === 1); // the id in the message has none
+    await window.write("[{id: fab-button, turns: [{user: I want to add a FAB button, intent: PLAN}]}]", { save: false });
+    await lens.first().click();
+    await window.page.locator('.editor-instance [class*="testing-passed-icon"]').first().waitFor({ timeout: PATIENCE_MS });
   });
 
   it("a file with the same dialogue twice is an error, and the run ends", async () => {
@@ -248,7 +284,10 @@ describe("@kds in a trusted folder", LIMITS, () => {
     const failed = '.test-explorer [class*="testing-error-icon"], .test-explorer [class*="testing-failed-icon"]';
     await window.page.locator(failed).first().waitFor({ timeout: PATIENCE_MS });
     await window.page.locator('.test-explorer [class*="testing-running-icon"], .test-explorer .codicon-loading').first().waitFor({ state: "detached", timeout: PATIENCE_MS });
+    await window.command("View: Focus Problems");
+    await window.shows(".markers-panel", /twice\.yaml.*is already used/);
     rmSync(join(root, "dialogues/twice.yaml"));
+    await window.shows(".markers-panel", /twice\.yaml/, { gone: true });
   });
 
   it("rules and dialogues that come, are renamed and go on disk are seen", async () => {
@@ -260,8 +299,11 @@ describe("@kds in a trusted folder", LIMITS, () => {
     renameSync(at("kds-brain/rules/mine.yaml"), at("kds-brain/rules/ours.yaml"));
     await window.shows(".markers-panel", /ours\.yaml.*unknown key 'descripton'/);
     await window.shows(".markers-panel", /mine\.yaml/, { gone: true });
+    writeFileSync(at("kds-brain/rules/ours.yaml"), TESTED_RULE);
+    await window.shows(".markers-panel", /ours\.yaml.*the test of rule 'my\.place' fails/);
+    writeFileSync(at("kds-brain/rules/ours.yaml"), TESTED_RULE.replace("Start", "Open the place of this project"));
+    await window.shows(".markers-panel", /ours\.yaml/, { gone: true });
     rmSync(at("kds-brain/rules/ours.yaml"));
-    await window.shows(".markers-panel", /unknown key/, { gone: true });
 
     await window.command("Testing: Focus on Test Explorer View");
     await window.shows(".test-explorer", /dialogues\/fab\.yaml/);
@@ -303,12 +345,31 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "cursor" }).first().click({ timeout: PATIENCE_MS });
     await page.keyboard.press("Enter");
     const asked = await window.notice("write these files?");
-    await window.shows(".editor-instance .view-lines", /\.cursor\/hooks\.json/);
+    await window.shows(".editor-instance .view-lines", /\.cursor\/rules\/kds\.mdc/);
     await window.shows(".editor-instance .view-lines", /\.claude/, { gone: true });
     assert.equal(existsSync(join(root, ".cursor")), false);
     await asked.getByRole("button", { name: "Write" }).click();
-    await until(async () => existsSync(join(root, ".cursor/hooks.json")));
+    await until(async () => existsSync(join(root, ".cursor/rules/kds.mdc")));
     await window.command("View: Close All Editors");
+  });
+
+  it("the MCP server of KDS in the folder stands in for the tools of the extension", async () => {
+    assert.ok(window);
+    await window.chat();
+    const offered = async () => {
+      await window.page.locator(".interactive-input-part .monaco-editor").first().click({ timeout: PATIENCE_MS });
+      await window.page.keyboard.press("Control+A");
+      await window.page.keyboard.type("#kds", { delay: 40 });
+      await window.page.waitForTimeout(1_000);
+      const found = plain((await window.page.locator(".suggest-widget").allInnerTexts()).join(" "));
+      await window.page.keyboard.press("Escape");
+      return found;
+    };
+    await until(async () => /kdsResolve.*kdsMemory|kdsMemory.*kdsResolve/.test(await offered()));
+    workspace({ ".vscode/mcp.json": JSON.stringify({ servers: { kds: { command: "kds", args: ["mcp"] } } }) }, root);
+    await until(async () => !(await offered()).includes("kdsResolve"));
+    rmSync(join(root, ".vscode"), { recursive: true });
+    await until(async () => (await offered()).includes("kdsResolve"));
   });
 
   it("a window that is opened again goes on where it was", async () => {
@@ -317,7 +378,7 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await window.say("I want to add a FAB button", /Echo of Work planner/);
     await window.page.waitForTimeout(2_000); // VS Code stores the chat
     await window.page.close();
-    stopService(root);
+    editor.stopService();
     window = await editor.open(root);
     await window.command("KDS: Focus on Sessions View");
     const sidebar = ".sidebar .pane-body";
@@ -355,7 +416,6 @@ describe("@kds in a folder that is not trusted", LIMITS, () => {
   });
   afterEach((test) => shot(test));
   after(async () => {
-    stopService(join(editor.home, "data/User/globalStorage/kds.kds-vscode/no-folder"));
     await editor.stop();
     rmSync(root, { recursive: true, force: true });
   });
@@ -392,7 +452,6 @@ describe("@kds in a window with two folders", LIMITS, () => {
   afterEach((test) => shot(test));
   after(async () => {
     await editor.stop();
-    for (const name of folders) stopService(join(parent, name));
     rmSync(parent, { recursive: true, force: true });
   });
 
@@ -437,8 +496,7 @@ describe("@kds in a window with two folders", LIMITS, () => {
     await window.file("beta.ts");
     await window.say("I want to add a beta button", /Echo of Planner of beta.*Not what I meant/);
     const older = page.locator(".interactive-session .monaco-list-row", { hasText: "Echo of Code executor" });
-    await older.getByRole("button", { name: "Not what I meant" }).click({ timeout: PATIENCE_MS });
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: "CORRECT" }).first().waitFor({ timeout: PATIENCE_MS });
+    await window.pick(() => older.getByRole("button", { name: "Not what I meant" }).click({ timeout: PATIENCE_MS }), "CORRECT");
     await page.keyboard.type("PLAN");
     await page.keyboard.press("Enter");
     const toast = await window.notice('learned "give the dashboard some love" as PLAN');
@@ -451,9 +509,33 @@ describe("@kds in a window with two folders", LIMITS, () => {
     await window.file("beta.ts");
     await window.say("login stuff", /Did you mean/);
     await window.file("alpha.ts");
-    await window.press(/^Plan/);
-    await window.answer(/PLAN · work-planner.*Echo of Planner of beta/);
+    await window.press(/^Change/);
+    await window.answer(/login stuff.*EXECUTE · code-executor · 100 %.*Echo of/); // alpha was asked nothing
     await window.say("I want to add an alpha button", /Echo of Planner of alpha/);
+  });
+});
+
+describe("a window on a part of a project, with kds on the PATH", LIMITS, () => {
+  const editor = new Editor({ "kds.path": "" });
+  let root = "";
+
+  before(async () => {
+    const trap = "#!/bin/sh\ntouch \"$(dirname \"$0\")/../../ran\"\n";
+    root = workspace({ ".venv/bin/kds": trap, ".venv/bin/kds-hook": trap, "part/shop.ts": "" });
+    await editor.start();
+    window = await editor.open(join(root, "part"));
+    await window.chat();
+  });
+  afterEach((test) => shot(test));
+  after(async () => {
+    await editor.stop();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  it("answers, and runs nothing of the folder above, which was not opened", async () => {
+    assert.ok(window);
+    await window.say("I want to add a FAB button", /PLAN.*Echo of Work planner/);
+    assert.equal(existsSync(join(root, "ran")), false);
   });
 });
 
@@ -496,7 +578,6 @@ describe("a window on a folder with prompts and no kds-brain", LIMITS, () => {
   afterEach((test) => shot(test));
   after(async () => {
     await editor.stop();
-    stopService(root);
     rmSync(root, { recursive: true, force: true });
   });
 

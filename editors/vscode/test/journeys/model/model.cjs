@@ -19,7 +19,8 @@ exports.activate = (context) => {
       const title = /^# (.*)$/m.exec(texts.at(-1))?.[1] ?? "no prompt";
       const attached = /^```\w*\n(.*)$/m.exec(texts.at(-1).split(`# ${title}`)[0])?.[1];
       const told = attached ? `, with "${attached}"` : "";
-      for (const word of ["Echo ", "of ", title, `: ${messages.length} messages${told}.`]) {
+      // In code, which brings up nothing that a later "it" could mean.
+      for (const word of ["```Echo ", "of ", title, `: ${messages.length} messages${told}.\`\`\``]) {
         progress.report(new vscode.LanguageModelTextPart(word));
       }
     },
