@@ -90,6 +90,7 @@ export async function run(place: Place, args: readonly string[], options: { time
     execFile(program, [...args], how, (error, stdout, stderr) => {
       const code = error === null ? 0 : error.code;
       if (typeof code === "number") resolve({ code, stdout, stderr });
+      else if (code === "ENOENT") reject(new NoProgramError(`${program} cannot be run`, "install it again, or name another one in the setting kds.path"));
       else reject(new KdsError(`${program} ${args[0]}: ${error?.message ?? "it was stopped"}`, { hint: "see KDS: Doctor" }));
     });
   });

@@ -167,7 +167,7 @@ export class Service {
   async #start(): Promise<void> {
     const ended = await run(this.place, ["service", "start", "-w", this.place.root], { timeoutMs: START_MS });
     if (ended.code === 0) return;
-    throw new KdsError(ended.stderr.trim().replace(/^kds: /, "") || "the service does not start", { hint: "see KDS: Doctor" });
+    throw new KdsError(ended.stderr.trim().replace(/^[^]*?^kds: /m, "") || "the service does not start", { hint: "see KDS: Doctor" });
   }
 }
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
 import { kindOf, kindsAt } from "../src/files.ts";
 import { Places, rootOf } from "../src/place.ts";
-import { findProgram } from "../src/program.ts";
+import { findProgram, run } from "../src/program.ts";
 import { Service } from "../src/service.ts";
 import { exchange, NotThereError, socketOfUser } from "../src/socket.ts";
 import { whyPage } from "../src/why.ts";
@@ -105,6 +105,13 @@ describe("the program", () => {
     await expect(findProgram(place())).rejects.toThrow("not on the PATH");
     rmSync(join(dirname(program(join(root, "none"), "echo kds 0.1.0")), "kds-hook"));
     expect(await findProgram(place())).toBe(join(root, "none", "kds")); // bare
+  });
+
+  it("is named with the setting where its interpreter is gone", async () => {
+    const own = program(join(root, ".venv", "bin"));
+    writeFileSync(own, "#!/nowhere/python\n");
+    const told = run(place(), ["doctor"]).catch(({ advice }: { advice: string }) => advice);
+    expect(await told).toBe(`${own} cannot be run (install it again, or name another one in the setting kds.path)`);
   });
 
   it("is not run unasked out of a folder above the one that was opened", async () => {

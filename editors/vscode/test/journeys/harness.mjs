@@ -33,7 +33,6 @@ export function missing() {
 /** One code-server with a home and a service of its own; `trust` asks before a folder is trusted. */
 export class Editor {
   home = mkdtempSync(join(tmpdir(), "kds-editor-"));
-  #run = join(this.home, "run");
   #settings;
   #server;
   #browser;
@@ -48,6 +47,8 @@ export class Editor {
       "security.workspace.trust.startupPrompt": "never",
       "security.workspace.trust.banner": "never",
       "files.autoSave": "off",
+      "editor.autoClosingBrackets": "never", // a text stands as it was typed
+      "editor.autoIndent": "none",
       "telemetry.telemetryLevel": "off",
       "telemetry.feedback.enabled": true, // the thumbs; code-server without telemetry has none
       "workbench.startupEditor": "none",
@@ -61,7 +62,7 @@ export class Editor {
   async start() {
     const data = join(this.home, "data");
     mkdirSync(join(data, "User"), { recursive: true });
-    mkdirSync(this.#run, { mode: 0o700 });
+    mkdirSync(join(this.home, "run"), { mode: 0o700 });
     writeFileSync(join(data, "User", "settings.json"), JSON.stringify(this.#settings));
     // VS Code asks the login shell for the PATH.
     for (const name of [".profile", ".bash_profile", ".bashrc"]) {
@@ -91,7 +92,7 @@ export class Editor {
 
   get #env() {
     const rest = Object.entries(process.env).filter(([name]) => !/^(KDS|XDG)_/.test(name));
-    return { ...Object.fromEntries(rest), HOME: this.home, XDG_RUNTIME_DIR: this.#run, KDS_SERVICE_IDLE_MINUTES: "5" };
+    return { ...Object.fromEntries(rest), HOME: this.home, XDG_RUNTIME_DIR: join(this.home, "run"), KDS_SERVICE_IDLE_MINUTES: "5" };
   }
 
   #service(...args) {

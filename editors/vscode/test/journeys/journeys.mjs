@@ -18,7 +18,7 @@ const TESTED_RULE = `rules:
     description: d
     signal: {kind: pattern, cues: ['\\bthe usual place\\b']}
     render: {text: the place of this project}
-    tests: [{in: Open the usual place, out: Start}]
+    tests: [{in: Open the usual place, out: Start}, {in: Open the settings page, out: unchanged}]
 `;
 const MENDED_RULES = "rules: [{id: np.type, enabled: false, signal: {kind: noun}}]\n";
 const DIALOGUE = `- id: fab-button
@@ -284,10 +284,12 @@ describe("@kds in a trusted folder", LIMITS, () => {
     const failed = '.test-explorer [class*="testing-error-icon"], .test-explorer [class*="testing-failed-icon"]';
     await window.page.locator(failed).first().waitFor({ timeout: PATIENCE_MS });
     await window.page.locator('.test-explorer [class*="testing-running-icon"], .test-explorer .codicon-loading').first().waitFor({ state: "detached", timeout: PATIENCE_MS });
+    await window.file("twice.yaml");
     await window.command("View: Focus Problems");
     await window.shows(".markers-panel", /twice\.yaml.*is already used/);
     rmSync(join(root, "dialogues/twice.yaml"));
     await window.shows(".markers-panel", /twice\.yaml/, { gone: true });
+    await window.command("View: Close All Editors");
   });
 
   it("rules and dialogues that come, are renamed and go on disk are seen", async () => {
