@@ -47,8 +47,6 @@ export class Editor {
       "security.workspace.trust.startupPrompt": "never",
       "security.workspace.trust.banner": "never",
       "files.autoSave": "off",
-      "editor.autoClosingBrackets": "never", // a text stands as it was typed
-      "editor.autoIndent": "none",
       "telemetry.telemetryLevel": "off",
       "telemetry.feedback.enabled": true, // the thumbs; code-server without telemetry has none
       "workbench.startupEditor": "none",
@@ -254,11 +252,11 @@ export class Window {
   }
 
   /** Put a text in place of the file in front, and save it. */
-  async write(text, { save = true } = {}) {
+  async write(text) {
     await this.page.locator(".editor-instance .view-lines").first().click({ timeout: PATIENCE_MS });
     await this.page.keyboard.press("Control+A");
     await this.page.keyboard.insertText(text);
-    if (save) await this.page.keyboard.press("Control+S");
+    await this.page.keyboard.press("Control+S");
   }
 
   /** Choose from the menu of a row in the tree of a view; a menu takes no click until it stands. */

@@ -270,7 +270,8 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await lens.first().click();
     await window.page.locator('.editor-instance [class*="testing-error-icon"], .editor-instance [class*="testing-failed-icon"]').first().waitFor({ timeout: PATIENCE_MS });
     await until(async () => (await lens.count()) === 1); // the id in the message has none
-    await window.write("[{id: fab-button, turns: [{user: I want to add a FAB button, intent: PLAN}]}]", { save: false });
+    await window.page.locator(".editor-instance .view-lines").first().click();
+    for (const key of ["Control+Home", "ArrowDown", "ArrowDown", "ArrowDown", "Control+Shift+K"]) await window.page.keyboard.press(key); // the turn that fails; not saved
     await lens.first().click();
     await window.page.locator('.editor-instance [class*="testing-passed-icon"]').first().waitFor({ timeout: PATIENCE_MS });
   });
