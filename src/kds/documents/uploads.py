@@ -121,8 +121,8 @@ class ReadingJob:
             except (OSError, ValueError):  # it was ended while it wrote
                 told = {}
         if self._stopped.is_set() and "report" not in told:
-            kept = f"{self.done} of {self.total} files; what was read is kept"
-            raise StoppedError(f"stopped after {kept}")
+            read = f"after {self.done} of {self.total} files; what was read is kept"
+            raise StoppedError(f"stopped {read if self.total else 'before a file was read'}")
         if "report" not in told:
             code = self._process.returncode
             raise _error(told.get("error") or {"message": f"reading has ended with code {code}"})

@@ -123,9 +123,12 @@ def _running(context: RequestContext) -> list[ReadingJob]:
 
 
 async def reading(context: RequestContext) -> Response:
-    """How far the files are that are being read; the page comes anew when all are."""
-    jobs = _running(context)
-    return context.part("reading.html", jobs=jobs) if jobs else context.go("/documents")
+    """How far the files are that are being read, at last what became of them; what is typed on the
+    page stays."""
+    if jobs := _running(context):
+        return context.part("reading.html", jobs=jobs)
+    found, _ = await context.archive(lambda: _documents(context))
+    return context.part("read.html", documents=found, notes=context.take_notes(), anew=True)
 
 
 async def stop(context: RequestContext) -> Response:

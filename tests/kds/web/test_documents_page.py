@@ -13,7 +13,7 @@ from kds.documents import uploads
 
 from ...effort import PATIENCE_S
 from ..readers.document_files import pdf_bytes
-from .conftest import Restarted, Site, Visitor
+from .conftest import Restarted, Site, Visitor, Windows
 from .test_every_page import found_by_axe
 
 AGREEMENT = b"""\
@@ -196,18 +196,27 @@ def kept(site: Site) -> list[str]:
     return sorted(one.name for one in (site.workspace.brain / "uploads").glob("part-*.md"))
 
 
-@pytest.mark.parametrize("stopped", [True, False])
+@pytest.mark.parametrize("chosen", ["stop", "leave", "stay"])
 def test_reading_is_a_job_with_progress_that_can_be_left_or_stopped(
-    site: Site, new_page: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, stopped: bool
+    site: Site, new_page: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chosen: str
 ) -> None:
     gate = tmp_path / "go on"
     monkeypatch.setattr(uploads, "COMMAND", (sys.executable, "-c", SLOW, str(gate)))
     page = new_page(at="/documents")
     parts(page)
     assert not found_by_axe(page)
-    if stopped:
+    if chosen == "stop":
         page.get_by_role("button", name="Stop").click()  # in the middle of a file
         page.get_by_text("stopped after 1 of 3 files").first.wait_for()
+    elif chosen == "stay":
+        page.goto(f"{site.url}/documents?q=what+is+said")
+        page.get_by_role("searchbox").fill("And then?")
+        gate.touch()
+        page.locator("#alerts", has_text="Read: part-0.md, part-1.md, part-2.md").wait_for()
+        assert page.locator("tr", has_text="part-").count() == 3
+        assert page.locator("#reading").count() == 0
+        assert page.url.endswith("?q=what+is+said")
+        assert page.get_by_role("searchbox").input_value() == "And then?"
     else:
         for name in ("Chat", "Documents", "Memory"):  # pages answer meanwhile
             page.get_by_role("link", name=name, exact=True).click()
@@ -219,7 +228,7 @@ def test_reading_is_a_job_with_progress_that_can_be_left_or_stopped(
         page.goto(f"{site.url}/documents")
         page.get_by_text("What became of the files sent last").click()
         assert page.get_by_text("Read: part-0.md, part-1.md, part-2.md").is_visible()
-    assert kept(site) == [f"part-{one}.md" for one in range(1 if stopped else 3)]
+    assert kept(site) == [f"part-{one}.md" for one in range(1 if chosen == "stop" else 3)]
     while page.locator("tr", has_text="part-").count():
         row = page.locator("tr", has_text="part-").first
         row.locator("summary").click()
@@ -243,6 +252,19 @@ def test_no_page_says_what_became_of_files_and_that_they_are_being_read(
         page = visitor.get("/documents").text
     shown.set()
     assert 'id="reading"' not in page
+
+
+def test_what_is_too_large_is_refused_in_words_on_the_page(
+    new_page: Any, windows: Windows, tmp_path: Path
+) -> None:
+    page, large = new_page(at="/documents"), tmp_path / "large.md"
+    large.write_bytes(b"word " * 14_000_000)
+    page.set_input_files("#file", large)
+    page.locator("form.drop button").click()
+    page.get_by_text("What was sent is too large for the page.").wait_for()
+    assert page.evaluate("document.activeElement.id") == "main"
+    assert [one for one in windows.seen if "413" not in one] == []
+    windows.seen.clear()  # the browser notes every refusal
 
 
 @pytest.mark.parametrize(("chosen", "left"), [("Read them now", 3), ("Drop them", 1)])

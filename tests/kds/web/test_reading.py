@@ -214,6 +214,9 @@ def test_what_is_unfolded_stays_in_view_while_an_answer_comes(
     shown = browser.locator(".running .md p").count()
     browser.locator(".running .md p").nth(shown + 3).wait_for(state="attached")
     assert turn.bounding_box()["y"] == top
+    browser.keyboard.press("End")
+    browser.locator(".running .md p").nth(shown + 9).wait_for(state="attached")
+    browser.wait_for_function(AT_END)
     browser.keyboard.press("Escape")
     browser.locator(".line.reply", has_text="[halted]").wait_for()
 

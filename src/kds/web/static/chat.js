@@ -58,6 +58,8 @@
       field.focus();
     } else if (event.key === "Escape") {
       document.getElementById("stop")?.click();
+    } else if (event.key === "End" && !typing) {
+      toEnd();
     }
   });
 
