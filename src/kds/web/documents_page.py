@@ -200,7 +200,7 @@ async def open_(context: RequestContext) -> Response:
     return context.page(
         "document.html", title=document.title, document=document, sections=sections,
         chosen=chosen, parts=_parts(chosen.text, *cited) if chosen else None,
-        page=page, quote=quote,
+        page=page if place else 0, quote=quote,
     )  # fmt: skip
 
 
