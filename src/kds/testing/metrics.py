@@ -85,7 +85,8 @@ def _tables(key: str, figures: Figures) -> Iterator[MetricsTable]:
         drawn = len(single) == len(figures)
         yield MetricsTable(key, title, ("", "figure"), single, drawn)
     if times:
-        yield MetricsTable(f"{key}-times", title, ("", "p50", "p95", "p99"), times, drawn=3)
+        heads = ("", "p50", "p95", "p99")
+        yield MetricsTable(f"{key}-times", f"{title}, percentiles", heads, times, drawn=3)
     for name, group in groups.items():
         yield from _tables(name, group)
 
