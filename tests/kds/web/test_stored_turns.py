@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.passages.details import decode
 from kds.brain.workspace import Workspace
 from kds.service import lifecycle
-from kds.service.service_client import ServiceClient
+from kds.service.service_client import ServiceAddress, ServiceClient
 
 from ...agents.openai_server import Calls, Failure, FakeProvider, Stall, Text
 from .conftest import Restarted, Windows, driven
@@ -113,7 +114,11 @@ def lasting(served_place: Workspace, windows: Windows) -> Iterator[Any]:
 def test_a_page_that_is_open_when_the_service_is_killed_says_so_and_goes_on_behind_its_next_start(
     served_place: Workspace, model: FakeProvider, lasting: Any
 ) -> None:
-    page, client = lasting, ServiceClient(served_place)
+    page, client, place = lasting, ServiceClient(served_place), ServiceAddress()
+    with socket.create_server(("127.0.0.1", 0)) as found:  # one that no other service takes
+        port = found.getsockname()[1]
+    place.ensure()
+    place.page_path.write_text(str(port))
     pid = lifecycle.start(served_place, idle_minutes=5)["pid"]
     url, link = client.web()
     page.goto(link)
