@@ -15,6 +15,7 @@ import atexit
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -211,24 +212,36 @@ def load_chat_model(
     return _made(extra, model, settings, key, None)
 
 
-def chosen_model(
-    settings: ModelSettings, model: BaseChatModel | str | None
-) -> tuple[ModelSettings, BaseChatModel | None]:
-    """What is asked where the caller may name a model: the settings with its name, or the model.
+class LazyModel:
+    """The chat model to ask, if there is any: the one that was given, or that of the settings,
+    which is loaded when it is first needed."""
 
-    Nothing is loaded. Raises ModelError for what can be no model.
-    """
-    if isinstance(model, str):
-        if "://" in model:
-            _check_address(model.partition("#")[0])
-        else:
-            _provided(model)
-        return settings.model_copy(update={"name": model}), None
-    if model is not None and not all(hasattr(model, each) for each in ("stream", "bind_tools")):
-        message = f"not a chat model: {type(model).__name__}"
-        hint = "pass a chat model of LangChain, or a name such as openai:NAME"
-        raise ModelError(message, kind="setting", hint=hint)
-    return settings, model
+    def __init__(self, settings: ModelSettings, given: BaseChatModel | str | None = None) -> None:
+        """``given`` is a model, or the name of one. Raises ModelError for what can be neither."""
+        if isinstance(given, str):
+            if "://" in given:
+                _check_address(given.partition("#")[0])
+            else:
+                _provided(given)
+            settings, given = settings.model_copy(update={"name": given}), None
+        elif given is not None and not all(hasattr(given, one) for one in ("stream", "bind_tools")):
+            message = f"not a chat model: {type(given).__name__}"
+            hint = "pass a chat model of LangChain, or a name such as openai:NAME"
+            raise ModelError(message, kind="setting", hint=hint)
+        self.settings = settings
+        self._model = given
+        self._lock = Lock()
+
+    def __bool__(self) -> bool:
+        """Whether there is one. It may fail to load."""
+        return bool(self._model or self.settings.name or self.settings.base_url)
+
+    def load(self) -> BaseChatModel | None:
+        """Return it; importing LangChain takes about a second. Raises ModelError."""
+        with self._lock:
+            if self._model is None:
+                self._model = load_chat_model(self.settings)
+            return self._model
 
 
 def model_label(model: BaseChatModel) -> str:

@@ -12,7 +12,14 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from kds.agents.models import ModelError, load_chat_model, model_error, model_label, model_secrets
+from kds.agents.models import (
+    LazyModel,
+    ModelError,
+    load_chat_model,
+    model_error,
+    model_label,
+    model_secrets,
+)
 from kds.brain.memory.memory import PromptMemory
 from kds.brain.memory.shortening import mark_code, shorten
 from kds.brain.memory.summarizer import LABELS, Summarizer
@@ -233,31 +240,24 @@ def brief_writer(settings: ModelSettings, library: PromptLibrary) -> BriefWriter
     return write
 
 
-def summarizer_of(load: Callable[[], BaseChatModel | None], library: PromptLibrary) -> Summarizer:
-    """Return a summarizer whose model is loaded when it is first asked."""
+def summarizer_of(model: LazyModel, library: PromptLibrary) -> Summarizer | None:
+    """Return what condenses conversations with ``model``; None where there is none."""
 
     def summarize(messages: Sequence[Message], previous: str) -> str:
-        model = load()
-        return ModelSummarizer(model, library)(messages, previous) if model is not None else ""
+        loaded = model.load()
+        return ModelSummarizer(loaded, library)(messages, previous) if loaded is not None else ""
 
-    return summarize
-
-
-def settings_summarizer(settings: ModelSettings, library: PromptLibrary) -> Summarizer | None:
-    """Return the summarizer with the model of the settings; None where none is set."""
-    if not (settings.name or settings.base_url):
-        return None
-    return summarizer_of(lambda: load_chat_model(settings), library)
+    return summarize if model else None
 
 
-def memory_note(library: PromptLibrary, found: PromptMemory) -> str:
-    """Return what a prompt says of the memory; "" when there is nothing. Raises DispatchError."""
+def prompt_with(found: PromptMemory, prompt: str, library: PromptLibrary) -> str:
+    """Return ``prompt`` with what the memory has on the matter. Raises DispatchError."""
     if not found:
-        return ""
+        return prompt
     passages = [{"citation": cited(one.citation), "text": quoted(one.text)}
                 for one in found.passages]  # fmt: skip
     values = {"profile": [cited(line) for line in found.profile], "passages": passages}
-    return library.render(library.get(MEMORY), values)
+    return f"{prompt}\n\n{library.render(library.get(MEMORY), values)}"
 
 
 def cited(citation: str) -> str:

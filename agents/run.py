@@ -44,18 +44,15 @@ from langchain_core.tools import BaseTool
 
 from kds.agents.agent import Agent, AgentReply, Handoff, ToolUse, Usage
 from kds.agents.models import (
+    LazyModel,
     ModelError,
-    chosen_model,
-    load_chat_model,
     model_error,
     model_label,
     model_secrets,
     without_secrets,
 )
-from kds.agents.tools import AnyTool, built_in_tools, chosen_tools, ready
-from kds.brain.documents.store import DocumentPlace
+from kds.agents.tools import AnyTool, chosen_tools, ready, workspace_tools
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.memory_store import MemoryPlace
 from kds.brain.message import well_formed
 from kds.brain.settings import load_settings
 from kds.brain.timeouts import Deadline
@@ -244,15 +241,10 @@ def load(
     Raises DispatchError, ConfigError, WorkspaceError and ModelError.
     """
     place = Workspace.at(workspace)
-    settings, given = chosen_model(load_settings(place).model, model)
-    asked = load_chat_model(settings) if given is None else given
-    library = PromptLibrary.load(place.prompts_dir)
-    own = built_in_tools(
-        memory=MemoryPlace.of(place), documents=documents or DocumentPlace.of(place)
-    )
-    return Agent.named(name, library, workspace=str(place.root)).as_runnable(
-        asked, tools=(*own, *tools), timeout_s=settings.timeout_s
-    )
+    asked = LazyModel(load_settings(place).model, model)
+    agent = Agent.named(name, PromptLibrary.load(place.prompts_dir), workspace=str(place.root))
+    own = workspace_tools(place, documents)
+    return agent.as_runnable(asked.load(), tools=(*own, *tools), timeout_s=asked.settings.timeout_s)
 
 
 def names(workspace: Place = None) -> tuple[str, ...]:

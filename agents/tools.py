@@ -23,7 +23,9 @@ from kds.brain.errors import DispatchError
 from kds.brain.memory.memory_store import MemoryPlace, log_recall
 from kds.brain.passages.recall import BUDGET_TOKENS, assemble, recall
 from kds.brain.passages.values import Passage
+from kds.brain.settings import load_settings
 from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
 from kds.brain.yaml_files import nearest
 from kds.router.prompts.promptfile import PromptFile
 
@@ -79,6 +81,17 @@ def built_in_tools(
     if documents is not None:
         tools.append(_search_documents(documents))
     return tuple(tools)
+
+
+def workspace_tools(
+    workspace: Workspace, documents: BaseRetriever | None = None
+) -> tuple[AnyTool, ...]:
+    """The tools of KDS over the memory and the documents of ``workspace``."""
+    return built_in_tools(
+        memory=MemoryPlace.of(workspace),
+        documents=documents or DocumentPlace.of(workspace),
+        budget_tokens=load_settings(workspace).recall.token_budget,
+    )
 
 
 def chosen_tools(

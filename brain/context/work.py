@@ -15,11 +15,13 @@ from typing import Final
 
 from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
-from kds.brain.errors import ExposedError, OutageError, StoreError
+from kds.brain.context.names import conversation_path, is_other_terminal
+from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.files import LockedText
 from kds.brain.secrets.redaction import withheld
 from kds.brain.store.columns import kept_data
 from kds.brain.turn import Turn, from_wire, read, to_wire
+from kds.brain.workspace import Workspace, open_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,9 @@ NOTHING: Final = Work()
 FOLDER: Final = "work"
 """Where the files are in `kds-brain`, one for each conversation."""
 
+SHARED: Final = "workspace"
+"""Name of the file for the conversation that all windows of a workspace share."""
+
 VERSION: Final = 1
 """Of the file. One of another version is set aside: what is pending is asked for again."""
 
@@ -99,8 +104,8 @@ class LoadedWork:
 
 Edit = Callable[[Work], Work]
 
-_AWAY: Final = (OutageError, ExposedError)
-"""The server is away, or git would commit the file."""
+_AWAY: Final = (StoreError, WorkspaceError)
+"""The server is away, the disk is full, git would commit the file."""
 
 _UNREADABLE: Final = (ValueError, TypeError, KeyError, RecursionError, StoreError)
 
@@ -112,8 +117,7 @@ class WorkStore:
     this process has begun since then: what was begun before is not known meanwhile, so that nothing
     is confirmed that another process may have confirmed already.
 
-    Every method raises StoreError when the text cannot be used. One that cannot be read is set
-    aside, and a warning says so: nothing is pending then.
+    A warning says so, as of a text that is unreadable, and set aside: nothing is pending then.
     """
 
     def __init__(
@@ -131,6 +135,32 @@ class WorkStore:
         self._clock = clock
         self._lock_timeout_s = lock_timeout_s
 
+    @classmethod
+    def of(
+        cls,
+        workspace: Workspace,
+        conversation: str | None,
+        *,
+        clock: Clock = utc_now,
+        origin: str | None = None,
+    ) -> "WorkStore":
+        """The work of a conversation; without a name, that of the workspace. Raises MessageError.
+
+        That belongs to the terminal that is at it: while it is open, another one (``origin``) has
+        work of its own.
+        """
+        texts = open_texts(workspace, clock=clock)
+
+        def kept(stem: str) -> WorkStore:
+            return cls(texts(f"{FOLDER}/{stem}.json"), clock=clock)
+
+        if conversation is None:
+            shared = kept(SHARED)
+            if origin is None or not is_other_terminal(shared.load().work.origin, origin):
+                return shared
+            conversation = origin
+        return kept(conversation_path(workspace, conversation).stem)
+
     def load(self) -> LoadedWork:
         """Return the work as it is; nothing when it has expired."""
         own = LoadedWork(self._own or NOTHING)
@@ -138,14 +168,14 @@ class WorkStore:
             return own
         try:
             content = self.text.read()
-            found = NOTHING if content is None else self._decoded(content)
         except _AWAY as error:
             return replace(own, warnings=(_told(error),))
+        try:
+            found = NOTHING if content is None else self._decoded(content)
         except _UNREADABLE:
             return self.change(lambda work: work)
         if content is not None and found == NOTHING:
-            with suppress(StoreError):  # it says nothing any more, whether it goes or stays
-                self.change(lambda work: work)
+            self.change(lambda work: work)
         return LoadedWork(found) if self._own is None else own
 
     def change(self, edit: Edit) -> LoadedWork:
@@ -219,5 +249,13 @@ class WorkStore:
         return json.dumps(kept_data(data, hidden), ensure_ascii=False).encode()
 
 
-def _told(error: StoreError | ExposedError) -> str:
+def _told(error: KdsError) -> str:
     return f"{error.message}: the work in progress is what this process knows of it"
+
+
+def tidy_work(workspace: Workspace, *, clock: Clock = utc_now) -> None:
+    """Remove what conversations left in which nobody has said anything for too long."""
+    texts = open_texts(workspace, clock=clock)
+    with suppress(StoreError):  # it says nothing any more, whether it goes or stays
+        for folder in (FOLDER, workspace.conversations_dir.name):
+            texts.remove_older(folder, clock() - MAX_AGE)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.service.lifecycle import spawn_service as spawn_service
     from kds.service.service_client import RouterClient as RouterClient
-    from kds.session.answers import Answer as Answer
+    from kds.session.exchange import Answer as Answer
     from kds.session.session import Session as Session
     from kds.testing.dialogues import Dialogue as Dialogue
     from kds.testing.dialogues import ExpectedTurn as ExpectedTurn
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from kds.testing.dialogues import read_dialogues as read_dialogues
 
 _HOMES = {
-    "kds.session.answers": "Answer",
+    "kds.session.exchange": "Answer",
     "kds.brain.errors": (
         "ConfigError DispatchError ExampleFileError KdsError MessageError "
         "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"

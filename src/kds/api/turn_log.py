@@ -59,6 +59,8 @@ class TurnRecord(ABC):
     ) -> None:
         self.workspace = workspace
         self.clock = clock
+        self.summarizer: Summarizer | None = None
+        """What condenses what was said with a model, if there is one."""
         self._environ = environ
         self._lock = RLock()
         self._memory: ConversationMemory | None = None
@@ -93,17 +95,13 @@ class TurnRecord(ABC):
                 self._memory.close()
                 self._memory = None
 
-    def find_summarizer(self) -> "Summarizer | None":
-        """The model that condenses what was said; None: there is none."""
-        return None
-
     def _opened(self) -> "ConversationMemory":
         from kds.brain.memory.memory import ConversationMemory, Tools
 
         with self._lock:
             if self._memory is None:
                 tools = Tools(
-                    find_summarizer=lambda: self.find_summarizer(),
+                    find_summarizer=lambda: self.summarizer,
                     clock=self.clock,
                     on_by_default=self.on_by_default,
                     surface=self.surface,

@@ -11,13 +11,13 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from threading import Thread
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from kds.agents.agent import Agent
-from kds.agents.models import load_chat_model, model_label
-from kds.agents.prompting import cited, memory_note, quoted, summarizer_of
+from kds.agents.models import LazyModel, model_label
+from kds.agents.prompting import cited, prompt_with, quoted, summarizer_of
 from kds.brain.errors import KdsError
 from kds.brain.memory.memory import PromptMemory
 from kds.brain.memory.summarizer import Summarizer
@@ -25,9 +25,6 @@ from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn
 from kds.query.values import Chunk
 from kds.router.prompts.library import PromptLibrary
-
-if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
-    from langchain_core.language_models import BaseChatModel
 
 RETRIEVER: Final = "knowledge-retriever"
 PASSAGES: Final = "passages-found"
@@ -58,32 +55,30 @@ class Answerer:
     ) -> None:
         self.library = library
         self._workspace, self._settings = workspace, settings
-        self._lock = Lock()
-        self._loaded: tuple[ModelSettings, BaseChatModel | None] | None = None
+        self._model = LazyModel(settings())
 
-    def model(self) -> "BaseChatModel | None":
-        """Return the model; None when none is set. Raises ModelError. May take seconds."""
-        settings = self._settings()
-        with self._lock:
-            if self._loaded is None or self._loaded[0] != settings:
-                self._loaded = (settings, load_chat_model(settings))
-            return self._loaded[1]
+    @property
+    def model(self) -> LazyModel:
+        """The model as it is set now."""
+        if self._model.settings != (settings := self._settings()):
+            self._model = LazyModel(settings)
+        return self._model
 
     @property
     def configured(self) -> bool:
         """Whether a model is set at all."""
-        return model_name_of(self._settings()) is not None
+        return bool(self.model)
 
     def summarizer(self) -> Summarizer | None:
         """What condenses conversations with the model; None without one."""
-        return summarizer_of(self.model, self.library) if self.configured else None
+        return summarizer_of(self.model, self.library)
 
     def speak(self, turn: Turn, chunks: Sequence[Chunk], memory: PromptMemory = NOTHING) -> Spoken:
         """Ask the model, and wait for it, but no longer than it has; never raises KdsError."""
-        settings = self._settings()
+        settings = self.model.settings
         label = model_name_of(settings)
         try:
-            model = self.model()
+            model = self.model.load()
             if model is None:
                 return Spoken()
             label = model_label(model)
@@ -102,8 +97,7 @@ class Answerer:
         own = agent.taking(turn)
         passages = [{"citation": cited(one.citation), "text": quoted(one.text)} for one in chunks]
         prompt = self.library.render(self.library.get(PASSAGES), {"passages": passages})
-        parts = (own.prompt, memory_note(self.library, memory), prompt)
-        return replace(own, prompt="\n\n".join(filter(None, parts)))
+        return replace(own, prompt=f"{prompt_with(memory, own.prompt, self.library)}\n\n{prompt}")
 
 
 def told(error: KdsError) -> str:

@@ -3,28 +3,48 @@
 Each sees the reply of the one before. What is halted or breaks off keeps what it had said; what
 is left to do is kept as work in progress, so that "continue" takes it up."""
 
+from __future__ import annotations
+
 import json
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from threading import Event, Lock
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from queue import SimpleQueue
+from threading import Event, RLock
 from time import perf_counter
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from kds.agents.agent import AgentReply
+from kds.agents.agent import Agent, AgentReply
 from kds.agents.models import ModelError
-from kds.brain.context.work import Offer, Work
-from kds.brain.errors import KdsError, StoreError, WorkspaceError
+from kds.agents.prompting import prompt_with
+from kds.brain.context.work import Edit, Halted, Offer, Work
+from kds.brain.errors import KdsError
 from kds.brain.memory.memory import PromptMemory
-from kds.brain.passages.details import AgentDetails, AnswerDetails, ToolCall
-from kds.brain.turn import Turn
-from kds.session.agent_runs import AgentDesk, AgentRun, Assignment
-from kds.session.answers import Answer, fault_of, proposal_of
-from kds.session.planning import AMNESIA, TurnPlan, TurnPlanner
+from kds.brain.message import one_line
+from kds.brain.passages.details import AgentDetails, AnswerDetails, Fault, ToolCall
+from kds.brain.timeouts import Deadline
+from kds.brain.turn import UNKNOWN, Turn, Utterance, plain
+from kds.router.discourse.reply import closing_question, proposes
+from kds.session.memory import Reply, SessionMemory
+from kds.session.planning import Plan, must_confirm
 
-MAX_CHAIN: Final = 5
-"""Agents that serve one message without the user saying anything: PLAN, EXECUTE, TEST and two
-more of a project's own."""
+if TYPE_CHECKING:
+    from kds.session.session import Session
+
+Speech = Iterator[str | AgentReply]
+"""What an agent says: pieces of text as they come, and at last the whole reply."""
+
+Heard = Generator[str, None, AgentReply | None]
+"""The same as it is heard: the reply is what it returns, if there is one."""
+
+AMNESIA: Final = "AMNESIA"
+"""The one intent that is known by name: KDS itself does what follows a yes, so no prompt file
+can say it."""
+
+QUOTED: Final = 80
+"""Characters of the message that a question for confirmation quotes."""
 
 BETWEEN: Final = "\n\n"
 """Between the replies of two agents, and before a question."""
@@ -33,244 +53,78 @@ HALTED: Final = "[halted]"
 BROKEN_OFF: Final = "[broken off]"
 """Behind what is kept of a reply that has no end."""
 
+HANDOVER: Final = "agent-handover"
+"""The prompt file with what an agent is told about the one before it."""
 
-class Exchange:
-    """Serves one plan. `pieces` once; `halt` from any thread at any time."""
+LOADING_S: Final = 60.0
+"""How much longer than its time an agent may take in all: some seconds to load the model's client,
+on a cold disk more. Within its time it ends by itself."""
 
-    def __init__(
-        self, plan: TurnPlan, planner: TurnPlanner, desk: AgentDesk, *, follow: bool = False
-    ) -> None:
-        self.id = uuid.uuid4().hex
-        self.turn = plan.turn
-        """What the router made of the message, known before anybody answers."""
-        self.said = plan.said
-        """What the user said, which need not be the message of ``turn``: "yes"."""
-        self._plan, self._planner, self._desk, self._follow = plan, planner, desk, follow
-        self._memory = planner.memory
-        self._keep = planner.memory.answered_by()
-        self._begun_at = perf_counter()
-        self._replies: tuple[AgentReply, ...] = ()
-        self._chain = plan.chain
-        self._offers: tuple[Offer, ...] = ()
-        self._notes = list(plan.notes)
-        self._question: str | None = None
-        self._error: KdsError | None = None
-        self._forgot = False
-        self._told: list[PromptMemory] = []
-        """What the memory told the agents."""
-        self._halted, self._over, self._lock = Event(), Event(), Lock()
-        self._run: AgentRun | None = None
 
-    def pieces(self) -> Iterator[str | Answer]:
-        """Yield the answer as it comes, and at last the whole of it."""
-        turn, memory = self._plan.turn, self._memory
-        try:
-            yield from self._serve()
-            self._notes += memory.take_notes()
-            self._over.set()
-            yield self._answer()
-        finally:
-            if not self._over.is_set():  # a caller that leaves early halts what runs
-                self.halt()
-                self._change(lambda now: now.idle() if now.exchange == self.id else now)
-            if not self._forgot:
-                said = BETWEEN.join(reply.text for reply in self._replies if reply.answered)
-                self._keep(turn, self._details())
-                memory.close_turn(turn, said, self._planner.conversation)
-                if self._error is None:  # a model that fails would not summarise either
-                    memory.condense()
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one message.
 
-    def halt(self) -> str | None:
-        """Stop it; returns the name of the agent that was running, if one was.
+    ``text`` is what the user reads: the replies one after the other; a question; or, where no
+    model answers, the rendered prompt. ``question`` is set when KDS waits for an answer: to
+    choose what was meant, or to confirm. ``notes`` say what else happened.
+    """
 
-        What the agent had said is remembered before this returns.
-        """
-        if self._over.is_set():
-            return None
-        with self._lock:
-            self._halted.set()
-            run = self._run
-        if run is None or not run.halt():
-            return None
-        self._keep_part(run, HALTED)
-        return run.agent
+    turn: Turn
+    replies: tuple[AgentReply, ...] = ()
+    text: str = ""
+    question: str | None = None
+    handoffs: tuple[Offer, ...] = ()
+    """Agents that may go on with the work; `Session.hand_over` takes the first, and so does
+    "go ahead" unless there is a `proposal`."""
+    notes: tuple[str, ...] = ()
+    halted: bool = False
+    """Whether a correction or the user stopped this answer: the last reply is only a beginning."""
+    stopped: Halted | None = None
+    """What this message halted, if it was a correction."""
+    error: KdsError | None = None
+    """Why the last agent has no (whole) reply; its message is kept, and can be asked again."""
+    session: str | None = None
+    """Under which id the conversation is remembered; None: the memory is off."""
 
-    def _serve(self) -> Iterator[str]:
-        plan, planner = self._plan, self._planner
-        if not plan.legs:
-            self._question = plan.says if plan.asks else None
-            self._memory.reply(plan.says)
-            yield plan.says
-            return
-        self._change(lambda now: replace(
-            now.idle(), turn=_kept(plan.turn), exchange=self.id, rest=plan.legs[1:],
-            chain=(*plan.chain, plan.legs[0]),  # a process that is killed can be asked again
-            halted=plan.stopped or now.halted, session=self._memory.session,
-        ))  # fmt: skip
-        turn, legs, confirmed = plan.turn, plan.legs, plan.confirmed
-        while legs and not self._halted.is_set():
-            intent, rest = legs[0], legs[1:]
-            if self._replies:
-                yield BETWEEN
-                turn = planner.turn_for(turn, intent, rest)
-            if planner.must_confirm(intent) and not confirmed:
-                yield self._ask_first(turn, intent, rest)
-                return
-            confirmed = False
-            self._chain = (*self._chain, intent)
-            yield from self._forget(turn) if intent == AMNESIA else self._serve_one(turn, intent)
-            legs = self._next_legs(legs)
+    @property
+    def answered(self) -> bool:
+        """Whether every agent that was asked has answered, by a model."""
+        return bool(self.replies) and all(reply.answered for reply in self.replies)
 
-    def _serve_one(self, turn: Turn, intent: str) -> Iterator[str]:
-        """Have the agent of ``intent`` answer."""
-        previous = self._replies[-1] if self._replies else None
-        own = None if previous else self._plan.agent
-        agent = own or self._planner.agent(intent)
-        assignment = Assignment.of(self._plan, turn, agent, self._memory, previous)
-        self._told.append(assignment.memory)
-        with self._lock:
-            if self._halted.is_set():
-                return
-            run = self._run = self._desk.start(assignment)
-        yield from run
-        if run.reply is None:
-            note = f"{run.agent}: {run.error.message}" if run.error else f"halted: {run.agent}"
-            text = run.text if run.text.strip() else turn.prompt
-            reply = AgentReply(run.agent, turn.intent, text, turn.prompt, turn, notes=(note,))
-            self._notes.append(note)
-            self._replies, self._error = (*self._replies, reply), run.error
-            if run.outcome == "failed":
-                self._keep_part(run, BROKEN_OFF)
-            return
-        reply = run.reply
-        if not run.text and reply.text:
-            yield reply.text
-        if reply.answered and not (reply.text.strip() or reply.handoffs or reply.data):
-            # No answer at all: the same as a model that fails, and it can be asked again.
-            hint = "try again, or another model"
-            self._error = ModelError(f"{reply.model} gave no text", kind="garbage", hint=hint)
-            reply = replace(reply, text=reply.prompt, answered=False)
-        self._notes += [f"{reply.agent}: {note}" for note in reply.notes]
-        self._replies = (*self._replies, reply)
-        self._offers = self._planner.offers(intent, reply)
-        if reply.answered:
-            self._memory.reply(reply.text, agent=reply.agent)
+    @property
+    def proposal(self) -> str:
+        """What the last reply proposes at its end, which "yes" or "go ahead" takes; else ""."""
+        last = self.replies[-1] if self.replies else None
+        asked = closing_question(last.text) if last and last.answered else ""
+        return asked if proposes(asked) else ""
 
-    def _forget(self, turn: Turn) -> Iterator[str]:
-        """Forget, after a backup. No model is asked: what is deleted is for KDS to say."""
-        from kds.forget import forget  # few sessions forget
+    @property
+    def fault(self) -> Fault | None:
+        """The error as it is kept."""
+        error = self.error
+        return None if error is None else Fault(error.message, error.where, error.hint)
 
-        try:
-            self._memory.begin_anew()
-            report = forget(self._planner.conversations.workspace, clock=self._memory.clock)
-        except KdsError as error:  # then everything is as before
-            self._notes.append(f"{turn.agent}: {error.message}")
-            self._error = error
-            return
-        self._forgot = True
-        text = "There was nothing to forget."
-        if report.backup is not None:
-            restore = "`kds forget --restore` brings it back."
-            items = (f"- {item}" for item in report.forgotten.items)
-            text = "\n".join(("Forgotten:", *items, f"Backup: {report.backup}", restore))
-        yield text
-        reply = AgentReply(turn.agent or "", AMNESIA, text, turn.prompt, turn, answered=True)
-        self._replies = (*self._replies, reply)
+    def as_dict(self) -> Mapping[str, object]:
+        """The answer as JSON values, as `kds ask --json` prints it."""
+        replies = (reply.as_dict().items() for reply in self.replies)
+        names = "text question answered handoffs halted stopped notes session".split()
+        return {name: plain(getattr(self, name)) for name in names} | {
+            "turn": dict(self.turn.as_dict()),
+            "replies": [{key: value for key, value in one if key != "turn"} for one in replies],
+            "error": plain(self.fault),
+        }
 
-    def _ask_first(self, turn: Turn, intent: str, rest: tuple[str, ...]) -> str:
-        """Keep what waits for a yes, and return the question. Raises StoreError."""
-        detail = ""
-        if intent == AMNESIA:
-            from kds.forget import survey  # few sessions forget
-
-            workspace = self._planner.conversations.workspace
-            found = survey(workspace)
-            goes = (f"- {item}" for item in found.items or ["nothing is remembered"])
-            heading = f"Forgotten in {workspace.root}, after a backup:"
-            stays = (f"- {item}" for item in found.stays)
-            detail = "\n".join((heading, *goes, "It leaves alone:", *stays))
-        self._question = self._planner.question(intent, turn, detail)
-        self._offers = ()
-        self._planner.work.change(lambda now: replace(
-            now, turn=_kept(turn), confirm=intent, rest=rest, offers=(), chain=self._chain,
-            exchange=self.id,
-        ))  # fmt: skip
-        self._memory.reply(self._question)
-        return self._question
-
-    def _next_legs(self, legs: tuple[str, ...]) -> tuple[str, ...]:
-        """What is still to serve, when the agent of the first of ``legs`` is done; kept, too.
-
-        It is nothing when another process has dropped the rest.
-        """
-        rest = legs if self._error else legs[1:]  # "continue" asks again
-
-        def progress(now: Work) -> Work:
-            if now.exchange != self.id or self._halted.is_set():
-                return now
-            return replace(now, rest=rest, chain=self._chain, offers=self._offers)
-
-        before = self._change(progress)
-        if before is not None and before.halted and before.halted.exchange == self.id:
-            self._halted.set()
-            self._notes.append("halted from outside: what was left was dropped")
-        if self._error or self._halted.is_set():
-            return ()
-        if rest or not self._follow:
-            return rest
-        if not self._replies[-1].answered:
-            self._notes.append("nothing was handed over: there is no reply to hand on")
-            return ()
-        offer = self._planner.next_offer(self._offers, self._chain)
-        if offer is None or len(self._chain) >= MAX_CHAIN:
-            return ()
-        return () if self._planner.must_confirm(offer.intent) else (offer.intent,)
-
-    def _answer(self) -> Answer:
-        plan, halted = self._plan, self._halted.is_set()
-        says = self._question or ("" if plan.legs else plan.says)
-        first = self._planner.next_offer(self._offers, self._chain)
-        return Answer(
-            turn=plan.turn,
-            replies=self._replies,
-            text=BETWEEN.join(filter(None, (*(one.text for one in self._replies), says))),
-            question=self._question,
-            handoffs=()
-            if self._error or halted
-            else tuple(sorted(self._offers, key=lambda one: one != first)),
-            notes=tuple(dict.fromkeys(self._notes)),
-            halted=halted,
-            stopped=plan.stopped,
-            error=self._error,
-            session=self._memory.session,
-        )
-
-    def _details(self) -> AnswerDetails:
+    def details(self, ms: float = 0.0) -> AnswerDetails:
         """How it was answered, as it is kept: without what can be found elsewhere."""
-        profile = (line for one in self._told for line in one.profile)
-        passages = dict.fromkeys(passage for one in self._told for passage in one.passages)
         return AnswerDetails(
-            agents=tuple(_agent_details(reply, self.turn) for reply in self._replies),
-            notes=tuple(dict.fromkeys(self._notes)),
-            error=fault_of(self._error),
-            halted=self._halted.is_set(),
-            proposal=bool(proposal_of(self._replies)),
-            profile=tuple(dict.fromkeys(profile)),
-            quotes=self._memory.quotes(passages),
-            ms=(perf_counter() - self._begun_at) * 1000,
+            agents=tuple(_agent_details(reply, self.turn) for reply in self.replies),
+            notes=self.notes,
+            error=self.fault,
+            halted=self.halted,
+            proposal=bool(self.proposal),
+            ms=ms,
         )
-
-    def _keep_part(self, run: AgentRun, why: str) -> None:
-        if run.text.strip():
-            self._memory.reply(f"{run.text.rstrip()}{BETWEEN}{why}", agent=run.agent)
-
-    def _change(self, edit: Callable[[Work], Work]) -> Work | None:
-        """Change the work in progress; when that fails, the answer goes on, with a note."""
-        try:
-            return self._planner.work.change(edit).work
-        except (StoreError, WorkspaceError) as error:
-            self._notes.append(f"what comes next is not kept: {error.message}")
-            return None
 
 
 def _agent_details(reply: AgentReply, turn: Turn) -> AgentDetails:
@@ -283,6 +137,293 @@ def _agent_details(reply: AgentReply, turn: Turn) -> AgentDetails:
     return AgentDetails(reply.agent, reply.answered, prompt, reply.model, tokens, tuple(tools))
 
 
-def _kept(turn: Turn) -> Turn:
-    """A turn as it is kept with the work: what can be made anew is not."""
-    return replace(turn, prompt="", records=())
+def briefed(
+    memory: SessionMemory, plan: Plan, turn: Turn, agent: Agent, previous: AgentReply | None = None
+) -> tuple[Turn, PromptMemory]:
+    """``turn`` with what was said before and with the reply that ``agent`` builds on, which is that
+    of the ``previous`` one; and what the memory adds to its prompt."""
+    stopped, asked = Halted(), plan.said
+    if previous is None:
+        stopped, asked = plan.stopped or stopped, plan.handed
+        earlier = memory.earlier(plan.said)
+        before = memory.last_reply() if plan.handed else None
+    else:
+        earlier = memory.earlier()
+        before = Reply(previous.text, previous.agent) if previous.answered else None
+    if before is not None:
+        # The window has the beginning of that reply, if it has it: here is the whole.
+        if earlier and earlier[-1].role == "assistant":
+            earlier = earlier[:-1]
+        earlier = (*(earlier or (Utterance(asked),)), Utterance(before.text, "assistant"))
+    prompt = turn.prompt
+    if before or stopped.agents or stopped.dropped:
+        values = {
+            "previous": before.agent or "the agent before" if before else "", "agent": agent.name,
+            "halted": list(stopped.agents), "dropped": list(stopped.dropped),
+        }  # fmt: skip
+        prompt += "\n\n" + agent.library.render(agent.library.get(HANDOVER), values)
+    known = memory.for_prompt(turn, earlier) if agent.prompt.memory else PromptMemory()
+    return replace(turn, prompt=prompt, history=earlier), known
+
+
+class Exchange:
+    """Serves one plan. `pieces` once; `halt` from any thread at any time."""
+
+    def __init__(self, plan: Plan, session: Session) -> None:
+        self.id = uuid.uuid4().hex
+        self.plan = plan
+        """What the message comes to, known before anybody answers."""
+        self._session, self._memory = session, session.memory
+        self._noted, self._memory.noted = self._memory.noted, None
+        self._timeout_s = session.model.settings.timeout_s
+        self._begun_at = perf_counter()
+        self._chain = plan.chain
+        self._answer = Answer(plan.turn, notes=plan.notes, stopped=plan.stopped)
+        """What there is of it; its text is what KDS says itself."""
+        self._forgot = False
+        self._told: list[PromptMemory] = []
+        """What the memory told the agents."""
+        self._halted, self._over, self._lock = Event(), Event(), RLock()
+        self._running: str | None = None
+        """The agent at work, what it has said so far, and through what it is heard."""
+        self._heard: list[str] = []
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+
+    def pieces(self) -> Iterator[str | Answer]:
+        """Yield the answer as it comes, and at last the whole of it."""
+        try:
+            yield from self._serve()
+            self._note(*self._memory.take_notes())
+            self._over.set()
+            yield self._whole()
+        finally:
+            if not self._over.is_set():  # a caller that leaves early halts what runs
+                self.halt()
+                self._change(lambda now: now.idle() if now.exchange == self.id else now)
+            if not self._forgot:
+                self._keep(self._whole())
+
+    def halt(self) -> str | None:
+        """Stop it; returns the name of the agent that was running, if one was.
+
+        What the agent had said is remembered before this returns.
+        """
+        if self._over.is_set():
+            return None
+        self._halted.set()
+        agent = self._end(HALTED)
+        self._queue.put(None)  # wakes the thread that waits
+        return agent
+
+    def _serve(self) -> Iterator[str]:
+        plan, session = self.plan, self._session
+        if not plan.legs:
+            asks = plan.turn.action == "clarify"
+            self._grow(text=plan.says, question=plan.says if asks else None)
+            self._memory.reply(plan.says)
+            yield plan.says
+            return
+        self._change(lambda now: replace(
+            now.idle(), turn=plan.turn, exchange=self.id, rest=plan.legs[1:],
+            chain=(*plan.chain, plan.legs[0]),  # a process that is killed can be asked again
+            halted=plan.stopped or now.halted, session=self._memory.session,
+        ))  # fmt: skip
+        turn, legs, confirmed = plan.turn, plan.legs, plan.confirmed
+        while legs and not self._halted.is_set():
+            intent, rest = legs[0], legs[1:]
+            if self._answer.replies:
+                yield BETWEEN
+                turn = session.turn_for(turn, intent, rest)
+            agent = session.agent(intent)
+            if must_confirm(agent) and not confirmed:
+                yield self._ask_first(turn, agent, rest)
+                return
+            confirmed = False
+            self._chain = (*self._chain, intent)
+            serve = self._forget if intent == AMNESIA else self._serve_one
+            yield from serve(turn, agent)
+            legs = self._next_legs(legs)
+
+    def _serve_one(self, turn: Turn, agent: Agent) -> Iterator[str]:
+        """Have an agent answer."""
+        previous = next(reversed(self._answer.replies), None)
+        intent, agent = agent.intent, (None if previous else self.plan.agent) or agent
+        turn, known = briefed(self._memory, self.plan, turn, agent, previous)
+        self._told.append(known)
+        reply = yield from self._listen(agent, partial(self._speech, agent, turn, known))
+        if reply is None:
+            error, text = self._answer.error, "".join(self._heard)
+            note = f"{agent.name}: {error.message}" if error else f"halted: {agent.name}"
+            reply = AgentReply(agent.name, turn.intent, text if text.strip() else turn.prompt,
+                               turn.prompt, turn, notes=(note,))  # fmt: skip
+            self._note(note)
+        else:
+            if reply.answered and not (reply.text.strip() or reply.handoffs or reply.data):
+                # No answer at all: the same as a model that fails, and it can be asked again.
+                hint = "try again, or another model"
+                error = ModelError(f"{reply.model} gave no text", kind="garbage", hint=hint)
+                self._grow(error=error)
+                reply = replace(reply, text=reply.prompt, answered=False)
+            self._note(*(f"{reply.agent}: {note}" for note in reply.notes))
+            self._grow(handoffs=self._offered(intent, reply))
+            if reply.answered:
+                self._memory.reply(reply.text, agent=reply.agent)
+        self._grow(replies=(*self._answer.replies, reply))
+
+    def _speech(self, agent: Agent, turn: Turn, known: PromptMemory) -> Speech:
+        """Ask the model; without one the prompt is what is said."""
+        model, prompt = self._session.model.load(), prompt_with(known, turn.prompt, agent.library)
+        if model is None:
+            yield prompt
+            yield AgentReply(agent.name, turn.intent, prompt, prompt, turn)
+            return
+        from kds.agents.tools import workspace_tools  # LangChain: for who has a model
+
+        tools, timeout_s = workspace_tools(self._session.workspace), self._timeout_s
+        runnable = agent.as_runnable(model, tools=tools, timeout_s=timeout_s)
+        whole: AgentReply | None = None
+        for piece in runnable.stream(replace(turn, prompt=prompt)):
+            yield piece.text
+            whole = piece if whole is None else whole + piece
+        if whole is not None:
+            yield replace(whole, turn=turn)
+
+    def _listen(self, agent: Agent, speech: Callable[[], Speech]) -> Heard:
+        """Have an agent speak in a thread of its own; it has no reply when it was halted, or failed
+        (`Answer.error`)."""
+        with self._lock:
+            self._heard, self._running, self._queue = [], agent.name, SimpleQueue()
+            if self._halted.is_set():
+                self._running = None
+                return None
+        error: KdsError = KdsError(f"{agent.name} ended without a reply")
+        limit = Deadline(LOADING_S + self._timeout_s)
+        try:
+            with closing(limit.each(speech, self._queue)) as items:
+                for item in items:
+                    with self._lock:
+                        if not self._running:
+                            return None
+                        if isinstance(item, AgentReply):
+                            self._running = None
+                            return item
+                        self._heard.append(item)
+                    if item:
+                        yield item
+        except KdsError as raised:
+            error = raised
+        except Exception as raised:  # noqa: BLE001  # foreign code: a model's client, a tool
+            error = KdsError(f"{agent.name} failed: {type(raised).__name__}: {raised}")
+        if self._end(BROKEN_OFF):
+            self._grow(error=error)
+        return None
+
+    def _end(self, why: str) -> str | None:
+        """Hear no more of the agent at work, and remember what it has said; returns its name."""
+        with self._lock:
+            agent, self._running = self._running, None
+            text = "".join(self._heard)
+        if agent and text.strip():
+            self._memory.reply(f"{text.rstrip()}{BETWEEN}{why}", agent=agent)
+        return agent
+
+    def _forget(self, turn: Turn, agent: Agent) -> Iterator[str]:
+        """Forget, after a backup. No model is asked: what is deleted is for KDS to say."""
+        from kds.forget import forget  # few sessions forget
+
+        try:
+            self._memory.begin_anew()
+            report = forget(self._session.workspace, clock=self._memory.clock)
+        except KdsError as error:  # then everything is as before
+            self._note(f"{agent.name}: {error.message}")
+            self._grow(error=error)
+            return
+        self._forgot, text = True, "There was nothing to forget."
+        if report.backup is not None:
+            items = "".join(f"- {item}\n" for item in report.forgotten.items)
+            restore = "`kds forget --restore` brings it back."
+            text = f"Forgotten:\n{items}Backup: {report.backup}\n{restore}"
+        yield text
+        reply = AgentReply(agent.name, AMNESIA, text, turn.prompt, turn, answered=True)
+        self._grow(replies=(*self._answer.replies, reply))
+
+    def _ask_first(self, turn: Turn, agent: Agent, rest: tuple[str, ...]) -> str:
+        """Keep what waits for a yes; returns the question: what will happen, to which message."""
+        said = one_line(turn.expanded or turn.message)
+        quoted = said if len(said) <= QUOTED else f"{said[: QUOTED - 1].rstrip()}…"
+        lines = [f'"{quoted}" goes to {agent.name}: {agent.prompt.description}']
+        if agent.intent == AMNESIA:
+            from kds.forget import survey  # few sessions forget
+
+            found = survey(workspace := self._session.workspace)
+            lines.append(f"Forgotten in {workspace.root}, after a backup:")
+            lines += (f"- {item}" for item in found.items or ["nothing is remembered"])
+            lines += ("It leaves alone:", *(f"- {item}" for item in found.stays))
+        lines.append(f"Shall it {agent.prompt.phrase}? Yes does it; anything else drops it.")
+        asked = "\n".join(lines)
+        self._grow(text=asked, question=asked, handoffs=())
+        self._change(lambda now: replace(
+            now, turn=turn, confirm=agent.intent, rest=rest, offers=(), chain=self._chain,
+            exchange=self.id,
+        ))  # fmt: skip
+        self._memory.reply(asked)
+        return asked
+
+    def _next_legs(self, legs: tuple[str, ...]) -> tuple[str, ...]:
+        """What is still to serve, when the agent of the first of ``legs`` is done; kept, too."""
+        error = self._answer.error
+        rest = legs if error else legs[1:]  # "continue" asks again
+
+        def progress(now: Work) -> Work:
+            if now.exchange != self.id or self._halted.is_set():
+                return now
+            return replace(now, rest=rest, chain=self._chain, offers=self._answer.handoffs)
+
+        before = self._change(progress)
+        if before.halted and before.halted.exchange == self.id:
+            self._halted.set()
+            self._note("halted from outside: what was left was dropped")
+        return () if error or self._halted.is_set() else rest
+
+    def _offered(self, intent: str, reply: AgentReply) -> tuple[Offer, ...]:
+        """Where the work of an agent may go next: what its model chose, then its prompt file; what
+        would go in a circle last."""
+        chosen = {one.intent: one.reason for one in reply.handoffs}
+        # What UNKNOWN could hand on to is every agent: nothing that is worth an offer.
+        listed = () if intent == UNKNOWN else self._session.agent(intent).prompt.handoffs
+        found = [
+            Offer(one, self._session.agent(one).name, chosen.get(one, ""), chosen=one in chosen)
+            for one in dict.fromkeys((*chosen, *listed))
+        ]
+        first = self._session.next_offer(found, self._chain)
+        return tuple(sorted(found, key=lambda one: one != first))
+
+    def _grow(self, **more: Any) -> None:
+        self._answer = replace(self._answer, **more)
+
+    def _note(self, *notes: str) -> None:
+        self._grow(notes=tuple(dict.fromkeys((*self._answer.notes, *notes))))
+
+    def _whole(self) -> Answer:
+        answer, halted = self._answer, self._halted.is_set()
+        said = (*(one.text for one in answer.replies), answer.text)
+        return replace(
+            answer,
+            text=BETWEEN.join(filter(None, said)),
+            handoffs=() if answer.error or halted else answer.handoffs,
+            halted=halted,
+            session=self._memory.session,
+        )
+
+    def _keep(self, answer: Answer) -> None:
+        """Remember how it was answered, and what the turn and the answer referred to."""
+        details = answer.details((perf_counter() - self._begun_at) * 1000)
+        said = BETWEEN.join(reply.text for reply in answer.replies if reply.answered)
+        conversation = self._session.conversation
+        self._memory.finish(self._noted, answer.turn, details, said, self._told, conversation)
+
+    def _change(self, edit: Edit) -> Work:
+        """Change the work in progress; returns it as it was before."""
+        found = self._session.store.change(edit)
+        self._note(*found.warnings)
+        return found.work

@@ -5,23 +5,24 @@ What goes wrong with the memory is a note for the answer; it never costs a turn.
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Final, TypeVar
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeVar
 
-from kds.api.turn_log import LAST, TURN, TurnRecord, all_sessions, turn_metric
+from kds.api.turn_log import TURN, TurnRecord, all_sessions, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import ExposedError, KdsError
-from kds.brain.memory.memory import MemoryPassage, PromptMemory
+from kds.brain.memory.memory import ConversationMemory, PromptMemory
 from kds.brain.memory.sessions import Session, new_id
-from kds.brain.memory.summarizer import Summarizer
 from kds.brain.passages.details import AnswerDetails, Details, Quote, decode, encode
 from kds.brain.passages.values import KDS, Message, Role
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.brain.yaml_files import nearest
 
 Found = TypeVar("Found")
+Use = Callable[[ConversationMemory], Found]
+
+Noted = tuple[Turn, str | None]
+"""What was made of a message, and in which conversation."""
 
 _CONTEXT_REACH: Final = 60
 """Messages among which the ten of the context are, with the replies to each."""
@@ -29,21 +30,12 @@ _CONTEXT_REACH: Final = 60
 _LOOK_BACK: Final = 8
 """Messages in which the last reply is looked for: a user may have said some things since."""
 
-_ID_PART: Final = 6
-"""Characters of an id that name a session; tables show eight."""
 
+class Reply(NamedTuple):
+    """What an agent said last, whole."""
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """An earlier message as an agent gets to see it; ``speaker`` is the agent that said it."""
-
-    role: Role
     text: str
-    speaker: str | None = None
-
-    def as_utterance(self) -> Utterance:
-        """The same for a turn. A summary counts as the user's: it is not a reply."""
-        return Utterance(self.text, "assistant" if self.role == "assistant" else "user")
+    agent: str | None
 
 
 class SessionMemory(TurnRecord):
@@ -63,49 +55,15 @@ class SessionMemory(TurnRecord):
         """The id under which the conversation is remembered, once it is known."""
         self.title: str | None = None
         """What a session that begins here is called; None: as its first message says."""
-        self.summarizer: Callable[[], Summarizer | None] = lambda: None
-        """Finds the model that condenses what was said."""
+        self.noted: str | None = None
+        """The id of the message that was noted last."""
         self._keeps = keeps
         self._notes: list[str] = []
-        self._last: Said | None = None
-        self._noted: tuple[str, Details] | None = None
-        """The id of the message that was noted last, and what was made of it."""
-
-    @property
-    def enabled(self) -> bool:
-        """Whether the settings have the memory on at this moment."""
-        return self._tried("the memory is off", lambda: bool(self._opened().flags.enabled), False)
+        self._last: Reply | None = None
 
     def note(self, turn: Turn, conversation: str | None = None) -> None:
         """Remember what the user said, and measure the turn: before any model is asked."""
-
-        def remember() -> None:
-            store = self._opened().store
-            store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
-            details = self._said_here(Details(turn))
-            stored = self._add("user", turn.message, at=turn.at, details=encode(details))
-            self._noted = None if stored is None else (stored.id, details)
-
-        self._noted = None
-        self._kept("the message was not remembered", remember)
-
-    def answered_by(self) -> Callable[[Turn, AnswerDetails], None]:
-        """What keeps how the message that was noted last is answered, once that is known; after a
-        handover the last one of the session is meant."""
-        noted, self._noted = self._noted, None
-
-        def keep(turn: Turn, answer: AnswerDetails) -> None:
-            if (found := noted or self._last_noted()) is None:
-                return
-            message, details = found
-            if (turn.at, turn.message) == (details.turn.at, details.turn.message):
-                details = replace(details, turn=turn)  # with what was noted of it since
-            kept = self._said_here(details.answered(answer))
-            self._opened().store.describe(message, encode(kept))
-
-        return lambda turn, answer: self._kept(
-            "how it was answered is not kept", lambda: keep(turn, answer)
-        )
+        self.noted = self._say("user", turn.message, noted=(turn, conversation))
 
     def reply(self, text: str, *, agent: str = KDS) -> None:
         """Remember what an agent said, or KDS itself.
@@ -113,102 +71,86 @@ class SessionMemory(TurnRecord):
         With the memory off only the newest reply of an agent is known, to this process.
         """
         if agent != KDS:
-            self._last = Said("assistant", text, agent)
+            self._last = Reply(text, agent)
         if text.strip():
-            self._kept(
-                "the reply was not remembered", lambda: self._add("assistant", text, speaker=agent)
-            )
+            self._say("assistant", text, speaker=agent)
 
-    def close_turn(self, turn: Turn, answer: str, conversation: str | None = None) -> None:
-        """Note what a turn referred to, with what was answered: later references look there."""
-        self._kept(
-            "what the turn referred to was not remembered",
-            lambda: self._remember_terms(turn, conversation, answer),
-        )
+    def finish(
+        self, message: str | None, turn: Turn, answer: AnswerDetails, said: str,
+        told: Sequence[PromptMemory], conversation: str | None,
+    ) -> None:  # fmt: skip
+        """Keep how the ``message`` of that id was answered (None: the user's last one, whose work
+        was handed on), and what the turn and what was ``said`` to it referred to.
 
-    def condense(self) -> None:
-        """Make the summaries that are due: behind the answer, so that nobody waits for a model."""
-        if session := self.session:
-            self._kept("not summarised", lambda: self._opened().catch_up_later(session))
+        ``told`` is what the memory added to the prompts. Then the summaries that are due are made:
+        nobody waits for a model, and one that has just failed is not asked.
+        """
+
+        def keep(memory: ConversationMemory) -> None:
+            store = memory.store
+            profile = dict.fromkeys(line for one in told for line in one.profile)
+            passages = dict.fromkeys(passage for one in told for passage in one.passages)
+            cited = ((one, store.message(one.message)) for one in passages if one.message)
+            quotes = tuple(Quote(of.id, max(of.content.find(one.text), 0), len(one.text))
+                           for one, of in cited)  # fmt: skip
+            asked = [one for one in self._newest(_CONTEXT_REACH, details=True)
+                     if one.role == "user"]  # fmt: skip
+            found = next((one for one in reversed(asked) if message in (None, one.id)), None)
+            details = decode(found.details, found.content) if found else None
+            if found is not None and details is not None:
+                if details.turn.at == turn.at:
+                    details = replace(details, turn=turn)  # with what was noted of it since
+                details = details.answered(replace(answer, profile=tuple(profile), quotes=quotes))
+                store.describe(found.id, encode(details.said_here(one.at for one in asked)))
+            self._remember_terms(turn, conversation, said)
+            if self.session and answer.error is None:
+                memory.catch_up_later(self.session)
+
+        self._with("how it was answered is not kept", keep, None, writes=True)
 
     def known(self, conversation: str | None = None) -> Sequence[str]:
         """What the conversation has referred to."""
-        return self._found("routed without the memory", lambda: self._antecedents(conversation), [])
+        return self._with(
+            "routed without the memory", lambda _: self._antecedents(conversation), list[str]()
+        )
 
-    def earlier(self, message: str) -> tuple[Said, ...]:
-        """What was said before ``message``, within the budget of the settings; "": all of it."""
+    def earlier(self, message: str = "") -> tuple[Utterance, ...]:
+        """What was said before ``message``, within the budget of the settings; "": all of it.
 
-        def window() -> tuple[Said, ...]:
-            sent = self._opened().window(self.session or "", message).messages
-            before = sent[:-1] if message.strip() else sent
-            return tuple(Said(one.role, one.content) for one in before)
+        A summary is told as the user's: it is not a reply.
+        """
 
-        if self.session is None:
+        session = self.session
+        if session is None:
             return ()
-        return self._found("asked without what was said before", window, ())
+        failing = "asked without what was said before"
+        return self._with(failing, lambda memory: memory.window(session, message).earlier(), ())
 
-    def for_prompt(self, turn: Turn, earlier: Iterable[Said]) -> PromptMemory:
+    def for_prompt(self, turn: Turn, earlier: Iterable[Utterance]) -> PromptMemory:
         """What the memory adds to the prompt of a turn, beside what was said ``earlier``."""
         said = (turn.message, *(one.text for one in earlier))
-        return self._found(
+        return self._with(
             "asked without the memory",
-            lambda: self._opened().for_prompt(turn.expanded or turn.message, said=said),
+            lambda memory: memory.for_prompt(turn.expanded or turn.message, said=said),
             PromptMemory(),
         )
 
-    def quotes(self, passages: Iterable[MemoryPassage]) -> tuple[Quote, ...]:
-        """Where passages that a prompt quotes stand in their messages."""
-
-        def found() -> tuple[Quote, ...]:
-            store = self._opened().store
-            texts = ((one, store.message(one.message).content) for one in passages if one.message)
-            return tuple(Quote(one.message, max(text.find(one.text), 0), len(one.text))
-                         for one, text in texts)  # fmt: skip
-
-        return self._found("what the prompt quoted is not kept", found, ())
-
-    def last_reply(self) -> Said | None:
+    def last_reply(self) -> Reply | None:
         """The last reply of an agent, whole; None when there is none."""
-
-        def stored() -> Said | None:
-            newest = reversed(self._newest(_LOOK_BACK, details=False))
-            replies = (one for one in newest if one.role == "assistant" and one.speaker != KDS)
-            found = next(replies, None)
-            return Said("assistant", found.content, found.speaker) if found else None
-
-        if self._last is not None or self.session is None:
-            return self._last
-        return self._found("the reply before was not found", stored, None)
+        if self._last is None:
+            for one in reversed(self._newest(_LOOK_BACK)):
+                if one.role == "assistant" and one.speaker != KDS:
+                    return Reply(one.content, one.speaker)
+        return self._last
 
     def sessions(self) -> tuple[Session, ...]:
         """Every session of the workspace, the one changed last first. Raises StoreError."""
-        return all_sessions(self._opened().store) if self.exists and self.enabled else ()
-
-    def find(self, name: str) -> Session | None:
-        """The session that ``name`` names: its id, the beginning of that, its title, or `last`.
-
-        A part of a title will not do: it may be meant for a new session.
-        """
-        found = self.sessions()
-        if name == LAST:
-            return found[0] if found else None
-        wanted = name.casefold()
-        ways: tuple[Callable[[Session], bool], ...] = (
-            lambda one: one.id == name,
-            lambda one: one.title.casefold() == wanted,
-            lambda one: len(name) >= _ID_PART and one.id.startswith(name),
-        )
-        return next((one for fits in ways for one in found if fits(one)), None)
-
-    def like(self, name: str) -> str | None:
-        """The title that is most like ``name``, which may be a slip of it; None: there is none."""
-        titles = {one.title.casefold(): one.title for one in self.sessions() if one.title}
-        near = nearest(name.casefold(), titles)
-        return None if near is None else titles[near]
+        on = self.exists and self._opened().flags.enabled
+        return all_sessions(self._opened().store) if on else ()
 
     def new_session(self) -> str | None:
         """An id for a session that begins with its first message; None with the memory off."""
-        return new_id() if self._keeps and self.enabled else None
+        return self._with("the memory is off", lambda _: new_id(), None, writes=True)
 
     def tell(self, note: str) -> None:
         """Keep a note for the answer."""
@@ -229,54 +171,51 @@ class SessionMemory(TurnRecord):
         self.close()
         self.session = self._last = None
 
-    def _newest(self, count: int, *, details: bool) -> tuple[Message, ...]:
-        store, session = self._opened().store, self.session
-        if session is None or store.find_session(session) is None:
-            return ()
-        return store.messages(session, last=count, details=details)
+    def _say(
+        self, role: Role, text: str, speaker: str | None = None, noted: Noted | None = None
+    ) -> str | None:
+        """Store what was said, with what was made of it; returns its id."""
 
-    def _last_noted(self) -> tuple[str, Details] | None:
-        """The last message of the user, if it is known what was made of it."""
-        newest = reversed(self._newest(_CONTEXT_REACH, details=True))
-        last = next((one for one in newest if one.role == "user"), None)
-        found = decode(last.details, last.content) if last else None
-        return (last.id, found) if last and found else None
+        def store(memory: ConversationMemory) -> str | None:
+            details = at = None
+            if noted is not None:
+                turn, conversation = noted
+                at = turn.at
+                memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=at)
+                said = self._newest(_CONTEXT_REACH) if turn.context else ()
+                own = Details(turn).said_here(one.at for one in said if one.role == "user")
+                details = encode(own)
+            if self.session is None:
+                return None
+            if self.title and memory.store.find_session(self.session) is None:
+                memory.begin(self.session, title=self.title)
+            stored = memory.add(
+                self.session, role, text, speaker=speaker, at=at, details=details, summarise=False
+            )
+            return stored.id if stored else None
 
-    def _said_here(self, details: Details) -> Details:
-        """The same without what other conversations said."""
-        if not details.turn.context:
-            return details
-        newest = self._newest(_CONTEXT_REACH, details=False)
-        return details.said_here(one.at for one in newest if one.role == "user")
+        what = "message" if role == "user" else "reply"
+        return self._with(f"the {what} was not remembered", store, None, writes=True)
 
-    def _add(
-        self,
-        role: Role,
-        text: str,
-        *,
-        speaker: str | None = None,
-        at: datetime | None = None,
-        details: str | None = None,
-    ) -> Message | None:
-        memory, session = self._opened(), self.session
-        if session is None:
-            return None
-        if self.title and memory.store.find_session(session) is None:
-            memory.begin(session, title=self.title)
-        return memory.add(
-            session, role, text, speaker=speaker, at=at, details=details, summarise=False
-        )
+    def _newest(self, count: int, *, details: bool = False) -> tuple[Message, ...]:
+        def read(memory: ConversationMemory) -> tuple[Message, ...]:
+            session = self.session
+            if session is None or memory.store.find_session(session) is None:
+                return ()
+            return memory.store.messages(session, last=count, details=details)
 
-    def find_summarizer(self) -> Summarizer | None:
-        """The model that condenses what was said; None: there is none."""
-        return self.summarizer()
+        return self._with("what was said before was not found", read, ())
 
-    def _kept(self, failing: str, write: Callable[[], object]) -> None:
-        if self._keeps and self.enabled:
-            self._tried(failing, write, None)
+    def _with(
+        self, failing: str, use: Use[Found], nothing: Found, *, writes: bool = False
+    ) -> Found:
+        """What ``use`` makes of the memory; ``nothing`` where it is off, or fails."""
 
-    def _found(self, failing: str, read: Callable[[], Found], nothing: Found) -> Found:
-        return self._tried(failing, read, nothing) if self.exists and self.enabled else nothing
+        def used() -> Found:
+            memory = self._opened() if (self._keeps if writes else self.exists) else None
+            return use(memory) if memory is not None and memory.flags.enabled else nothing
+
+        return self._tried(failing, used, nothing)
 
     def _tried(self, failing: str, call: Callable[[], Found], nothing: Found) -> Found:
         try:

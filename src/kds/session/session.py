@@ -6,42 +6,52 @@
 Several threads may share a session. A correction halts what runs in it.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self, Unpack
 from weakref import WeakSet
 
-from kds.agents.agent import Agent
+from kds.agents.agent import CERTAIN, Agent
+from kds.agents.models import LazyModel
+from kds.agents.prompting import prompt_with, summarizer_of
+from kds.api.conversations import Records
 from kds.api.turn_log import LAST
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.journal import MAX_AGE
-from kds.brain.context.names import conversation_path, is_other_terminal, terminal_origin
-from kds.brain.context.work import (
-    FOLDER,
-    Halted,
-    Work,
-    WorkStore,
-)
-from kds.brain.errors import StoreError
-from kds.brain.turn import Turn
-from kds.brain.workspace import Workspace, open_texts
+from kds.brain.context.journal import Contexts
+from kds.brain.context.names import conversation_path, terminal_origin
+from kds.brain.context.work import Edit, Halted, Offer, Work, WorkStore, tidy_work
+from kds.brain.errors import DispatchError, StoreError
+from kds.brain.message import clean_message
+from kds.brain.settings import load_settings
+from kds.brain.turn import UNKNOWN, Turn
+from kds.brain.workspace import Workspace
+from kds.brain.yaml_files import nearest
 from kds.router.prompts.library import PromptLibrary
-from kds.service.service_client import RouterClient
-from kds.session.agent_runs import AgentDesk, Assignment
-from kds.session.answers import Answer
-from kds.session.exchange import Exchange
-from kds.session.memory import Said, SessionMemory
-from kds.session.planning import NearestConversations, TurnPlan, TurnPlanner
+from kds.service.service_client import How, RouterClient
+from kds.session.exchange import Answer, Exchange, briefed
+from kds.session.memory import SessionMemory
+from kds.session.planning import Plan, going_on, must_confirm, plan_message
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 
-SHARED: Final = "workspace"
-"""Name of the file for the work of the conversation that all windows of a workspace share."""
+ID_PART: Final = 6
+"""Characters of an id that name a session; tables show eight."""
+
+
+class Routes(Protocol):
+    """Routes the messages of a session: in this process, or by asking the service."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether there was no service that could have been asked."""
+
+    def route(self, message: str, **how: Unpack[How]) -> Turn:
+        """Route ``message``; see `kds.api.conversations.Conversations.route`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +59,36 @@ class Preview:
     """What would be sent for a message."""
 
     turn: Turn
-    messages: tuple[Said, ...] = ()
+    messages: tuple[Mapping[str, str], ...] = ()
+    """Of a "role" and a "content" each; tools aside."""
     says: str = ""
     """What KDS would say by itself, when it would ask no model."""
     notes: tuple[str, ...] = ()
 
 
+@dataclass(eq=False)
 class Session:
     """A conversation with the agents of a workspace. Make it with `Session.open`."""
 
-    def __init__(
-        self,
-        planner: TurnPlanner,
-        desk: AgentDesk,
-        *,
-        named: bool = False,
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        self.conversations = planner.conversations
-        """What routes its messages."""
-        self.workspace = planner.conversations.workspace
-        """Whose session it is."""
-        self.memory = planner.memory
-        """What it remembers."""
-        self.conversation = planner.conversation
-        """Under which name its messages are routed; None: as the workspace's own."""
-        self.warnings = notes
-        """What went wrong on opening without being an error."""
-        self._planner, self._desk, self._named = planner, desk, named
-        self._lock = Lock()
-        self._running: WeakSet[Exchange] = WeakSet()
+    records: Records
+    """What logs its messages."""
+    client: Routes
+    """What routes them."""
+    memory: SessionMemory
+    """What it remembers."""
+    store: WorkStore
+    """Keeps the work in progress."""
+    model: LazyModel
+    """What answers, if there is any; whether it does will be seen."""
+    conversation: str | None = None
+    """Under which name its messages are routed; None: as the workspace's own."""
+    named: bool = False
+    log: bool = True
+    """Whether what is said is kept."""
+    warnings: tuple[str, ...] = ()
+    """What went wrong on opening without being an error."""
+    _lock: Lock = field(default_factory=Lock, init=False)
+    _running: "WeakSet[Exchange]" = field(default_factory=WeakSet, init=False)
 
     @classmethod
     def open(
@@ -90,7 +100,7 @@ class Session:
         model: "BaseChatModel | str | None" = None,
         log: bool = True,
         clock: Clock = utc_now,
-        routes: "Callable[[SessionMemory], NearestConversations] | None" = None,
+        routed: "Callable[[SessionMemory], tuple[Records, Routes]] | None" = None,
         memory: SessionMemory | None = None,
     ) -> Self:
         """Open the session of the workspace at ``path``, or of the one found from here upwards.
@@ -99,132 +109,144 @@ class Session:
         conversation of its own, resumed when it is remembered (by id, title, or `last`), else
         begun. ``context`` names the context alone. ``model`` is a chat model or the name of one,
         in the place of that of the settings; without any, agents return their prompts. Without
-        ``log`` nothing is kept. Where a service runs it routes the messages, unless ``routes``
+        ``log`` nothing is kept. Where a service runs it routes the messages, unless ``routed``
         makes what does; ``memory`` stands in for that of the workspace.
 
         Raises WorkspaceError, ConfigError, ModelError for a ``model`` that can
         be none, and StoreError for a `last` session where there is none.
         """
         workspace = Workspace.at(path)
-        desk = AgentDesk(workspace, model)
+        asked = LazyModel(load_settings(workspace).model, model)
         memory = memory or SessionMemory(workspace, clock=clock, keeps=log)
         conversation = context if name is None else _resume(workspace, memory, name)
-        conversations = (routes or _nearest)(memory)
-        notes = memory.take_notes()
-        memory.summarizer = lambda: desk.summarizer(conversations.library)
-        work = _work_of(workspace, conversation, memory.clock, conversations.origin)
+        records, client = (routed or _nearest)(memory)
+        store = WorkStore.of(workspace, conversation, clock=memory.clock, origin=records.origin)
+        memory.summarizer = summarizer_of(asked, records.library)
         if log:
-            _tidy(workspace, clock)
+            tidy_work(workspace, clock=clock)
         else:
-            memory.session = memory.session or work.load().work.session
-            work = WorkStore()
-        planner = TurnPlanner(conversations, memory, work, conversation, log)
-        return cls(planner, desk, named=name is not None, notes=notes)
+            memory.session = memory.session or store.load().work.session
+            store = WorkStore()
+        warnings = memory.take_notes()
+        return cls(
+            records, client, memory, store, asked, conversation, name is not None, log, warnings
+        )
+
+    @property
+    def workspace(self) -> Workspace:
+        """Whose session it is."""
+        return self.records.workspace
 
     @property
     def work(self) -> Work:
         """The work in progress. Raises StoreError."""
-        return self._planner.work.load().work
+        return self.store.load().work
 
-    @property
-    def has_model(self) -> bool:
-        """Whether a model is configured; whether it answers will be seen."""
-        return self._desk.has_model
-
-    @property
-    def alone(self) -> bool:
-        """Whether its messages are routed in this process for want of a service."""
-        return self.conversations.client.alone
-
-    def ask(self, message: str, *, agent: str | None = None, follow: bool = False) -> Answer:
+    def ask(self, message: str, *, agent: str | None = None) -> Answer:
         """Route ``message``, run the agents it is for, remember both sides.
 
-        ``agent`` names the one to take it (`work-planner` or `PLAN`). With ``follow`` the work
-        is handed on as the prompt files say, PLAN to EXECUTE to TEST. What goes wrong with the
+        ``agent`` names the one to take it (`work-planner` or `PLAN`). What goes wrong with the
         model is in `Answer.error`. Raises MessageError, DispatchError and StoreError.
         """
-        return _last(self.stream(message, agent=agent, follow=follow))
+        pieces = self.stream(message, agent=agent)
+        return next(one for one in pieces if isinstance(one, Answer))
 
-    def stream(
-        self, message: str, *, agent: str | None = None, follow: bool = False
-    ) -> Iterator[str | Answer]:
+    def stream(self, message: str, *, agent: str | None = None) -> Iterator[str | Answer]:
         """As `ask`, but yield pieces of text as they come, and at last the Answer.
 
         The message is logged before this returns. To stop iterating is to halt the agent.
         """
-        return self.begin(message, agent=agent, follow=follow).pieces()
+        return self.begin(message, agent=agent).pieces()
 
-    def begin(
-        self, message: str, *, agent: str | None = None, follow: bool = False, alone: bool = False
-    ) -> Exchange:
+    def hand_over(self, intent: str | None = None) -> Answer:
+        """Let the agent that was offered go on with the work, or the one of ``intent``.
+
+        Raises DispatchError when it was not offered.
+        """
+        pieces = self.begin_hand_over(intent).pieces()
+        return next(one for one in pieces if isinstance(one, Answer))
+
+    def begin(self, message: str, *, agent: str | None = None, alone: bool = False) -> Exchange:
         """Route and log ``message``; its answer comes when the exchange is iterated over.
 
         ``alone`` halts what runs first, as a correction does. Raises what `ask` raises.
         """
-        self._bind()
+        self._bound()
         halted = self._halt_running() if alone else None
         halt = self._halt_running if halted is None else lambda: halted
-        plan = self._planner.open(message, agent=agent, halt=halt)
-        return self._exchange(plan, follow=follow)
+        return self._begun(plan_message(self, clean_message(message), agent, halt))
 
-    def begin_hand_over(self, intent: str | None = None, *, follow: bool = False) -> Exchange:
+    def begin_hand_over(self, intent: str | None = None) -> Exchange:
         """As `hand_over`; the answer comes when the exchange is iterated over."""
-        self._bind()
-        return self._exchange(self._planner.hand_over(intent), follow=follow)
+        work = self._bound()
+        offer = self.next_offer(work.offers, work.chain)
+        if intent is not None:
+            wanted = self.records.library.intent_named(intent)
+            offer = next((one for one in work.offers if one.intent == wanted), None)
+        if work.turn is None or offer is None:
+            listed = ", ".join(one.intent for one in work.offers)
+            raise DispatchError(
+                f"{intent} was not offered" if intent else "nobody has offered to go on",
+                hint=f"offered are: {listed}" if listed else "say what to do",
+            )
+        return self._begun(going_on(self, work, work.turn, (offer.intent,)))
 
     def begin_again(self) -> Exchange:
         """Let the agent that answered last answer the same message once more.
 
         Raises DispatchError when nothing of the kind is known.
         """
-        self._bind()
-        return self._exchange(self._planner.again(), follow=False)
+        work = self._bound()
+        if work.turn is None or not work.chain:
+            raise DispatchError("there is nothing to answer again", hint="say it again")
+        *before, last = work.chain
+        mine = self.turn_for(work.turn, last)
+        return self._begun(Plan(mine, (last,), said=work.turn.message, chain=tuple(before)))
 
     def begin_run(self, turn: Turn, agent: Agent, prompt: str) -> Exchange:
         """Have the message of ``turn`` answered by ``agent``, which follows ``prompt``."""
-        self._bind()
-        return self._exchange(self._planner.run(turn, agent, prompt), follow=False)
-
-    def hand_over(self, intent: str | None = None, *, follow: bool = False) -> Answer:
-        """Let the agent that was offered go on with the work, or the one of ``intent``.
-
-        Raises DispatchError when it was not offered.
-        """
-        return _last(self.begin_hand_over(intent, follow=follow).pieces())
+        mine = replace(
+            turn, action="abstain" if turn.action == "clarify" else turn.action, question=None,
+            candidates=(), secondary_intents=(), agent=agent.name, prompt_file=agent.prompt.ref,
+            prompt=prompt,
+        )  # fmt: skip
+        self._bound()
+        return self._begun(Plan(mine, (UNKNOWN,), said=turn.message, agent=agent))
 
     def halt(self) -> Halted | None:
         """Stop the agents at work and drop what was still to come; None when there was nothing.
 
         What they have said is kept, marked as halted.
         """
-        agents = self._halt_running()
-        before = self._planner.work.change(Work.stopped).work
-        if not agents and not before.pending:
-            return None
-        return Halted(agents, before.pending, before.exchange)
+        seen = self.work
+        return self.stop(seen, self._halt_running(), Work.stopped)
 
     def preview(self, message: str, *, agent: str | None = None) -> Preview:
         """Say what would be sent to the first agent, without asking it or keeping anything."""
-        self._bind()
-        planner = self._planner.rehearsed()
-        plan = planner.open(message, agent=agent, halt=lambda: ())
+        rehearsal = copy(self)
+        rehearsal.log, rehearsal.store = False, WorkStore(work=self._bound())
+        plan = plan_message(rehearsal, clean_message(message), agent, lambda: ())
         notes = (*plan.notes, *self.memory.take_notes())
         if not plan.legs:
             return Preview(plan.turn, says=plan.says, notes=notes)
-        agent_of = planner.agent(plan.legs[0])
-        if planner.must_confirm(plan.legs[0]) and not plan.confirmed:
-            notes = (*notes, f"{agent_of.name} is asked only after a yes")
-        assignment = Assignment.of(plan, plan.turn, agent_of, self.memory)
-        return Preview(plan.turn, self._desk.messages(assignment), notes=notes)
+        first = self.agent(plan.legs[0])
+        if must_confirm(first) and not plan.confirmed:
+            notes = (*notes, f"{first.name} is asked only after a yes")
+        turn, known = briefed(self.memory, plan, plan.turn, first)
+        said = [("system", prompt_with(known, turn.prompt, first.library))]
+        said += ((one.role, one.text) for one in turn.history)
+        said.append(("user", turn.expanded or turn.message))
+        sent = tuple({"role": role, "content": text} for role, text in said)
+        return Preview(plan.turn, sent, notes=notes)
 
     def clear(self) -> int:
         """Begin afresh: forget the context and the work in progress; returns the entries.
 
         What was said stays in the memory, as a session of its own (`kds memory delete`).
         """
-        self._planner.work.clear()
-        count = self.conversations.clear(self.conversation)
-        if not self._named:
+        self.store.clear()
+        count = self.records.clear(self.conversation)
+        if not self.named:
             self.memory.begin_anew()
         return count
 
@@ -239,28 +261,61 @@ class Session:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _exchange(self, plan: TurnPlan, *, follow: bool) -> Exchange:
-        exchange = Exchange(plan, self._planner, self._desk, follow=follow)
+    def agent(self, intent: str) -> Agent:
+        """The agent of an intent. Raises DispatchError."""
+        return Agent.named(intent, self.records.library, workspace=str(self.workspace.root))
+
+    def turn_for(self, turn: Turn, intent: str, rest: Sequence[str] = ()) -> Turn:
+        """``turn`` as the agent of ``intent`` gets it, with its prompt; ``rest`` comes later."""
+        if turn.intent != intent:
+            turn = replace(turn, intent=intent, confidence=CERTAIN, alternatives=())
+        turn = replace(turn, action="abstain" if intent == UNKNOWN else "route",
+                       secondary_intents=tuple(rest), prompt="")  # fmt: skip
+        return self.agent(intent).taking(turn)
+
+    def next_offer(self, offers: Iterable[Offer], chain: Sequence[str]) -> Offer | None:
+        """The offer that comes next, if any: no agent serves the same work twice, and only the user
+        can say that something is wrong.
+
+        The work of an agent that changes nothing goes on when its model says so.
+        """
+        library = self.records.library
+        never = {*chain, *library.corrections()}
+        last = library.for_intent(chain[-1]) if chain else None
+        looks = last is not None and last.only_looks
+        return next((o for o in offers if o.intent not in never and (o.chosen or not looks)), None)
+
+    def stop(self, seen: Work, agents: tuple[str, ...], become: Edit) -> Halted | None:
+        """Drop what was still to come of the work as it was ``seen``, and leave word for a process
+        that works on it; None when there was nothing to stop."""
+
+        def edit(now: Work) -> Work:
+            stopped = Halted(agents, now.pending or seen.pending, now.exchange)
+            return replace(become(now), halted=stopped if agents or stopped.dropped else None)
+
+        return edit(self.store.change(edit).work).halted
+
+    def _begun(self, plan: Plan) -> Exchange:
+        exchange = Exchange(plan, self)
         with self._lock:
             self._running.add(exchange)
         return exchange
 
-    def _bind(self) -> None:
-        """Settle under which id a conversation without a name of its own is remembered.
-
-        It is a new one when nothing was said for two hours: the context is empty then, too.
-        """
-        if self._named:
-            return
-        found, origin = self.work, self.conversations.origin
+    def _bound(self) -> Work:
+        """Settle under which id a conversation without a name of its own is remembered; returns
+        its work. It is a new one when nothing was said for two hours: the context is empty then."""
+        found, origin = self.work, self.records.origin
+        if self.named:
+            return found
         known = found.session
         new = None if known else self.memory.new_session()
         if new is not None or found.origin != origin:
-            before = self._planner.work.change(
+            before = self.store.change(
                 lambda now: replace(now, session=now.session or new, origin=origin)
             )
             known = before.work.session or new
         self.memory.session = known or self.memory.session
+        return found
 
     def _halt_running(self) -> tuple[str, ...]:
         with self._lock:
@@ -268,66 +323,37 @@ class Session:
         return tuple(filter(None, (exchange.halt() for exchange in running)))
 
 
-def _last(pieces: Iterator[str | Answer]) -> Answer:
-    for piece in pieces:
-        if isinstance(piece, Answer):
-            return piece
-    raise AssertionError("an exchange ends with its answer")
-
-
-def _nearest(memory: SessionMemory) -> NearestConversations:
+def _nearest(memory: SessionMemory) -> tuple[Records, Routes]:
     """Ask the service, and load all that routing needs where there is none. Raises ConfigError."""
     workspace = memory.workspace
     client = RouterClient(workspace, turns=memory, clock=memory.clock, tell=memory.tell)
     served = client.find() is not None
     library = PromptLibrary.sound(workspace.prompts_dir)[0] if served else client.own().library
-    return NearestConversations(workspace, library, client, memory=memory, origin=terminal_origin())
+    contexts = Contexts(workspace, clock=memory.clock)
+    return Records(workspace, library, contexts, memory, origin=terminal_origin()), client
 
 
 def _resume(workspace: Workspace, memory: SessionMemory, name: str) -> str | None:
-    """Find the conversation that ``name`` names; None when it is the workspace's own.
+    """Find the conversation that ``name`` names: by its id, the beginning of that, its title, or
+    `last`; None when it is the workspace's own. A part of a title may be meant for a new one.
 
     Raises MessageError for what can be no name, and StoreError.
     """
     conversation_path(workspace, name)  # refuses what can be no name
-    found = memory.find(name)
+    sessions, wanted = memory.sessions(), name.casefold()
+    part = name if len(name) >= ID_PART else LAST  # begins no id
+    found = next((one for one in sessions if name in (LAST, one.id)), None)
+    found = found or next((one for one in sessions if one.title.casefold() == wanted), None)
+    found = found or next((one for one in sessions if one.id.startswith(part)), None)
     if found is not None:
         memory.session = found.id
-        shared = _work_of(workspace, None, memory.clock).load().work.session
+        shared = WorkStore.of(workspace, None, clock=memory.clock).load().work.session
         return None if shared == found.id else found.id
     if name == LAST:
         where = str(workspace.brain)
         raise StoreError("there is no last session", where=where, hint="begin one: kds chat")
-    if near := memory.like(name):
-        memory.tell(f"'{name}' is a new conversation; did you mean '{near}'?")
+    titles = {one.title.casefold(): one.title for one in sessions}
+    if near := nearest(wanted, titles):
+        memory.tell(f"'{name}' is a new conversation; did you mean '{titles[near]}'?")
     memory.title, memory.session = name, memory.new_session()
     return memory.session or name
-
-
-def _work_of(
-    workspace: Workspace, conversation: str | None, clock: Clock, origin: str | None = None
-) -> WorkStore:
-    """Where the work in progress of a conversation is kept. Raises MessageError for its name.
-
-    That of the workspace belongs to the terminal that is at it: while it is open, another one
-    (``origin``) has work of its own.
-    """
-    texts = open_texts(workspace, clock=clock)
-
-    def kept(stem: str) -> WorkStore:
-        return WorkStore(texts(f"{FOLDER}/{stem}.json"), clock=clock)
-
-    if conversation is None:
-        shared = kept(SHARED)
-        if origin is None or not is_other_terminal(shared.load().work.origin, origin):
-            return shared
-        conversation = origin
-    return kept(conversation_path(workspace, conversation).stem)
-
-
-def _tidy(workspace: Workspace, clock: Clock) -> None:
-    """Remove what conversations left in which nobody has said anything for too long."""
-    texts = open_texts(workspace, clock=clock)
-    with suppress(StoreError):  # it says nothing any more, whether it goes or stays
-        for folder in (FOLDER, workspace.conversations_dir.name):
-            texts.remove_older(folder, clock() - MAX_AGE)

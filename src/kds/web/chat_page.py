@@ -109,9 +109,9 @@ async def send(context: RequestContext) -> Response:
     exchange = await asyncio.to_thread(lambda: talk.session.begin(message, alone=True))
     telling = talk.begin(exchange)
     with suppress(KdsError):  # nothing is offered
-        history = exchange.turn.history
+        history = exchange.plan.turn.history
         talk.fits = await fitting(served, message, history, chosen, client=None, by_user=True)
-    return await _answered(context, talk, telling, chosen, said=exchange.said, begun=begun)
+    return await _answered(context, talk, telling, chosen, said=exchange.plan.said, begun=begun)
 
 
 async def mean(context: RequestContext) -> Response:
@@ -165,7 +165,7 @@ def _run(context: RequestContext, talk: Talk) -> Exchange:
 
 def _follows(entry: Entry, turn: Turn, talk: Talk, root: str) -> tuple[Agent, str]:
     """Who answers by an entry, and its text with what was typed in its place."""
-    library = talk.session.conversations.library
+    library = talk.session.records.library
     if entry.client == "kds":
         with suppress(DispatchError):  # else a file that is not a prompt of KDS
             agent = Agent.named(entry.name, library, workspace=root)

@@ -1,18 +1,21 @@
 """A conversation as the page shows it, what KDS made of each message, and the list of sessions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlencode
 
 from kds.activation import Entry
+from kds.agents.prompting import prompt_with
 from kds.api.turn_log import all_sessions, session_page
 from kds.brain.context.work import Offer
+from kds.brain.errors import DispatchError, StoreError
 from kds.brain.learning.examples import LearnedExample
 from kds.brain.learning.phrases import phrase_key
+from kds.brain.memory.memory import Citations, MemoryPassage, PromptMemory
 from kds.brain.memory.memory_store import MemoryStore
 from kds.brain.memory.sessions import Session
-from kds.brain.passages.details import decode
+from kds.brain.passages.details import AnswerDetails, Details, Fault, Quote, decode
 from kds.brain.passages.passage_file import words_of
 from kds.brain.passages.values import KDS, Message
 from kds.brain.settings import LiveConfig
@@ -21,7 +24,6 @@ from kds.brain.workspace import Workspace
 from kds.learning.teaching import learned_in
 from kds.router.prompts.library import PromptLibrary
 from kds.service.workspaces import ServedWorkspace
-from kds.session.answers import UNANSWERED, Outcome, Reason, outcome_kept, outcome_of, reasons
 from kds.web.request_context import RequestContext
 from kds.web.talks import Talk, Telling
 
@@ -55,6 +57,32 @@ class Choice:
 
     intent: str
     says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A line of "Why"; with ``quote``, what ``message`` said and the prompt quoted."""
+
+    text: str
+    quote: str = ""
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a message was answered, beside the text of the replies."""
+
+    notes: tuple[str, ...] = ()
+    error: Fault | None = None
+    prompts: tuple[tuple[str, str], ...] = ()
+    """Agents that gave their prompt in place of an answer, with its text; "": it is not kept."""
+    proposal: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.notes or self.error or self.prompts)
+
+
+UNANSWERED: Final = Outcome()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +218,11 @@ def tail_of(
     if latest is None and last and last.view:
         latest = last.view.turn
     asks = latest is not None and latest.action == "clarify" and not work.confirm
-    library = talk.session.conversations.library
+    library = talk.session.records.library
     outcome = last.outcome if last and last.outcome is not None else UNANSWERED
     if telling is not None and telling.answer is not None:
-        outcome = outcome_of(telling.answer)
+        answer = telling.answer
+        outcome = outcome_of(answer.details(), (one.prompt for one in answer.replies))
     offers = tuple(one for one in work.offers if one.intent not in work.chain)
     begun = bool(work.turn and work.chain)
     broken = begun and unanswered and outcome == UNANSWERED
@@ -205,7 +234,7 @@ def tail_of(
         confirm=bool(work.confirm),
         choices=tuple(choices_of(library, latest.candidates)) if asks and latest else (),
         offers=() if outcome.error else offers,
-        again=begun and (talk.session.has_model or broken),
+        again=begun and bool(talk.session.model or broken),
         broken=broken,
         fits=talk.fits,
     )
@@ -240,9 +269,65 @@ def _line(store: MemoryStore, talk: Talk, message: Message, taught: str) -> Line
     details = decode(message.details, message.content)
     if details is None:
         return Line(message.role, message.content, message.seq)
-    view = TurnView(details.turn, tuple(reasons(store, details)), taught)
-    outcome = outcome_kept(store, talk.session.conversations.library, details)
+    view = TurnView(details.turn, tuple(_reasons(store, details)), taught)
+    outcome = UNANSWERED
+    if details.answers:
+        answer, library = details.answers[-1], talk.session.records.library
+        prompts = (one.prompt or details.turn.prompt for one in answer.agents)
+        outcome = outcome_of(answer, (_whole(store, library, one, answer) for one in prompts))
     return Line(message.role, message.content, message.seq, view=view, outcome=outcome)
+
+
+def outcome_of(answer: AnswerDetails, prompts: Iterable[str]) -> Outcome:
+    """The outcome of an answer whose agents had ``prompts``: of the notes those that say more than
+    the error does."""
+    error = answer.error
+    beside = tuple(one for one in answer.notes if error is None or error.message not in one)
+    given = zip(answer.agents, prompts, strict=True)
+    silent = () if answer.halted else ((one.agent, text) for one, text in given if not one.answered)
+    return Outcome(beside, error, tuple(silent), answer.proposal)
+
+
+def _whole(store: MemoryStore, library: PromptLibrary, prompt: str, answer: AnswerDetails) -> str:
+    """A prompt with what the memory had added to it."""
+    if not prompt or answer.error:
+        return prompt
+    quoted, cite = (_quoted(store, one) for one in answer.quotes), Citations(store)
+    passages = tuple(MemoryPassage(cite(one), text) for one, text in quoted if one)
+    try:
+        return prompt_with(PromptMemory(answer.profile, passages), prompt, library)
+    except DispatchError:  # a prompt file that is gone since
+        return prompt
+
+
+def _reasons(store: MemoryStore, details: Details) -> Iterator[Reason]:
+    """Why a message was understood and answered as it was."""
+    cite = Citations(store)
+    yield from map(Reason, details.turn.why)
+    for answer in details.answers:
+        for line in answer.profile:
+            yield Reason(f"the prompt had from your profile: {line}")
+        for one in answer.quotes:
+            message, text = _quoted(store, one)
+            cited = f"quoted from {cite(message)}" if message else "quoted what is erased by now"
+            yield Reason(f"the prompt {cited}", text, message)
+        for agent in answer.agents:
+            for tool in agent.tools:
+                failed = ", which failed" if tool.failed else ""
+                yield Reason(f"{agent.agent} used {tool.name} {tool.arguments}{failed}")
+            if agent.answered:
+                model = f" with {agent.model}" if agent.model else ""
+                tokens = f", {agent.tokens:,} tokens" if agent.tokens else ""
+                yield Reason(f"{agent.agent} answered{model}{tokens}")
+        yield Reason(f"answered in {answer.ms / 1000:.1f} s")
+
+
+def _quoted(store: MemoryStore, quote: Quote) -> tuple[Message | None, str]:
+    try:
+        message = store.message(quote.message)
+    except StoreError:
+        return None, ""
+    return message, message.content[quote.start : quote.start + quote.length]
 
 
 def _view(turn: Turn) -> TurnView:

@@ -16,6 +16,7 @@ from typing import Final, Unpack
 
 from kds.activation import Entry
 from kds.agents.agent import Agent
+from kds.api.conversations import Records
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
 from kds.service.errors import describe_fault
@@ -23,11 +24,9 @@ from kds.service.requests import RouteRequest
 from kds.service.routes.turns import routed
 from kds.service.service_client import How, route_request
 from kds.service.workspaces import ServedWorkspace
-from kds.session.answers import Answer
-from kds.session.exchange import Exchange
+from kds.session.exchange import Answer, Exchange
 from kds.session.memory import SessionMemory
-from kds.session.planning import NearestConversations
-from kds.session.session import Session
+from kds.session.session import Routes, Session
 from kds.web.rendering import GrowingText
 
 MOST_TALKS: Final = 32
@@ -141,14 +140,14 @@ class Talk:
     def begin(self, exchange: Exchange) -> Telling:
         """Have an exchange answered."""
         self.fits = self.ran = None
-        self.latest, self.telling = exchange.turn, Telling(exchange)
+        self.latest, self.telling = exchange.plan.turn, Telling(exchange)
         return self.telling
 
     @property
     def at_once_s(self) -> float:
         """How long the answer is waited for before the turn is shown."""
         asked = self.latest is not None and self.latest.action == "route"
-        return 0.0 if asked and self.session.has_model else AT_ONCE_S
+        return 0.0 if asked and self.session.model else AT_ONCE_S
 
     @property
     def running(self) -> bool:
@@ -200,12 +199,12 @@ class Talks:
     async def _opened(self, served: ServedWorkspace, session: str | None) -> Session:
         library, loop = served.conversations.library, asyncio.get_running_loop()
 
-        def routes(memory: SessionMemory) -> NearestConversations:
-            client = ServedRouterClient(served, loop, memory.known)
-            return NearestConversations(served.workspace, library, client, memory=memory)
+        def routed(memory: SessionMemory) -> tuple[Records, Routes]:
+            records = Records(served.workspace, library, served.conversations.contexts, memory)
+            return records, ServedRouterClient(served, loop, memory.known)
 
         return await asyncio.to_thread(
-            lambda: Session.open(served.workspace, name=session, routes=routes)
+            lambda: Session.open(served.workspace, name=session, routed=routed)
         )
 
 

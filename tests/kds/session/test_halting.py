@@ -97,7 +97,7 @@ def test_many_threads_share_a_session(chat: Chat, threads: ThreadPoolExecutor) -
     answers = [one.result(PATIENCE_S) for one in asked]
     assert [one.text for one in answers] == ["ok"] * 6, [one.notes for one in answers]
     assert len(chat.replies()) == 6
-    entries = session.conversations.journal().load().entries
+    entries = session.records.journal().load().entries
     assert len({entry.user_message for entry in entries}) == 6
 
 

@@ -57,15 +57,6 @@ def test_the_work_can_be_handed_over_by_call(chat: Chat) -> None:
         session.hand_over("PLAN")
 
 
-def test_followed_work_goes_as_far_as_it_may_without_a_yes(chat: Chat) -> None:
-    chat.model.play(Text(PLAN), Text("built"), Text("12 passed"))
-    answer = chat.open().ask(FAB, follow=True)
-    assert agents(answer) == ["work-planner", "code-executor", "test-generator"]
-    assert answer.handoffs[0].intent == "COMMIT"
-    assert answer.question is None
-    assert "built" in [one["content"] for one in chat.model.asked[2].messages]
-
-
 def test_what_is_left_of_a_message_is_taken_up_by_continue(chat: Chat) -> None:
     """The process ended before the second agent had its turn."""
     pieces = chat.open().stream(PLAN_AND_TEST)

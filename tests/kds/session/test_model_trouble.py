@@ -1,18 +1,12 @@
 """A dead, slow or lying model costs an answer; never a message, and never more than its time."""
 
-import threading
-from collections.abc import Iterator
-from datetime import UTC, datetime
+import time
 
 import pytest
 
-from kds.agents import AgentReply, ModelError
-from kds.brain.turn import Turn
-from kds.session import agent_runs
-from kds.session.agent_runs import AgentRun, Speech
+from kds.agents import ModelError, ModelSettings, models
 
 from ...agents.openai_server import Dead, Failure, FakeProvider, Reply, Slow, Text, garbage
-from ...effort import PATIENCE_S
 from .conftest import Chat
 
 FAB = "I want to add a FAB button"
@@ -98,58 +92,15 @@ def test_a_memory_that_cannot_be_written_costs_a_note(chat: Chat) -> None:
     assert any("not remembered" in note for note in answer.notes)
 
 
-MOMENT_S = 0.05
-"""In which somebody whose time is up notices it; nothing else hangs on it."""
+@pytest.mark.usefixtures("hasty")
+def test_loading_the_client_does_not_count_as_the_models_time(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = models.load_chat_model
 
-REPLY = AgentReply("a", "PLAN", "one two", "", Turn("m", datetime(2025, 11, 3, tzinfo=UTC)))
+    def slow(settings: ModelSettings) -> object:
+        time.sleep(1.2 * TIMEOUT_S)
+        return load(settings)
 
-
-def speaking(*items: str | AgentReply | Exception) -> Iterator[str | AgentReply]:
-    for item in items:
-        if isinstance(item, Exception):
-            raise item
-        yield item
-
-
-def run_of(*items: str | AgentReply | Exception) -> AgentRun:
-    return AgentRun(lambda: speaking(*items), agent="a", timeout_s=PATIENCE_S)
-
-
-def test_foreign_errors_are_told_of() -> None:
-    run = run_of(ZeroDivisionError("by zero"))
-    assert list(run) == []
-    assert "a failed: ZeroDivisionError: by zero" in str(run.error)
-
-
-def test_its_time_is_all_it_gets() -> None:
-    now = [0.0]
-    stuck = threading.Event()
-
-    def speak() -> Speech:
-        yield "one "
-        stuck.wait()
-
-    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S, clock=lambda: now[0])
-    pieces = iter(run)
-    assert next(pieces) == "one "
-    now[0] = 2 * PATIENCE_S
-    assert list(pieces) == []
-    assert isinstance(run.error, ModelError)
-    assert run.error.kind == "timeout"
-    stuck.set()
-
-
-def test_loading_does_not_count_as_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(agent_runs, "LOADING_S", 2 * PATIENCE_S)
-
-    def load() -> None:
-        now[0] = 1.5 * PATIENCE_S
-
-    def speak() -> Speech:
-        threading.Event().wait(MOMENT_S)
-        yield from speaking("one", REPLY)
-
-    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S, load=load, clock=lambda: now[0])
-    assert list(run) == ["one"]
-    assert run.outcome == "done"
+    monkeypatch.setattr(models, "load_chat_model", slow)
+    assert chat.open().ask(FAB).text == "ok"

@@ -52,9 +52,11 @@ def session(project: Path, workspace: Path, model: FakeProvider) -> Iterator[kds
 
 
 def test_a_chain_never_goes_in_a_circle(session: kds.Session) -> None:
-    answer = session.ask("please", agent="ping", follow=True)
-    assert [reply.agent for reply in answer.replies] == ["ping", "pong"]
+    assert [one.intent for one in session.ask("please", agent="ping").handoffs] == ["PONG"]
+    session.ask("go ahead")
     assert session.work.chain == ("PING", "PONG")
+    with pytest.raises(kds.DispatchError, match="nobody has offered"):
+        session.hand_over()
 
 
 def test_any_prompt_file_can_ask_first(session: kds.Session, model: FakeProvider) -> None:

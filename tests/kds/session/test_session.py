@@ -89,7 +89,7 @@ def test_a_preview_is_what_is_sent_and_leaves_no_trace(chat: Chat) -> None:
     assert chat.said() == before
     session.ask(PURPLE)
     sent = [(one["role"], one["content"]) for one in chat.model.asked[1].messages]
-    assert [(one.role, one.text) for one in preview.messages] == sent
+    assert [(one["role"], one["content"]) for one in preview.messages] == sent
 
 
 def test_clearing_begins_afresh(chat: Chat) -> None:
@@ -107,9 +107,9 @@ def test_clearing_begins_afresh(chat: Chat) -> None:
 def test_a_message_that_is_not_text_is_refused_with_a_fix(mute: Chat, message: Any) -> None:
     session = mute.open()
     for ask in (session.ask, session.stream, session.preview):
-        with pytest.raises(kds.MessageError, match="not a message") as caught:
+        with pytest.raises(kds.MessageError, match="is not text") as caught:
             ask(message)
-        assert "pass a text" in str(caught.value.hint)
+        assert "pass a str" in str(caught.value.hint)
 
 
 def test_a_question_is_answered_from_the_indexed_documents(chat: Chat) -> None:

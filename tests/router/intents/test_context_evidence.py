@@ -66,6 +66,6 @@ def test_no_module_decides_by_the_name_of_an_intent() -> None:
         if compared.search(line)
     ]
     assert found == [
-        'src/kds/session/planning.py: AMNESIA: Final = "AMNESIA"',
+        'src/kds/session/exchange.py: AMNESIA: Final = "AMNESIA"',
         'brain/turn.py: UNKNOWN: Final = "UNKNOWN"',
     ]

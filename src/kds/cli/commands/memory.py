@@ -336,7 +336,8 @@ def summarize(*, name: str, workspace: Workspace) -> None:
     Without SESSION it is the last one. A model writes the summary if there is one (settings
     memory.summaries); else it is made of the session's own sentences.
     """
-    from kds.agents.prompting import settings_summarizer  # the others need no model
+    from kds.agents.models import LazyModel  # the others need no model
+    from kds.agents.prompting import summarizer_of
     from kds.brain.memory.memory import ConversationMemory, Tools
     from kds.router.prompts.library import PromptLibrary
 
@@ -345,7 +346,7 @@ def summarize(*, name: str, workspace: Workspace) -> None:
         settings = load_settings(workspace)
     library = PromptLibrary.sound(workspace.prompts_dir)[0]
     memory = ConversationMemory.open(
-        workspace, Tools(find_summarizer=lambda: settings_summarizer(settings.model, library))
+        workspace, Tools(find_summarizer=lambda: summarizer_of(LazyModel(settings.model), library))
     )
     if not memory.flags.enabled or settings.memory.summaries == "off":
         raise Refusal("summaries are off", "set memory.enabled and memory.summaries (kds config)")

@@ -29,7 +29,7 @@ from kds.cli.output import counted, entry_table, fields, say, show, step_lines, 
 from kds.cli.terminal import slow, toned
 from kds.service.service_client import LOADING, team_of
 from kds.service.team_stores import memory_of
-from kds.session.answers import Answer
+from kds.session.exchange import Answer
 
 NO_ANSWER: Final = 3
 """Exit code when the model did not answer; the message is kept, and can be asked again."""
@@ -64,12 +64,11 @@ model_option = option(
 @flag("--dry-run", "Print what would be sent; ask and keep nothing.")
 @option("--agent NAME", "The agent to take it: work-planner, or PLAN.")
 @session_option
-@flag("--follow", "Hand the work on: PLAN to EXECUTE to TEST.")
 @model_option
 @flag("--no-log", "Keep nothing: neither message nor answer.")
 @context_option
 def ask(
-    words: tuple[str, ...], *, dry_run: bool, agent: str | None, session: str | None, follow: bool,
+    words: tuple[str, ...], *, dry_run: bool, agent: str | None, session: str | None,
     model: str | None, no_log: bool, context: str | None, workspace: Workspace,
 ) -> int:  # fmt: skip
     """Route MESSAGE, run the agent it is for, print the answer, remember both.
@@ -89,22 +88,21 @@ def ask(
             with slow(WAITING):
                 preview = asked.preview(message, agent=agent)
             pass_on(() if asked_json() else preview.notes)
-            sent = [{"role": one.role, "content": one.text} for one in preview.messages]
             say(
-                fields(preview, "turn says notes") | {"messages": sent},
+                fields(preview, "turn says notes messages"),
                 preview.says or None,
-                [[(f"--- {one.role}", ""), one.text] for one in preview.messages],
+                [[(f"--- {one['role']}", ""), one["content"]] for one in preview.messages],
             )
             return 0
         if asked_json():
             with slow(WAITING):
-                answer = asked.ask(message, agent=agent, follow=follow)
+                answer = asked.ask(message, agent=agent)
             say(answer)
         else:
             with slow(WAITING) as arrived:
-                answer = _show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
-        _tell_about(answer, has_model=asked.has_model)
-        if keeps and asked.alone:
+                answer = _show_stream(asked.stream(message, agent=agent), arrived)
+        _tell_about(answer, has_model=bool(asked.model))
+        if keeps and asked.client.alone:
             start_afterwards(workspace)
     return 0 if answer.error is None else NO_ANSWER
 
@@ -138,7 +136,7 @@ def chat(
             raise Refusal("there is no input to read", "run it in a terminal, or pipe messages in")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive:
-            who = "your model answers" if opened.has_model else "no model is set"
+            who = "your model answers" if opened.model else "no model is set"
             where = toned(session or workspace.root.name, "intent")
             click.echo(f"{where}  {toned(f'{who}. Type a message, /help or /quit.', 'label')}")
         talk = _Chat(opened, interactive=interactive)
@@ -146,7 +144,7 @@ def chat(
             if line.strip().lower() in ENDS:
                 break
             talk.take(line)
-            if opened.alone and not no_log:
+            if opened.client.alone and not no_log:
                 start_now(workspace)  # it answers once it has loaded
 
 
@@ -154,11 +152,11 @@ def _opened(workspace: Workspace, *, log: bool, **how: Any) -> "kds.Session":
     """Open a session of the workspace; of the team's service where the user is logged in."""
     if (team := team_of(workspace)) is None:
         return kds.Session.open(workspace, log=log, **how)
-    from kds.session.team import TeamConversations, TeamSessionMemory  # for few
+    from kds.session.team import TeamRecords, TeamSessionMemory  # for few
 
     memory = TeamSessionMemory(workspace, team, keeps=log)
     return kds.Session.open(
-        workspace, log=log, memory=memory, routes=lambda _: TeamConversations(memory), **how
+        workspace, log=log, memory=memory, routed=lambda _: (TeamRecords(memory), team), **how
     )
 
 
@@ -178,7 +176,7 @@ class _Chat:
                 case "/why":
                     show(step_lines(self.last.turn) if self.last else "nothing was routed yet")
                 case "/context":
-                    journal = self.session.conversations.journal(self.session.conversation)
+                    journal = self.session.records.journal(self.session.conversation)
                     show(entry_table(journal.load().entries))
                 case "/clear":
                     self.clear()
@@ -198,7 +196,7 @@ class _Chat:
             complain("halted; what was said so far is kept")
 
     def answer(self, message: str) -> None:
-        if self.session.has_model:
+        if self.session.model:
             with slow(WAITING) as arrived:
                 self.last = _show_stream(self.session.stream(message), arrived)
         else:
@@ -215,7 +213,7 @@ class _Chat:
     def clear(self) -> None:
         memory = self.session.memory
         stays = memory.session
-        kept = stays is not None and memory.find(stays) is not None
+        kept = any(one.id == stays for one in memory.sessions())
         click.echo(f"cleared {counted(self.session.clear(), 'message')}")
         if kept:
             click.echo(f"still in {memory_of(self.session.workspace)}: what both sides said")
