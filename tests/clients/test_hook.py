@@ -143,7 +143,9 @@ def test_a_colleague_without_kds_sees_nothing_of_the_hook(client: Client, instal
     path = os.pathsep.join((str(client.npm), os.defpath.lstrip(":")))
     colleague = replace(client, more={"PATH": path})
     colleague.ask(FIRST)  # Gemini CLI names the hooks of a project when it meets them first
-    assert "hook" not in colleague.errors(SECOND)
+    told = colleague.errors(SECOND).replace("`--dangerously-bypass-hook-trust`", "").splitlines()
+    about_that = "Enabled hooks may run without review"  # Codex, of the test's own option
+    assert [line for line in told if "hook" in line and about_that not in line] == []
     assert SECOND in client.model.turns[1].text
 
 

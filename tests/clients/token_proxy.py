@@ -33,12 +33,12 @@ def serving_mcp(workspace: Path) -> Iterator[str]:
     command = [KDS, "mcp", "--http", "0", "--workspace", workspace]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
-        line = server.stderr.readline()
-        assert line.startswith(STARTED), line + server.stderr.read()
-        threading.Thread(target=server.stderr.read, daemon=True).start()  # it must not fill up
-        upstream = line.removeprefix(STARTED).partition(";")[0]
-        token = (workspace / "kds-brain" / "service.token").read_text().strip()
         try:
+            line = server.stderr.readline()
+            assert line.startswith(STARTED), line
+            threading.Thread(target=server.stderr.read, daemon=True).start()  # it must not fill up
+            upstream, _, place = line.removeprefix(STARTED).partition("; the token is in ")
+            token = Path(place.strip()).read_text().strip()
             with _proxy(upstream, token) as url:
                 yield url
         finally:

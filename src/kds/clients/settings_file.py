@@ -73,7 +73,8 @@ _CLAUDE_FORM: Final = _HookForm(
 )  # fmt: skip
 _FORMS: Final[Mapping[HookStyle, _HookForm]] = {
     "claude": _CLAUDE_FORM,
-    "codex": _CLAUDE_FORM,
+    # It warns of more than three seconds for the end of a session.
+    "codex": _HookForm(_CLAUDE_FORM.events, _CLAUDE_FORM.tools, ("timeout", 3)),
     "gemini": _HookForm(  # its PreCompress comes with every prompt (tried with 0.61.0)
         ("BeforeAgent", "SessionStart", "AfterAgent", "SessionEnd"),
         {"BeforeTool": "read_.*|grep_.*|search_.*|run_shell_command"},

@@ -18,17 +18,20 @@ from kds.brain.workspace import Workspace
 from kds.service.service_client import ServiceClient, ServiceUnavailableError, reach
 
 ANSWER_S: Final = 120.0
-START_S: Final = 8.0
-"""Seconds that a first message waits for a service: clients give up after ten."""
+START_S: Final = 60.0
+"""Seconds that a message waits for a service that ended to be there again."""
 
-AGAIN_S: Final = 60.0
-"""Seconds that a later one waits."""
 INTERNAL_ERROR: Final = -32603
+LISTEN: Final = "subscriptions/listen"
 INITIALIZED: Final = '{"jsonrpc": "2.0", "method": "notifications/initialized"}'
 
 
-def client_of(workspace: Workspace, start_s: float) -> ServiceClient | None:
-    """The service that is to answer, started if need be; None where none is to, or comes."""
+def client_of(workspace: Workspace, *, wait: bool) -> ServiceClient | None:
+    """The service that is to answer; None where none is to, or it does not come.
+
+    One that does not run is started. Without ``wait`` that is for others: some clients ask their
+    model at once, and offer it the tools of those servers alone that have answered.
+    """
     wanted = [switch(name) is not False for name in ("KDS_SERVICE", "KDS_SERVICE_AUTO")]
     if not wanted[0]:
         return None
@@ -36,11 +39,13 @@ def client_of(workspace: Workspace, start_s: float) -> ServiceClient | None:
     if found is None and all(wanted):
         command = [sys.executable, "-P", "-m", "kds", "service", "start", "--auto", "-w"]
         with suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(
-                [*command, workspace.root], timeout=start_s, check=False,
+            start = subprocess.Popen(
+                [*command, workspace.root], start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
-        found = reach(workspace, timeout_s=ANSWER_S)
+            if wait:
+                start.wait(START_S)
+        found = reach(workspace, timeout_s=ANSWER_S) if wait else None
     return found
 
 
@@ -61,6 +66,8 @@ class Relay:
             return []
         sent = [*([self._greeting, INITIALIZED] if self._greeting else []), line]
         said = self._asked(sent)
+        if message.get("method") == LISTEN and len(said) > 1:  # accepted, it stays open
+            return [one for one in said if "id" not in _read(one)]
         self._greeted = True
         if message.get("method") == "initialize":
             self._greeting = line
@@ -69,7 +76,7 @@ class Relay:
     def _asked(self, messages: list[str]) -> list[str]:
         body = {"messages": messages, "variables": routing_variables()}
         for attempt in range(2):
-            client = client_of(self._workspace, AGAIN_S if self._greeted else START_S)
+            client = client_of(self._workspace, wait=self._greeted)
             if client is None:
                 break
             try:

@@ -116,6 +116,8 @@ async def test_beside_a_service_it_takes_little_memory_and_outlives_it(
     env = {**environment, "XDG_RUNTIME_DIR": str(runtime), "KDS_SERVICE_AUTO": "1"}
     service = [KDS, "service", "stop", "--force", "--workspace", fitted_workspace]
     subprocess.run([*service[:2], "start", *service[4:]], env=env, check=True, timeout=PATIENCE_S)
+    heard = serve(fitted_workspace, env, asking("subscriptions/listen", 1), asking("tools/list", 2))
+    assert [one.get("id") for one in heard] == [None, 2]  # to listen ends with the client
     tasks = set(Path("/proc/self/task").glob("*/children"))
     parameters = StdioServerParameters(
         command=str(KDS), args=["mcp", "--workspace", str(fitted_workspace)], env=env
@@ -135,6 +137,17 @@ async def test_beside_a_service_it_takes_little_memory_and_outlives_it(
             assert result.structured_content["entries"] == []
     finally:
         subprocess.run(service, env=env, check=True, timeout=PATIENCE_S)
+
+
+def asking(method: str, number: int) -> str:
+    """A request in the form of 2026-07-28, which has no greeting."""
+    where = "io.modelcontextprotocol/"
+    meta = {
+        f"{where}protocolVersion": "2026-07-28", f"{where}clientCapabilities": {},
+        f"{where}clientInfo": {"name": "test", "version": "1"},
+    }  # fmt: skip
+    params = {"_meta": meta, "notifications": {"toolsListChanged": True}}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 
 
 def arguments(pid: int) -> list[str]:
