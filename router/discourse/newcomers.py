@@ -90,6 +90,9 @@ def is_same(mention: Mention, chosen: Mention, *, strict: bool = False) -> bool:
     if not _CONTRASTING.isdisjoint(set(mention.modifiers) - set(chosen.modifiers)):
         return False
     names = _name_parts(chosen.text)
+    initials = {_initials(mention), _initials(chosen)} - {""}
+    if initials & (names | _name_parts(mention.text)):
+        return True  # "a floating action button" for a FAB button
     if mention.kind in {"path", "code"} or mention.is_name:
         extra = _name_parts(mention.text) - names - _FILE_PARTS
         return names <= _name_parts(mention.text) and not extra
@@ -106,6 +109,13 @@ def is_same(mention: Mention, chosen: Mention, *, strict: bool = False) -> bool:
 
 def _covers(mention: Mention, chosen: Mention) -> bool:
     return set(chosen.modifiers) <= set(mention.modifiers)
+
+
+def _initials(mention: Mention) -> str:
+    """What would stand for three words and more; "" for fewer."""
+    told = (word for word in mention.text.lower().split() if word not in {"new", "requested"})
+    initials = "".join(word[0] for word in told)
+    return initials if len(initials) > 2 else ""
 
 
 def _name_parts(text: str) -> set[str]:

@@ -42,6 +42,7 @@ work" beside the thing that is being built."""
 SETTLED: Final = 0.8
 """Shown for what the form of the message settles, where no antecedents compete."""
 
+_TEXTS: Final = words("nouns", "of_texts")
 _CREATING: Final = words("verbs", "creating")
 
 SEARCHES_KEPT: Final = 8192
@@ -100,7 +101,11 @@ class Scene:
         strict = self.is_destructive
         several = chosen.number == "pl" and not strict
         found = newcomers(self.history, chosen, self.read, strict=strict)
-        fitting = (m for m in found if not several or m.number == "pl")
+        coloured = any(label == "COLOR" for _, _, label, _ in self.analysis.entities)
+        fitting = (
+            m for m in found
+            if (not several or m.number == "pl") and not (coloured and m.head in _TEXTS)
+        )  # fmt: skip
         return next((m.text for m in fitting if among is None or among(m)), "")
 
     @cached_property
