@@ -89,7 +89,7 @@ def test_an_answer_from_documents_and_one_that_was_stopped_are_the_same_after_a_
         Stall("Here is the beginning"),
     )  # fmt: skip
     say(page, "What is the servicing fee?")
-    page.locator(".line.reply .md", has_text=FEE).wait_for()
+    page.locator(".line.reply .md", has_text=FEE).first.wait_for()
     answered(page)
     page.locator(".line.user summary", has_text="Why").click()
     assert 'search_documents {"query": "servicing fee"}' in page.locator(".line.user").inner_text()

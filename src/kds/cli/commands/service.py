@@ -86,8 +86,9 @@ def start(*, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     if auto or no_wait:
         health = standing_of(workspace)
         if health["status"] == "not running":
-            lifecycle.spawn_service(idle_minutes=settings.idle_minutes)
+            pid = lifecycle.spawn_service(idle_minutes=settings.idle_minutes)
             health = standing_of(workspace)
+            health = health if health.get("pid") else {**health, "pid": pid}
     else:
         with slow("waiting for the service to load"):
             health = lifecycle.start(workspace, idle_minutes=settings.idle_minutes)
@@ -138,8 +139,13 @@ def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
         error = place["reload"]["error"]
         if error:
             yield "reload", f"failed; the earlier rules and prompts stay. {error}"
+        told = [error or ""]
+        for one in place["problems"]:
+            if one["where"] not in told[0]:
+                told.append(one["where"])
+                yield "problem", f"{one['where']}: {one['message']}"
         for warning in place["warnings"]:
-            if not error or error not in warning:  # every reply warns of it as well
+            if not any(one and one in warning for one in told):  # every reply warns of it as well
                 yield "warning", warning
 
 
