@@ -133,6 +133,8 @@ class Hit:
     elsewhere: bool
     """Of another conversation than the one asked about."""
     why: tuple[str, ...]
+    cosine: float | None = None
+    """Of its vector and the question's; None: it has none, or is not among the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,8 +373,9 @@ class _Search:
             same = not about.isdisjoint((passage.document or "").splitlines())
             prompt = self.vector is not None and passage.role == "user" and passage.speaker is None
             score = fused[one].score * (DOCUMENT_BIAS if same else 1) * (PROMPT if prompt else 1)
-            why = tuple(_reasons(fused[one], judged.get(one), cosines.get(one), same=same))
-            hits.append(Hit(passage, score, fused[one], False, why))
+            cosine = cosines.get(one)
+            why = tuple(_reasons(fused[one], judged.get(one), cosine, same=same))
+            hits.append(Hit(passage, score, fused[one], False, why, cosine))
         hits = _supported(hits)
         if self.settings.chunking:
             return hits[:limit]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from kds.brain.encoder import NAME as SHIPPED
 from kds.brain.encoder import shared_encoder
 from kds.brain.errors import StoreError
 from kds.brain.memory.memory_store import log_recall
@@ -162,7 +163,7 @@ def ask(
             )  # fmt: skip
             result = log_recall(store, result, surface=surface)
             hits = [one for one in result.hits if since is None or one.passage.at >= since]
-            sure = _certainty(store, result.question, hits[:JUDGED], semantic=embedder is not None)
+            sure = _certainty(store, result.question, hits[:JUDGED], embedder)
             ids = dict.fromkeys(hit.passage.session_id for hit in hits[:limit])
             kept = {one.session.id: one for one in store.kept([*ids])}
             found = tuple(
@@ -188,7 +189,7 @@ def words_in(question: Question, hit: Hit) -> tuple[str, ...]:
 
 
 def _certainty(
-    store: ProjectStore, question: Question, hits: Sequence[Hit], *, semantic: bool
+    store: ProjectStore, question: Question, hits: Sequence[Hit], embedder: Embedder | None
 ) -> float:
     """The probability that the best passages answer the question."""
     if not hits:
@@ -199,8 +200,9 @@ def _certainty(
     whole = sum(weights.values()) or 1.0
     covered = max(sum(weights.get(word, 0.0) for word in words_in(question, hit)) for hit in hits)
     known = sum(weight for word, weight in weights.items() if counts[word])
-    cosine = 0.0
-    if semantic and question.terms and shared_encoder().available:
+    ours = embedder is not None and embedder.name == SHIPPED
+    cosine = max(hit.cosine or 0.0 for hit in hits) if ours else 0.0
+    if not cosine and embedder and question.terms and shared_encoder().available:
         texts = [question.text, *(hit.passage.body[:PASSAGE_CHARS] for hit in hits)]
         vectors = shared_encoder().encode(texts)
         cosine = max(float((vectors[1:] @ vectors[0]).max()), 0.0)

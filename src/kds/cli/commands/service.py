@@ -136,17 +136,20 @@ def _lines(health: Mapping[str, Any]) -> Iterator[Shown]:
         yield "token", health["token"]
     for place in health["workspaces"]:
         yield "workspace", place["root"]
-        error = place["reload"]["error"]
-        if error:
-            yield "reload", f"failed; the earlier rules and prompts stay. {error}"
-        told = [error or ""]
-        for one in place["problems"]:
-            if one["where"] not in told[0]:
-                told.append(one["where"])
-                yield "problem", f"{one['where']}: {one['message']}"
-        for warning in place["warnings"]:
-            if not any(one and one in warning for one in told):  # every reply warns of it as well
-                yield "warning", warning
+        yield from _troubles(place)
+
+
+def _troubles(place: Mapping[str, Any]) -> Iterator[Shown]:
+    """What is wrong with the files of a workspace, each thing once."""
+    error = place["reload"]["error"] or ""
+    if error:
+        yield "reload", f"failed; the earlier rules and prompts stay. {error}"
+    others = [one for one in place["problems"] if one["where"] not in error]
+    yield from (("problem", f"{one['where']}: {one['message']}") for one in others)
+    told = [text for text in (error, *(one["where"] for one in others)) if text]
+    for warning in place["warnings"]:
+        if not any(text in warning for text in told):  # every reply warns of it as well
+            yield "warning", warning
 
 
 @command("kds service logs -n 5", of=service)
