@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 from kds.brain.environment import routing_variables, switch
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
+from kds.hooks.call import start_service
 from kds.service.service_client import ServiceClient, ServiceUnavailableError, reach
 
 ANSWER_S: Final = 120.0
@@ -37,14 +38,15 @@ def client_of(workspace: Workspace, *, wait: bool) -> ServiceClient | None:
         return None
     found = reach(workspace, timeout_s=ANSWER_S)
     if found is None and all(wanted):
-        command = [sys.executable, "-P", "-m", "kds", "service", "start", "--auto", "-w"]
         with suppress(OSError, subprocess.SubprocessError):
-            start = subprocess.Popen(
-                [*command, workspace.root], start_new_session=True,
+            if not wait:
+                start_service(str(workspace.root))
+                return None
+            command = [sys.executable, "-P", "-m", "kds", "service", "start", "--auto", "-w"]
+            subprocess.run(
+                [*command, workspace.root], timeout=START_S, check=False,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
-            if wait:
-                start.wait(START_S)
         found = reach(workspace, timeout_s=ANSWER_S) if wait else None
     return found
 

@@ -340,7 +340,7 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
     if sys.stdin.isatty():
         click.echo(WAITING, err=True)
     # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
-    # server. A file that is being written is complete, before or after (private_file.py).
+    # server. A file that is being written is complete, before or after (`PrivateFile`).
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from kds.mcp.relay import relay
 
