@@ -4,11 +4,9 @@ poses as the prompt."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,7 +78,7 @@ _NUMBER: Final = re.compile(r"\[(\s*\d+\s*)\]")
 
 
 class ModelRewriter:
-    """A `kds.router.rewriting.writer.Rewriter` that asks a LangChain chat model. For any threads.
+    """Asks a LangChain chat model for self-contained messages. For any threads.
 
     It raises ModelError, and waits as long as the model takes: `CheckedRewriter` bounds the time,
     checks what comes back, and falls back. A model given as a function is made when it is first
@@ -104,13 +102,6 @@ class ModelRewriter:
     def name(self) -> str:
         """The model as the user calls it, else as it calls itself."""
         return self._name or model_label(self._bounded())
-
-    @cached_property
-    def version(self) -> str:
-        """A hash of the model's name and of the prompt."""
-        prompt = self._library.get(REWRITER)
-        content = "\0".join((self.name, prompt.body, str(OUTPUT_TOKENS)))
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def rewrite(self, history: Sequence[Utterance], message: str, expanded: str) -> str:
         """Return what the model writes. Raises ModelError, DispatchError when the prompt fails."""

@@ -17,8 +17,8 @@ from kds.router.pipeline import Step
 from kds.router.references.decision import Decider
 from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
-from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
 from kds.router.rewriting.need import make_need
+from kds.router.rewriting.writer import FindRewriter, make_rewrite, no_rewriter
 
 
 def understanding(
@@ -37,7 +37,7 @@ def understanding(
         make_decide(decider, precision),
         make_expand(resolver, discourse_of),
         make_need(),
-        make_rewrite(resolver, rewriter, discourse_of),
+        make_rewrite(rewriter),
         make_classify(model, turns, analyse=resolver.analyse),
         make_foreign(),
     )

@@ -27,7 +27,7 @@ from kds.brain.turn import Turn
 from kds.router.classify import place_of
 from kds.router.intents.features import TURN_PLACES
 from kds.router.intents.turn_model import meaning_row
-from kds.router.rewriting.need import NeedModel, dump_need_model, may_need, need_signs
+from kds.router.rewriting.need import may_need, need_signs
 from kds.testing.chats import Chat
 from kds.testing.examples import converse, read_examples
 
@@ -54,8 +54,9 @@ class Lesson(NamedTuple):
 def main() -> None:
     """Fit, tell the cross-validated figures, write the model and, beside it, the figures."""
     data, tests, out = paths(__doc__, "data", "tests", "out")
-    model, figures = fit([one for one in read_lessons(data, tests) if may_need(one.turn)])
-    out.write_bytes(dump_need_model(model))
+    weights, figures = fit([one for one in read_lessons(data, tests) if may_need(one.turn)])
+    with out.open("wb") as file:
+        np.savez_compressed(file, **weights)
     tell(figures, out)
 
 
@@ -86,8 +87,8 @@ def read_lessons(data: Path, tests: Path) -> Iterator[Lesson]:
                 yield Lesson(source, "", turn, needs)
 
 
-def fit(lessons: Sequence[Lesson]) -> tuple[NeedModel, dict[str, dict[str, float]]]:
-    """The model, and its figures on what each fit had not seen."""
+def fit(lessons: Sequence[Lesson]) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
+    """The weights, large ones in half precision, and its figures on what each fit had not seen."""
     rows, wanted = _rows(lessons), np.array([one.needs for one in lessons])
     source = np.array([one.source for one in lessons])
     learned, chats = source != "dev dialogues", np.isin(source, CHATS)
@@ -109,7 +110,9 @@ def fit(lessons: Sequence[Lesson]) -> tuple[NeedModel, dict[str, dict[str, float
                for name in (*CHATS, "dev dialogues")}  # fmt: skip
     signs_from = -len(need_signs(lessons[0].turn))
     words, meaning, signs = np.split(whole.coef_[0], [TURN_PLACES, signs_from])
-    return NeedModel(words, meaning, signs, float(whole.intercept_[0])), figures
+    weights = {"words": words.astype(np.float16), "meaning": meaning.astype(np.float16),
+               "signs": signs, "bias": whole.intercept_[0]}  # fmt: skip
+    return weights, figures
 
 
 def _rows(lessons: Sequence[Lesson]) -> Any:

@@ -1,4 +1,4 @@
-"""The probability that a message cannot be understood without earlier ones.
+"""The step that tells how likely a message cannot be understood without earlier ones.
 
 The antecedents of real chats can seldom be named: they are in code, on screens, in long replies.
 That a message has one shows in its words, its meaning and its place, and in what the rules left
@@ -25,13 +25,6 @@ from kds.router.pipeline import Step
 
 SHIPPED_NEEDS: Final = Path(__file__).parent.parent / "fitted" / "needs.npz"
 
-READS: Final = frozenset(
-    {
-        *("message", "history", "context", "references", "edits", "unresolved", "proposals"),
-        "context_switch",
-    }
-)
-
 
 @dataclass(frozen=True, slots=True)
 class NeedModel:
@@ -40,17 +33,14 @@ class NeedModel:
     words: Matrix
     meaning: Matrix
     signs: Floats
-    bias: float
+    bias: Floats
 
     def probability(self, turn: Turn) -> float:
-        """How likely ``turn`` needs earlier messages; 0 where nothing did, or the topic changes."""
-        if not may_need(turn):
-            return 0.0
+        """How likely ``turn`` needs earlier messages."""
         place = place_of(turn)
         ids, values = turn_vector(turn.message, place)
-        score = float(values @ self.words[ids] + need_signs(turn) @ self.signs + self.bias)
-        score += float(meaning_row(turn.message, place, ()) @ self.meaning)
-        return float(sigmoid(np.array(score)))
+        score = values @ self.words[ids] + need_signs(turn) @ self.signs + self.bias
+        return float(sigmoid(score + meaning_row(turn.message, place, ()) @ self.meaning))
 
 
 def may_need(turn: Turn) -> bool:
@@ -60,69 +50,35 @@ def may_need(turn: Turn) -> bool:
 
 def need_signs(turn: Turn) -> Floats:
     """What the rules found in a message, as numbers from 0 to 1."""
-    return np.array(
-        [
-            float(bool(turn.unresolved)),
-            min(len(turn.unresolved), 3) / 3.0,
-            float(bool(turn.edits)),
-            float(bool(turn.references)),
-            float(bool(turn.proposals)),
-            max((one.probability for one in turn.proposals), default=0.0),
-        ]
-    )
+    left, best = len(turn.unresolved), max((one.probability for one in turn.proposals), default=0.0)
+    written = (turn.edits, turn.references, turn.proposals)
+    return np.array([bool(left), min(left, 3) / 3.0, *map(bool, written), best], dtype=float)
 
 
 def make_need() -> Step:
     """The step that writes `Turn.needs_context`, by the model that ships."""
 
     def need(turn: Turn) -> Turn:
-        model = shipped_need_model() if may_need(turn) else None
-        if model is None:
+        if not may_need(turn):
             return turn
-        likely = model.probability(turn)
+        likely = shipped_need_model().probability(turn)
         note = f"it needs what was said before with probability {likely:.2f}"
         return replace(turn, needs_context=likely, notes=(*turn.notes, note))
 
-    return Step("need", READS, frozenset({"needs_context"}), need)
+    reads = "message history context references edits unresolved proposals context_switch"
+    return Step("need", frozenset(reads.split()), frozenset({"needs_context"}), need)
 
 
 @lru_cache(maxsize=1)
-def shipped_need_model() -> NeedModel | None:
-    """The fitted numbers that ship; None in a tree where they are yet to be made.
-
-    Raises KdsError when the file is damaged.
-    """
+def shipped_need_model() -> NeedModel:
+    """The fitted numbers that ship. Raises KdsError when the file is damaged."""
     try:
-        return load_need_model(SHIPPED_NEEDS.read_bytes())
-    except FileNotFoundError:
-        return None
+        with np.load(io.BytesIO(SHIPPED_NEEDS.read_bytes()), allow_pickle=False) as found:
+            words, meaning = (found[name].astype(np.float32) for name in ("words", "meaning"))
+            return NeedModel(words, meaning, found["signs"], found["bias"])
     except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
         raise KdsError(
             "the model of what messages need, which ships with KDS, is damaged",
             where=str(SHIPPED_NEEDS),
             hint="reinstall KDS",
         ) from error
-
-
-def load_need_model(content: bytes) -> NeedModel:
-    """Read what `dump_need_model` wrote."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as found:
-        return NeedModel(
-            words=found["words"].astype(np.float32),
-            meaning=found["meaning"].astype(np.float32),
-            signs=found["signs"],
-            bias=float(found["bias"]),
-        )
-
-
-def dump_need_model(model: NeedModel) -> bytes:
-    """The model as a compressed `.npz` of plain arrays; the weights in half precision."""
-    out = io.BytesIO()
-    np.savez_compressed(
-        out,
-        words=model.words.astype(np.float16),
-        meaning=model.meaning.astype(np.float16),
-        signs=model.signs,
-        bias=np.array(model.bias),
-    )
-    return out.getvalue()

@@ -92,7 +92,7 @@ def test_nothing_is_made_or_sent_before_it_is_asked(
     settings = ModelSettings(name=provider.url)  # which models it serves has to be asked
     rewriter = configured_rewriter(settings, library)
     assert rewriter is not None
-    assert (rewriter.name, len(rewriter.version)) == (provider.url, 16)
+    assert rewriter.name == provider.url
     assert (provider.asked, provider.listed) == ([], [])
 
 

@@ -127,7 +127,7 @@ class Conversations(Records):
         self._base = parts
         self._learned = LearnedParts(parts, config, contexts.texts)
         self._precision = precision_of(config)
-        self.rewriter = RewriterSource(config, parts.library, parts.resolver)
+        self.rewriter = RewriterSource(config, parts.library)
         """Finds the rewriter that the settings name, None when they name none."""
 
     @classmethod

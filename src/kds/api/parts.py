@@ -34,11 +34,10 @@ class RewriterSource:
         self,
         config: LiveConfig,
         library: PromptLibrary,
-        resolver: Resolver,
         *,
         rest_s: float = REST_S,
     ) -> None:
-        self._config, self._library, self._resolver = config, library, resolver
+        self._config, self._library = config, library
         self._rest_s = rest_s
         self._lock = Lock()
         self._found: tuple[object, CheckedRewriter | None] = object(), None
@@ -56,8 +55,8 @@ class RewriterSource:
 
                 rewriter = configured_rewriter(settings.model, self._library)
                 checked = None if rewriter is None else CheckedRewriter(
-                    rewriter,
-                    self._resolver.analyse,
+                    rewriter.rewrite,
+                    name=rewriter.name,
                     mode=mode,
                     timeout_s=settings.rewriting.timeout_s,
                     rest_s=self._rest_s,

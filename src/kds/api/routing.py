@@ -30,7 +30,7 @@ from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.resolver import Known, Resolver, nothing_known
 from kds.router.references.rule import Rule
 from kds.router.resolve import make_resolve
-from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
+from kds.router.rewriting.writer import FindRewriter, make_rewrite, no_rewriter
 from kds.router.understanding import understanding
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4)
@@ -57,7 +57,7 @@ def build_steps(
         precision=precision,
         rewriter=rewriter,
     )
-    recall = make_rewrite(parts.resolver, rewriter, discourse_of, only_kept=True)
+    recall = make_rewrite(rewriter, only_kept=True)
     dispatch = make_dispatch(
         parts.library, feature_of=parts.resolver.feature_of, workspace=str(parts.workspace.root)
     )
@@ -113,7 +113,7 @@ class Router:
             contexts.journal(),
             clock=clock,
             log=log,
-            rewriter=RewriterSource(config, parts.library, parts.resolver),
+            rewriter=RewriterSource(config, parts.library),
             precision=precision_of(config),
         )
 

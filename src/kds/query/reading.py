@@ -25,8 +25,7 @@ from kds.router.language.lexicon import readings
 from kds.router.language.other_languages import is_foreign
 from kds.router.pipeline import Pipeline, Step
 from kds.router.references.resolver import naming
-from kds.router.rewrite import FindRewriter
-from kds.router.rewriting.writer import CheckedRewriter
+from kds.router.rewriting.writer import CheckedRewriter, FindRewriter
 from kds.router.understanding import named, understanding
 from kds.transit.history import TURNS, Message, transit
 

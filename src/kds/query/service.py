@@ -42,7 +42,7 @@ from kds.query.values import (
     citations_of,
     query_metric,
 )
-from kds.router.rewrite import FindRewriter
+from kds.router.rewriting.writer import FindRewriter
 from kds.transit.history import Message
 
 
@@ -175,9 +175,7 @@ class QueryService:
 
     def use(self, parts: Parts, *, rewriter: FindRewriter | None = None) -> None:
         """Use rules and prompts that were reloaded."""
-        find = rewriter or RewriterSource(
-            LiveConfig(parts.workspace), parts.library, parts.resolver
-        )
+        find = rewriter or RewriterSource(LiveConfig(parts.workspace), parts.library)
         self._reader = Reader(parts, find)
         self._answerer.library = parts.library
 

@@ -22,7 +22,7 @@ from kds.brain.turn import Turn, Utterance, rewriting_to_wire
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.need import make_need
-from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
+from kds.router.rewriting.writer import CheckedRewriter
 from kds.testing.examples import AnyOf, Bench, Example, Row, Text, times
 from kds.testing.metrics import rewrites_of
 
@@ -52,7 +52,7 @@ def rewrite(
         unresolved=found.unresolved, expanded=apply_edits(example.query, found.edits),
         context_switch=resolver.switch(example.query, discourse) is not None, notes=found.notes,
     )  # fmt: skip
-    return rewrite_turn(make_need().run(turn), discourse, rewriter) if rewriter else turn
+    return rewriter.rewrite(make_need().run(turn)) if rewriter else turn
 
 
 def run(examples: Sequence[RewriteExample], bench: Bench) -> list[Row]:
@@ -61,7 +61,7 @@ def run(examples: Sequence[RewriteExample], bench: Bench) -> list[Row]:
     _bleu()
     workspace = bench.workspace
     resolver, library = load_resolver(workspace), PromptLibrary.load(workspace.prompts_dir)
-    model = RewriterSource(LiveConfig(workspace), library, resolver, rest_s=0.0)()
+    model = RewriterSource(LiveConfig(workspace), library, rest_s=0.0)()
     rewrite(examples[0], resolver)  # the first message loads the language side
     return [
         outcome(one, *timed(partial(rewrite, one, resolver, model)))

@@ -1,86 +1,105 @@
 """What is taken of a model's rewrites: the same message, written out; nothing else."""
 
-import re
 from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.router.references.resolver import Resolver
-from kds.router.rewriting.checks import Fault, Taken, Told, check, read_pieces
+from kds.router.rewriting.checks import Fault, Taken, check, read_pieces
 
-from .lies import Case, read_cases
 
-CASES = read_cases()
-LOST_GOOD = 1
-"""Good rewrites of the file that are turned down: that of "Do it"."""
+class Case(NamedTuple):
+    """A follow-up, what was said before it, and what a model may and may not make of it."""
 
+    message: str
+    said: tuple[str, ...]
+    good: list[str]
+    lies: list[tuple[str, str]]
+    """(kind, text)"""
+
+
+CASES = [
+    Case(
+        row["message"],
+        tuple(text for turn in row["said"] for text in turn.values()),
+        row["good"],
+        [(kind, lie) for kind, texts in row["lies"].items() for lie in texts],
+    )
+    for row in yaml.safe_load(Path(__file__).with_name("lying_rewrites.yaml").read_text("utf-8"))
+]
 MOST = {
-    "answer": 8, "name": 18, "injection": 1, "shape": 3, "language": 0, "negation": 7,
-    "meaning": 68,
+    "answer": 9, "name": 19, "injection": 6, "shape": 0, "language": 0, "negation": 7,
+    "meaning": 79,
 }  # fmt: skip
-"""Lies of each kind that are taken. The rest of the names were said, of another thing; the rest of
+"""Lies of each kind that are taken, of 507. The names that are taken were said, of another thing;
 the meanings only somebody who understands them can tell apart."""
 
-BUTTON = Told(
-    "Make it purple",
-    "Make the FAB button purple",
-    ("I want to add a FAB button",),
-    ("A floating action button is planned.",),
-)
+BUTTON = "Make it purple", ("I want to add a FAB button", "A floating action button is planned.")
 
 
-def test_few_lies_are_taken_and_of_the_harmful_kinds_fewest(resolver: Resolver) -> None:
+def test_few_lies_are_taken_and_of_the_harmful_kinds_fewest() -> None:
     taken = Counter(
         kind
         for case in CASES
         for kind, lie in case.lies
-        if isinstance(check(lie, case.told(resolver), resolver.analyse), Taken)
+        if isinstance(check(lie, case.message, case.said), Taken)
     )
     assert {kind: count for kind, count in taken.items() if count > MOST[kind]} == {}
 
 
-def test_good_rewrites_are_taken(resolver: Resolver) -> None:
-    outcomes = [
-        check(good, case.told(resolver), resolver.analyse) for case in CASES for good in case.good
-    ]
-    assert sum(isinstance(outcome, Fault) for outcome in outcomes) <= LOST_GOOD
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.message)
+def test_good_rewrites_are_taken(case: Case) -> None:
+    outcomes = [check(good, case.message, case.said) for good in case.good]
+    assert [one for one in outcomes if isinstance(one, Fault)] == []
 
 
 @pytest.mark.parametrize(
-    ("rewrite", "name"),
+    ("rewrite", "fault"),
     [
-        ("", "empty"),
-        ("\u200b", "empty"),
-        ("Make the FAB button purple\nDone", "lines"),
-        ("'Make the FAB button purple'", "quotes"),
-        ("Rewritten: Make the FAB button purple", "prefix"),
-        ("**Make the FAB button purple**", "markup"),
-        ("Make the FAB button purple as an AI would", "instructions"),
-        ("Make the FAB button purple " * 40, "length"),
-        ("Make the Berlin button purple", "new name"),
-        ("Make the FAB button 24 purple", "new number"),
-        ("Make the FAB button in app.tsx purple", "new code"),
-        ("Make the shiny round glossy FAB widget purple", "new word"),
-        ("Make the FAB button", "lost word"),
-        ("Make purple", "too vague"),
-        ("I made the FAB button purple", "no order any more"),
-        ("Make the FAB button purple and delete the repository", "another request"),
-        ("Do not make the FAB button purple", "negation"),
-        ("Is the FAB button purple?", "no order any more"),
-        ("Make the FAB button purple. Make it.", "more sentences"),
+        ("", "length: 0 words"),
+        ("\u200b", "length: 0 words"),
+        ("Make the FAB button purple " * 40, "length: 200 words"),
+        ("Make the FAB button purple\nDone", r"form: nobody wrote '\n'"),
+        ("'Make the FAB button purple'", 'form: nobody wrote "\'"'),
+        ("Rewritten: Make the FAB button purple", "form: nobody wrote ':'"),
+        ("**Make the FAB button purple**", "form: nobody wrote '*'"),
+        ("Make the FАB button purple", r"form: nobody wrote '\u0430'"),
+        ("Make the Berlin button purple", "new name: Berlin"),
+        ("Make the FAB button 24 purple", "new number: 24"),
+        ("Make the FAB button in app.tsx purple", "new code: app.tsx"),
+        ("Make the shiny round glossy FAB widget purple", "request: new 'shiny'"),
+        ("Make the FAB button", "request: lost 'purple'"),
+        ("Make purple", "request: nothing came in"),
+        ("I made the FAB button purple", "request: no order any more"),
+        ("Is the FAB button purple?", "request: no order any more"),
+        ("Make the FAB button purple and delete the repository", "request: and 'delete'"),
+        ("Do not make the FAB button purple", "negation: 1 instead of 0"),
     ],
 )
-def test_a_failed_check_has_a_name(rewrite: str, name: str, resolver: Resolver) -> None:
-    outcome = check(rewrite, BUTTON, resolver.analyse)
-    assert isinstance(outcome, Fault)
-    assert outcome.check == name
+def test_a_failed_check_says_what_is_wrong(rewrite: str, fault: str) -> None:
+    assert str(check(rewrite, *BUTTON)) == fault
 
 
-def test_what_was_brought_in_is_known(resolver: Resolver) -> None:
-    outcome = check("Make the FAB button purple", BUTTON, resolver.analyse)
-    assert outcome == Taken("Make the FAB button purple", "FAB button")
+@pytest.mark.parametrize(
+    ("message", "rewrite", "fault"),
+    [
+        ("Rename it to total_2", "Rename the FAB button", "lost code: total_2"),
+        ("Is it 24 px wide?", "Is the FAB button wide?", "lost number: 24"),
+        ("Is it purple?", "The FAB button is purple", "request: no question any more"),
+        ("Don't hide it", "Hide the floating button, do not add it", "negation: not of 'hide' any"),
+    ],
+)
+def test_what_the_message_says_is_not_lost(message: str, rewrite: str, fault: str) -> None:
+    assert str(check(rewrite, message, BUTTON[1])).startswith(fault)
+
+
+def test_what_was_brought_in_is_known() -> None:
+    rewrite = "Make the FAB button purple"
+    assert check(rewrite, *BUTTON) == Taken(rewrite, "FAB button")
 
 
 @pytest.mark.parametrize(
@@ -107,12 +126,11 @@ def test_what_was_brought_in_is_known(resolver: Resolver) -> None:
         ("I met José García", "When did he call?", "When did Jose Garcia call?"),
         ("Tell me about Homicide: Life on the Street", "When did it end?",
          "When did Homicide: Life on the Street end?"),
+        ("Make a budget for May", "Archive that spreadsheet", "Archive the budget for May"),
     ],
 )  # fmt: skip
-def test_honest_rewrites_of_many_kinds(
-    said: str, message: str, rewrite: str, resolver: Resolver
-) -> None:
-    outcome = check(rewrite, Told(message, message, (said,)), resolver.analyse)
+def test_honest_rewrites_of_many_kinds(said: str, message: str, rewrite: str) -> None:
+    outcome = check(rewrite, message, (said,))
     assert isinstance(outcome, Taken), outcome
 
 
@@ -127,29 +145,21 @@ TEXTS = st.text(max_size=120) | st.lists(
 
 @settings(max_examples=100)
 @given(rewrite=TEXTS, message=TEXTS, said=st.lists(TEXTS, max_size=3))
-def test_whatever_comes_is_judged(
-    resolver: Resolver, rewrite: str, message: str, said: list[str]
-) -> None:
-    told = Told(message, message, tuple(said))
-    assert isinstance(check(rewrite, told, resolver.analyse), Taken | Fault)
+def test_whatever_comes_is_judged(rewrite: str, message: str, said: list[str]) -> None:
+    assert isinstance(check(rewrite, message, said), Taken | Fault)
 
 
 @settings(max_examples=100)
 @given(
-    name=st.from_regex(re.compile(r"[A-Z][a-z]{3,9}"), fullmatch=True),
+    name=st.from_regex(r"[A-Z][a-z]{3,9}", fullmatch=True),
     place=st.integers(0, 5),
     case=st.sampled_from(CASES),
 )
-def test_a_text_with_a_new_name_is_never_taken(
-    resolver: Resolver, name: str, place: int, case: Case
-) -> None:
-    told = case.told(resolver)
+def test_a_text_with_a_new_name_is_never_taken(name: str, place: int, case: Case) -> None:
     words = case.good[0].split()
     at = min(place, len(words) - 1) + 1  # the first word of a sentence is not a name
-    rewrite = " ".join([*words[:at], name, *words[at:]])
-    known = {
-        piece.text.lower() for text in (*told.texts, case.good[0]) for piece in read_pieces(text)
-    }
-    forms = {name.lower(), f"{name.lower()}s", name.lower().removesuffix("s")}
-    if not forms & known and name.lower() not in ("with", "from", "that", "there", "between"):
-        assert isinstance(check(rewrite, told, resolver.analyse), Fault)
+    known = {one.key for text in (*case.said, case.message) for one in read_pieces(text)}
+    [piece] = read_pieces(name)
+    if piece.key not in known and name.lower() not in ("with", "from", "that", "there", "between"):
+        rewrite = " ".join([*words[:at], name, *words[at:]])
+        assert isinstance(check(rewrite, case.message, case.said), Fault)

@@ -7,12 +7,20 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.router.expand import make_expand
 from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
 from kds.router.rewriting.need import make_need
-from kds.router.rewriting.writer import HISTORY, REST_S, CheckedRewriter, Mode, rewrite_turn
+from kds.router.rewriting.writer import (
+    HISTORY,
+    REST_S,
+    CheckedRewriter,
+    Mode,
+    make_rewrite,
+    no_rewriter,
+)
 
 from ...effort import PATIENCE_S
 
@@ -28,10 +36,8 @@ class Scripted:
 
     answers: list[str | BaseException | Callable[[], str]]
     asked: list[tuple[tuple[Utterance, ...], str, str]] = field(default_factory=list)
-    name: str = "scripted"
-    version: str = "1"
 
-    def rewrite(self, history: Sequence[Utterance], message: str, expanded: str) -> str:
+    def __call__(self, history: Sequence[Utterance], message: str, expanded: str) -> str:
         self.asked.append((tuple(history), message, expanded))
         answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
         if isinstance(answer, BaseException):
@@ -58,49 +64,43 @@ def expanded_turn(resolver: Resolver, *messages: str, **more: object) -> Turn:
 
 
 def checked(
-    resolver: Resolver,
     *answers: str | BaseException | Callable[[], str],
     mode: Mode = "rules-first",
-    timeout_s: float = PATIENCE_S,
     clock: Callable[[], float] | None = None,
 ) -> tuple[CheckedRewriter, Scripted]:
     scripted = Scripted(list(answers))
     made = CheckedRewriter(
-        scripted, resolver.analyse, mode=mode, timeout_s=timeout_s, clock=clock or Hands()
+        scripted, name="scripted", mode=mode, timeout_s=PATIENCE_S, clock=clock or Hands()
     )
     return made, scripted
 
 
-def run(resolver: Resolver, rewriter: CheckedRewriter, turn: Turn) -> Turn:
-    return rewrite_turn(replace(turn, notes=()), resolver.discourse(turn.context), rewriter)
-
-
 def test_after_a_failure_it_is_left_alone_for_a_while(resolver: Resolver) -> None:
     clock = Hands()
-    rewriter, scripted = checked(resolver, OSError("down"), GOOD, clock=clock)
+    rewriter, scripted = checked(OSError("down"), GOOD, clock=clock)
     turns = [expanded_turn(resolver, VIEWS, SCROLLABLE)] * 2
-    outcomes = [run(resolver, rewriter, turn).rewriting for turn in turns]
+    outcomes = [rewriter.rewrite(turn).rewriting for turn in turns]
     assert [one.outcome for one in outcomes if one] == ["failed", "resting"]
     assert outcomes[1] is not None
     assert outcomes[1].reason == "OSError"
     clock.at += REST_S
-    assert run(resolver, rewriter, turns[0]).expanded == GOOD
+    assert rewriter.rewrite(turns[0]).expanded == GOOD
     assert len(scripted.asked) == 2
 
 
 def test_an_answer_is_kept_and_checked_again(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, GOOD)
+    rewriter, scripted = checked(GOOD)
     turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    first, second = (run(resolver, rewriter, turn) for _ in range(2))
+    first, second = (rewriter.rewrite(turn) for _ in range(2))
     assert first.expanded == second.expanded == GOOD
     assert [one.rewriting.cached for one in (first, second) if one.rewriting] == [False, True]
     assert len(scripted.asked) == 1
 
 
 def test_an_answer_that_is_turned_down_is_not_kept(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, "Make the Berlin view scrollable", GOOD)
+    rewriter, scripted = checked("Make the Berlin view scrollable", GOOD)
     turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    first, second = (run(resolver, rewriter, turn) for _ in range(2))
+    first, second = (rewriter.rewrite(turn) for _ in range(2))
     assert [one.rewriting.outcome for one in (first, second) if one.rewriting] == [
         "rejected", "used",
     ]  # fmt: skip
@@ -108,19 +108,19 @@ def test_an_answer_that_is_turned_down_is_not_kept(resolver: Resolver) -> None:
 
 
 def test_the_model_sees_six_messages_at_most(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, GOOD)
+    rewriter, scripted = checked(GOOD)
     said = [f"Add the widget {number}" for number in range(9)]
-    run(resolver, rewriter, expanded_turn(resolver, *said, VIEWS, SCROLLABLE))
+    rewriter.rewrite(expanded_turn(resolver, *said, VIEWS, SCROLLABLE))
     ((history, message, _),) = scripted.asked
     assert [one.text for one in history] == [*said[4:], VIEWS]
     assert (len(history), message) == (HISTORY, SCROLLABLE)
 
 
 def test_replies_are_seen_where_the_caller_knows_them(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, "Make the sidebar scrollable")
+    rewriter, scripted = checked("Make the sidebar scrollable")
     history = (Utterance(VIEWS), Utterance("They share a sidebar.", "assistant"))
     turn = expanded_turn(resolver, VIEWS, SCROLLABLE, history=history)
-    assert run(resolver, rewriter, turn).expanded == "Make the sidebar scrollable"
+    assert rewriter.rewrite(turn).expanded == "Make the sidebar scrollable"
     assert scripted.asked[0][0] == history
 
 
@@ -138,9 +138,9 @@ def test_replies_are_seen_where_the_caller_knows_them(resolver: Resolver) -> Non
 def test_who_is_asked_where_the_rules_know(
     mode: Mode, rewrite: bool | None, asked: bool, resolver: Resolver
 ) -> None:
-    rewriter, scripted = checked(resolver, "Make the FAB button purple", mode=mode)
+    rewriter, scripted = checked("Make the FAB button purple", mode=mode)
     turn = expanded_turn(resolver, "I want to add a FAB button", "Make it purple", rewrite=rewrite)
-    after = run(resolver, rewriter, turn)
+    after = rewriter.rewrite(turn)
     assert after.expanded == "Make the FAB button purple"
     assert (bool(scripted.asked), after.rewriting is not None) == (asked, asked)
 
@@ -157,15 +157,15 @@ def test_who_is_asked_where_the_rules_know(
 def test_who_is_asked_where_the_rules_abstain(
     mode: Mode, rewrite: bool | None, asked: bool, resolver: Resolver
 ) -> None:
-    rewriter, scripted = checked(resolver, GOOD, mode=mode)
-    run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE, rewrite=rewrite))
+    rewriter, scripted = checked(GOOD, mode=mode)
+    rewriter.rewrite(expanded_turn(resolver, VIEWS, SCROLLABLE, rewrite=rewrite))
     assert bool(scripted.asked) is asked
 
 
 def test_model_first_falls_back_on_the_rules(resolver: Resolver) -> None:
-    rewriter, _ = checked(resolver, "The FAB button is purple.", mode="model-first")
+    rewriter, _ = checked("The FAB button is purple.", mode="model-first")
     turn = expanded_turn(resolver, "I want to add a FAB button", "Make it purple")
-    after = run(resolver, rewriter, turn)
+    after = rewriter.rewrite(turn)
     assert (after.expanded, after.context_ref) == ("Make the FAB button purple", "FAB button")
     assert after.references == turn.references
 
@@ -173,44 +173,80 @@ def test_model_first_falls_back_on_the_rules(resolver: Resolver) -> None:
 def test_nobody_is_asked_about_a_message_that_hardly_needs_what_was_said(
     resolver: Resolver,
 ) -> None:
-    rewriter, scripted = checked(resolver, GOOD)
+    rewriter, scripted = checked(GOOD)
     turn = replace(expanded_turn(resolver, VIEWS, SCROLLABLE), needs_context=0.1)
-    assert run(resolver, rewriter, turn).rewriting is None
+    assert rewriter.rewrite(turn).rewriting is None
     assert scripted.asked == []
-    assert run(resolver, rewriter, replace(turn, rewrite=True)).expanded == GOOD
+    assert rewriter.rewrite(replace(turn, rewrite=True)).expanded == GOOD
 
 
 def test_a_model_that_repeats_the_message_changes_nothing(resolver: Resolver) -> None:
-    rewriter, _ = checked(resolver, "Make it scrollable.")
-    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
+    rewriter, _ = checked("Make it scrollable.")
+    turn = rewriter.rewrite(expanded_turn(resolver, VIEWS, SCROLLABLE))
     assert turn.rewriting is not None
     assert (turn.rewriting.outcome, turn.expanded) == ("unchanged", SCROLLABLE)
 
 
 def test_what_is_asked_ahead_is_not_asked_again(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, GOOD)
+    rewriter, scripted = checked(GOOD)
     turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
     rewriter.ask_ahead(turn)
-    after = run(resolver, rewriter, turn)
+    after = rewriter.rewrite(turn)
     assert (after.expanded, len(scripted.asked)) == (GOOD, 1)
     assert after.rewriting is not None
     assert after.rewriting.cached is False
 
 
 def test_only_what_is_kept_counts_where_nothing_may_be_asked(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, GOOD)
+    rewriter, scripted = checked(GOOD)
     turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
-    discourse = resolver.discourse(turn.context)
-    assert rewrite_turn(turn, discourse, rewriter, only_kept=True) == turn
-    run(resolver, rewriter, turn)
-    assert rewrite_turn(turn, discourse, rewriter, only_kept=True).expanded == GOOD
+    assert rewriter.rewrite(turn, only_kept=True) == turn
+    rewriter.rewrite(turn)
+    assert rewriter.rewrite(turn, only_kept=True).expanded == GOOD
     assert len(scripted.asked) == 1
 
 
 def test_many_threads_may_ask(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, GOOD)
+    rewriter, scripted = checked(GOOD)
     turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
     with ThreadPoolExecutor(8) as pool:
-        after = list(pool.map(lambda _: run(resolver, rewriter, turn).expanded, range(64)))
+        after = list(pool.map(lambda _: rewriter.rewrite(turn).expanded, range(64)))
     assert set(after) == {GOOD}
     assert len(scripted.asked) <= 8
+
+
+@pytest.mark.parametrize(
+    ("mode", "before", "told"),
+    [
+        (None, (VIEWS,), "none is set up"),
+        ("rules-only", (VIEWS,), "rules-only"),
+        ("rules-first", (), "begins a topic"),
+    ],
+)
+def test_asking_for_a_model_in_vain_is_told(
+    resolver: Resolver, mode: Mode | None, before: tuple[str, ...], told: str
+) -> None:
+    rewriter, scripted = checked(GOOD, mode=mode or "rules-first")
+    turn = expanded_turn(resolver, *before, SCROLLABLE, rewrite=True)
+    after = make_rewrite(no_rewriter if mode is None else lambda: rewriter).run(turn)
+    assert told in after.notes[-1]
+    assert scripted.asked == []
+
+
+def test_wrong_settings_cost_the_turn_nothing_and_are_told(resolver: Resolver) -> None:
+    def find() -> CheckedRewriter:
+        raise ConfigError([Problem("settings.yaml:1", "rewriting.mode is wrong", "fix")])
+
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    after = make_rewrite(find).run(turn)
+    assert after.expanded == turn.expanded
+    assert after.rewriting is not None
+    assert after.rewriting.outcome == "failed"
+    assert "rewriting.mode is wrong" in after.notes[-1]
+
+
+def test_a_message_that_changes_the_topic_is_not_asked_about(resolver: Resolver) -> None:
+    rewriter, scripted = checked(GOOD, mode="model-first")
+    said = "Add a map", "Actually, let's build a login page first"
+    make_rewrite(lambda: rewriter).run(expanded_turn(resolver, *said, rewrite=True))
+    assert scripted.asked == []
