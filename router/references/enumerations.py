@@ -185,8 +185,14 @@ def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
         if main is not None and not any(main.same_thing(known) for known in mains):
             mains.append(main)
         if len(mains) == 2:
-            return mains[1], mains[0]
+            return (mains[1], mains[0]) if _are_parallel(*mains) else None
     return None
+
+
+def _are_parallel(one: Mention, other: Mention) -> bool:
+    """ "Create a navbar", "Create a footer": the same is done to both, or both are new."""
+    same_deed = one.role == other.role != "none" and one.verb == other.verb
+    return same_deed or (one.brought_up and other.brought_up)
 
 
 def varied(scene: Scene) -> tuple[Mention, Mention] | None:
