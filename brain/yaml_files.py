@@ -302,6 +302,16 @@ def nearest(word: str, known: Mapping[str, object] | list[str]) -> str | None:
     return found[0] if found else None
 
 
+def did_you_mean(word: str, known: Mapping[str, object] | list[str], otherwise: str) -> str:
+    """The way out of a wrong name: the known one most like ``word``, or what else there is to do.
+
+    >>> did_you_mean("patern", ["name", "patterns"], "remove it")
+    "did you mean 'patterns'?"
+    """
+    near = nearest(word, known)
+    return f"did you mean '{near}'?" if near else otherwise
+
+
 def _is_misspelt(loc: NodePath, unknown: list[NodePath]) -> bool:
     beside = [str(key[-1]) for key in unknown if key[:-1] == loc[:-1]]
     return nearest(str(loc[-1]), beside) is not None
@@ -314,10 +324,7 @@ def _problem(
     key = str(loc[-1]) if loc else ""
     place, known = document.where((*at, *loc)), _keys_at(model, loc[:-1])
     if found["type"] == "extra_forbidden":
-        near = nearest(key, known)
-        hint = (
-            f"did you mean '{near}'?" if near else f"remove it, or use one of: {', '.join(known)}"
-        )
+        hint = did_you_mean(key, known, f"remove it, or use one of: {', '.join(known)}")
         return Problem(place, f"unknown key {_name(loc)}", hint)
     if found["type"] == "missing":
         near = nearest(key, [one for one in map(str, found["input"]) if one not in known])
@@ -327,8 +334,7 @@ def _problem(
     message = message or found["msg"].removeprefix("Value error, ").lower()
     context = found.get("ctx", {})
     if expected := context.get("expected"):
-        near = nearest(str(found["input"]), _QUOTED.findall(expected))
-        hint = f"did you mean '{near}'?" if near else f"use {expected}"
+        hint = did_you_mean(str(found["input"]), _QUOTED.findall(expected), f"use {expected}")
     given = "nothing" if found["input"] is None else repr(found["input"])
     given = given if len(given) <= 60 else f"{given[:57]}..."
     return Problem(place, f"{_name(loc)} {message.format(**context)}, not {given}", hint)
@@ -338,6 +344,7 @@ _QUOTED: Final = re.compile(r"'([^']*)'")
 """One of the values that pydantic lists."""
 
 _MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
+    "tuple_type": ("must be a list", "write one item a line, each after '- '"),
     "string_type": ("must be text", "put the value in quotes"),
     "bool_type": ("must be true or false", "write true or false, without quotes"),
     "int_type": ("must be a whole number", "write a number such as 50, without quotes"),

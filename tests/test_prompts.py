@@ -27,7 +27,7 @@ COMMON = {"continue", "where was i", "yes", "commit this", "run the tests"}
 
 @pytest.fixture(scope="module")
 def library() -> PromptLibrary:
-    return PromptLibrary.from_roots([packaged_root()])
+    return PromptLibrary.load(packaged=packaged_root())
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,9 @@ that names no prompt of KDS is an attachment of the IDE, and the text an ordinar
 
 import re
 import shlex
+from argparse import ArgumentParser
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NoReturn, get_args
 
 from kds.brain.errors import DispatchError
 from kds.brain.yaml_files import nearest
@@ -28,7 +29,6 @@ _INVOCATION: Final = re.compile(
     (?P<rest>.*)\Z""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_OPTIONS: Final = ("--message", "--intent", "--context-ref", "--session-id")
 _EXAMPLE: Final = 'log --message "Make it purple" --intent EXECUTE --context-ref "FAB button"'
 
 
@@ -61,12 +61,12 @@ def parse_invocation(text: str, library: PromptLibrary) -> Invocation | None:
     Raises DispatchError when it names a prompt that is not there, or a command that is wrong.
     """
     match = _INVOCATION.match(text)
-    path = match and (match["double"] or match["single"] or match["plain"] or match["spaced"])
-    ref = _prompt_ref(path or match["other"], library) if match else None
-    if match is None or ref is None:
+    *paths, rest = match.groups() if match else ("",)
+    ref = _prompt_ref(next(filter(None, paths), ""), library)
+    if ref is None:
         return None
     # one separator belongs to the syntax, the rest is the user's
-    rest = match["rest"][1:] if match["rest"][:1].isspace() else match["rest"]
+    rest = rest[1:] if rest[:1].isspace() else rest
     if ref == CONTEXT_MANAGER:
         return Invocation(ref, rest, _context_command(rest, library))
     if ref != CLEAR_CONVERSATION:
@@ -103,49 +103,30 @@ def _prompt_ref(path: str, library: PromptLibrary) -> str | None:
     raise DispatchError(f"no prompt file '{path}'", hint=hint)
 
 
+class _Parser(ArgumentParser):
+    """Raises DispatchError for a command line that is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        raise DispatchError(
+            f"the command on the context cannot be read: {message}", hint=f"as in: {_EXAMPLE}"
+        )
+
+
 def _context_command(rest: str, library: PromptLibrary) -> ContextCommand:
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("operation", nargs="?", default="load", choices=get_args(Operation))
+    for option in ("--message", "--intent", "--context-ref", "--session-id"):
+        parser.add_argument(option)
     try:
-        operation, *words = shlex.split(rest) or ["load"]
+        given = vars(parser.parse_args(shlex.split(rest)))
     except ValueError as error:
-        message = f"the command cannot be read: {str(error).lower()}"
-        raise DispatchError(message, hint=f"quote texts, as in: {_EXAMPLE}") from error
-    operations: dict[str, Operation] = {one: one for one in get_args(Operation)}
-    if operation not in operations:
-        near = nearest(operation, operations)
-        hint = f"did you mean '{near}'?" if near else "use load, log or clear"
-        raise DispatchError(f"unknown operation '{operation}' on the context", hint=hint)
-    options = _options(words)
-    if operation != "log":
-        if options:
-            message = f"'{operation}' takes no {', '.join(options)}"
-            raise DispatchError(message, hint="only 'log' takes options")
-        return ContextCommand(operations[operation])
-    for name in ("--message", "--intent"):
-        if not options.get(name, "").strip():
-            raise DispatchError(f"'log' needs {name}", hint=f"as in: {_EXAMPLE}")
-    return ContextCommand(
-        "log",
-        options["--message"],
-        library.intent_named(options["--intent"]),
-        options.get("--context-ref"),
-        options.get("--session-id"),
-    )
-
-
-def _options(words: list[str]) -> dict[str, str]:
-    """Option values by name, from `--name value` and `--name=value`."""
-    options: dict[str, str] = {}
-    while words:
-        name, equals, value = words.pop(0).partition("=")
-        if name not in _OPTIONS:
-            near = nearest(name, list(_OPTIONS))
-            hint = f"did you mean '{near}'?" if near else f"quote texts, as in: {_EXAMPLE}"
-            raise DispatchError(f"unknown option or stray word '{name}'", hint=hint)
-        if name in options:
-            raise DispatchError(f"option '{name}' stands twice", hint="keep one")
-        if not equals:
-            if not words or words[0].partition("=")[0] in _OPTIONS:
-                raise DispatchError(f"option '{name}' has no value", hint=f"as in: {_EXAMPLE}")
-            value = words.pop(0)
-        options[name] = value
-    return options
+        parser.error(f"{str(error).lower()}; quote texts")
+    said = {name for name, value in given.items() if value is not None} - {"operation"}
+    if given["operation"] != "log":
+        if said:
+            parser.error(f"'{given['operation']}' takes no options")
+    elif missing := [one for one in ("message", "intent") if not (given[one] or "").strip()]:
+        parser.error(f"'log' needs --{missing[0]}")
+    else:
+        given["intent"] = library.intent_named(given["intent"])
+    return ContextCommand(**given)

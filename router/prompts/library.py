@@ -13,14 +13,22 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import kds.prompts
-from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.brain.errors import DispatchError, Problem, PromptFileError, line_of
 from kds.brain.workspace import Workspace
-from kds.brain.yaml_files import NOTHING, NodePath, files_in, loading, nearest, read_text
+from kds.brain.yaml_files import (
+    NOTHING,
+    NodePath,
+    did_you_mean,
+    files_in,
+    loading,
+    nearest,
+    read_text,
+)
 from kds.router.prompts.promptfile import (
+    BEGIN,
     FENCE,
     SUFFIX,
     ExamplesText,
-    PromptDraft,
     PromptFile,
     examples_path,
     read_prompt,
@@ -33,8 +41,6 @@ MOST_INTENTS: Final = 50
 MOST_EXAMPLES: Final = 2_500
 """What the prompts of a workspace may add: the model of intents is fitted before the first answer,
 in three seconds for so many."""
-
-_FRONT_MATTER: Final = f"begin it with a line '{FENCE}', the YAML, and another line '{FENCE}'"
 
 
 @cache
@@ -62,30 +68,23 @@ class PromptLibrary:
 
     @classmethod
     def load(
-        cls, overlay: Path | None = None, *, without: frozenset[Path] = NOTHING
+        cls,
+        overlay: Path | None = None,
+        *,
+        packaged: Path | None = None,
+        without: frozenset[Path] = NOTHING,
     ) -> "PromptLibrary":
-        """The packaged prompts, and those of the workspace's `prompts/` folder over them.
+        """The ``packaged`` prompts (None: those of KDS), and a workspace's `prompts/` over them.
 
         ``without`` are files to leave out, each with the other file of the same prompt. Raises
         PromptFileError with the problems of all others.
         """
-        roots = [packaged_root(), *([] if overlay is None else [overlay])]
-        return cls.from_roots(roots, without=without)
+        return _library(*_gathered(packaged or packaged_root(), overlay, without))
 
     @classmethod
     def sound(cls, overlay: Path) -> tuple["PromptLibrary", tuple[Problem, ...]]:
         """The same without the files that do not load, and what is wrong with them."""
         return loading(lambda without: cls.load(overlay, without=without), overlay)
-
-    @classmethod
-    def from_roots(
-        cls, roots: Iterable[Path], *, without: frozenset[Path] = NOTHING
-    ) -> "PromptLibrary":
-        """Prompts from several folders; later ones win. The first must be prompts throughout.
-
-        Raises PromptFileError.
-        """
-        return _library(*_gathered(roots, without))
 
     def prompts(self) -> tuple[PromptFile, ...]:
         """Every prompt file, by its place."""
@@ -115,9 +114,9 @@ class PromptLibrary:
         intent = given.strip().upper()
         if intent in self._by_intent:
             return intent
-        near = nearest(intent, self._by_intent)
-        hint = f"did you mean {near}?" if near else f"use one of: {', '.join(self._by_intent)}"
-        raise DispatchError(f"unknown intent '{given}'", hint=hint)
+        raise DispatchError(
+            f"unknown intent '{given}'", hint=_intents_hint(intent, self._by_intent)
+        )
 
     def get(self, name: str) -> PromptFile:
         """The prompt of that name, or at that place ("prompts/user/kds.md").
@@ -127,19 +126,26 @@ class PromptLibrary:
         known = {prompt.ref: prompt for prompt in self._prompts.values()} | self._prompts
         if (prompt := known.get(name)) is not None:
             return prompt
-        near = nearest(name, known)
-        hint = f"did you mean '{near}'?" if near else "see `kds prompts list`"
+        hint = did_you_mean(name, known, "see `kds prompts list`")
         raise DispatchError(f"no prompt file '{name}'", hint=hint)
 
     def render(self, prompt: PromptFile, values: Mapping[str, object]) -> str:
         """Fill in a prompt; ``values`` may hold more than its inputs. Raises DispatchError."""
         if missing := [name for name in prompt.inputs if name not in values]:
             message = f"prompt '{prompt.name}' got no value for: {', '.join(missing)}"
-            near = nearest(missing[0], values)
-            hint = f"did you mean '{near}'?" if near else "remove the input, or supply it"
+            hint = did_you_mean(missing[0], values, "remove the input, or supply it")
             raise DispatchError(message, where=prompt.front.where(("inputs",)), hint=hint)
         inputs = {name: values[name] for name in prompt.inputs}
         return self._templates.render(_template_name(prompt), inputs)
+
+
+def _template_name(prompt: PromptFile) -> str:
+    return prompt.ref.removeprefix("prompts/")
+
+
+def _intents_hint(intent: str, known: Mapping[str, object]) -> str:
+    near = nearest(intent, known)
+    return f"did you mean {near}?" if near else f"use one of: {', '.join(known)}"
 
 
 # What lies in the folders
@@ -158,30 +164,28 @@ _Problems = tuple[Problem, ...]
 
 
 def _gathered(
-    roots: Iterable[Path], without: frozenset[Path]
+    packaged: Path, overlay: Path | None, without: frozenset[Path]
 ) -> tuple[tuple[_File, ...], _Problems, _Problems]:
-    """The prompt files of several folders, what keeps others from being one, and mere notes.
+    """The prompt files of both folders, what keeps others from being one, and mere notes.
 
     A file is not a note when "---" comes first, even if the rest of its front matter is wrong.
     """
-    first, *overlays = roots
-    own, problems = _files([first], NOTHING)
-    names = {path: f"{path.name.removesuffix(SUFFIX)}.md" for path in without}
-    laid_over, links = _files(overlays, without | {path.with_name(names[path]) for path in names})
-    packaged = {path.name for path in own.values()}
-    files, problems, notes = dict(own), [*problems, *links], []
+    own, problems = _files(packaged, NOTHING)
+    prompts = {path.with_name(f"{path.name.removesuffix(SUFFIX)}.md") for path in without}
+    laid_over, links = _files(overlay, without | prompts) if overlay else ({}, [])
+    files, problems, notes = dict(own), problems + links, []
     for name, path in laid_over.items():
         text = FENCE if path.name.startswith("_") else read_text(path)  # partials have none
         if isinstance(text, Problem) or text.lstrip().startswith(FENCE):
             files[name] = path
         elif not text.strip():  # as the shell makes it before `kds prompts show NAME > FILE` runs
             notes.append(Problem(f"{path}:1", "is empty and passed over", "write the prompt"))
-        elif path.name in packaged:
+        elif path.name in {one.name for one in own.values()}:
             message = "has no front matter, and the name of a prompt that comes with KDS"
-            problems.append(Problem(f"{path}:1", message, f"{_FRONT_MATTER}, or rename the file"))
+            problems.append(Problem(f"{path}:1", message, f"{BEGIN}, or rename the file"))
         else:
             message = "has no front matter, so it is not a prompt of KDS and is passed over"
-            notes.append(Problem(f"{path}:1", message, f"if it is to be one, {_FRONT_MATTER}"))
+            notes.append(Problem(f"{path}:1", message, f"if it is to be one, {BEGIN}"))
     found = (
         _File(name, path, read_text(path), _examples(path, own.get(name, path)))
         for name, path in files.items()
@@ -191,37 +195,33 @@ def _gathered(
 
 def _examples(path: Path, packaged: Path) -> ExamplesText | None:
     """The file of examples beside a prompt; a copy without one has that of the packaged prompt."""
-    if path.name.startswith("_"):
-        return None
     beside, inherited = examples_path(path), examples_path(packaged)
     if beside.is_file():
-        return ExamplesText(beside, read_text(beside) if _is_inside(beside) else _leaves(beside))
+        return ExamplesText(beside, _leaves(beside) or read_text(beside))
     return ExamplesText(inherited, read_text(inherited), True) if inherited.is_file() else None
 
 
-def _files(
-    roots: Iterable[Path], without: frozenset[Path]
-) -> tuple[dict[str, Path], list[Problem]]:
+def _files(root: Path, without: frozenset[Path]) -> tuple[dict[str, Path], list[Problem]]:
     """Every Markdown file by its name within its root, and the links that lead out of it."""
     files: dict[str, Path] = {}
     problems: list[Problem] = []
-    for folder in (root / name for root in roots for name in FOLDERS):
+    for folder in (root / name for name in FOLDERS):
         found = files_in(folder, "*.md", without)
         if isinstance(found, Problem):
             raise PromptFileError([found])
-        problems += [_leaves(path) for path in found if not _is_inside(path)]
-        files |= {f"{folder.name}/{path.name}": path for path in found if _is_inside(path)}
+        for path in found:
+            if (problem := _leaves(path)) is not None:
+                problems.append(problem)
+            else:
+                files[f"{folder.name}/{path.name}"] = path
     return files, problems
 
 
-def _is_inside(path: Path) -> bool:
-    """Whether a file in a folder of a root is in that root, and not behind a link out of it."""
-    if not (path.is_symlink() or path.parent.is_symlink()):
-        return True
-    return path.resolve().is_relative_to(path.parent.parent.resolve())
-
-
-def _leaves(path: Path) -> Problem:
+def _leaves(path: Path) -> Problem | None:
+    """The Problem that a file in a folder of a root is behind a link out of it."""
+    linked = path.is_symlink() or path.parent.is_symlink()
+    if not linked or path.resolve().is_relative_to(path.parent.parent.resolve()):
+        return None
     message = "is a link that leaves the prompts folder"
     return Problem(f"{path}:1", message, "copy the file into the folder")
 
@@ -233,86 +233,60 @@ def _library(files: tuple[_File, ...], problems: _Problems, notes: _Problems) ->
     The same files with the same texts are one library for the whole process.
     """
     sources: dict[str, TemplateSource] = {}
-    drafts: list[PromptDraft] = []
+    prompts: dict[str, PromptFile] = {}
+    faults = [*problems]
     for name, path, text, examples in files:
         ships = path.is_relative_to(packaged_root())
         if isinstance(text, Problem):
-            drafts.append(PromptDraft((text,)))
+            faults.append(text)
         elif path.name.startswith("_"):
             sources[name] = TemplateSource(text, str(path), trusted=ships)
         else:
             ref = f"prompts/{name}"
-            draft = read_prompt(text, path=path, ref=ref, trusted=ships, examples=examples)
-            drafts.append(draft)
-            if draft.body:
-                sources[name] = TemplateSource(draft.body, str(path), draft.body_line, ships)
+            prompt, wrong = read_prompt(text, path=path, ref=ref, trusted=ships, examples=examples)
+            faults += wrong
+            if prompt is not None:
+                prompts[name] = prompt
+                sources[name] = TemplateSource(prompt.body, str(path), prompt.body_line, ships)
     templates = TemplateSet(sources)
-    alone = [*problems, *(problem for draft in drafts for problem in draft.problems)]
-    alone += [problem for name in sources for problem in templates.problems(name)]
-    together = _problems_together(drafts, templates, complete=not alone)
-    if faults := sorted([*alone, *together], key=_place):
+    faults += templates.problems()
+    faults += _between([*prompts.values()], complete=not faults)
+    for name, prompt in prompts.items():
+        faults += _input_problems(prompt, templates.variables(name))
+    if faults:
+        faults.sort(key=lambda one: (str(one.path), line_of(one.where)))
         raise PromptFileError(faults)
-    prompts = [draft.prompt for draft in drafts if draft.prompt]
-    return PromptLibrary(prompts, templates, notes)
+    return PromptLibrary(prompts.values(), templates, notes)
 
 
-def _problems_together(
-    drafts: Iterable[PromptDraft], templates: TemplateSet, *, complete: bool
-) -> Iterator[Problem]:
-    """What is wrong between files, and between a file and its template.
+# What is wrong between files, and between a file and its template
 
-    Unless they are ``complete`` an intent may be unknown because its own file is wrong.
-    """
-    readable = [draft.prompt for draft in drafts if draft.prompt]
-    sound = [draft.prompt for draft in drafts if draft.prompt and not draft.problems]
-    yield from _too_many(readable)
+
+def _between(prompts: list[PromptFile], *, complete: bool) -> Iterator[Problem]:
+    """Unless the prompts are ``complete`` an intent may be unknown because its file is wrong."""
+    own = [one for one in prompts if one.intent and not one.path.is_relative_to(packaged_root())]
+    examples = sum(len(one.examples) + len(one.counter_examples) for one in own)
+    if len(own) > MOST_INTENTS or examples > MOST_EXAMPLES:
+        message = (
+            f"with it there are more than {MOST_INTENTS} prompts with an intent, or more than"
+            f" {MOST_EXAMPLES:,} examples in all of them"
+        )
+        yield Problem(own[-1].front.where(), message, "join some prompts, or remove examples")
     names: dict[str, PromptFile] = {}
-    for prompt in sound:
+    intents: dict[str, PromptFile] = {}
+    for prompt in prompts:
         if (first := names.setdefault(prompt.name, prompt)) is not prompt:
             message = f"name '{prompt.name}' is taken by {first.path}"
             yield Problem(prompt.front.where(("name",)), message, "rename one of the two files")
-    intents: dict[str, PromptFile] = {}
-    for prompt in readable:
         if prompt.intent and (first := intents.setdefault(prompt.intent, prompt)) is not prompt:
             message = f"intent {prompt.intent} is already that of {first.path}"
             hint = f"to replace it, name this file {Path(first.ref).name}; else rename the intent"
             yield Problem(prompt.front.where(("intent",)), message, hint)
-    for prompt in sound if complete else ():
+    for prompt in prompts if complete else ():
         for at, told, intent in _named_intents(prompt):
             if intent not in intents:
-                near = nearest(intent, intents)
-                hint = f"did you mean {near}?" if near else f"use one of: {', '.join(intents)}"
-                yield Problem(prompt.front.where(at), f"{told} unknown intent '{intent}'", hint)
-    for prompt in readable:
-        if templates.is_sound(_template_name(prompt)):
-            yield from _input_problems(prompt, templates.variables(_template_name(prompt)))
-
-
-def _template_name(prompt: PromptFile) -> str:
-    return prompt.ref.removeprefix("prompts/")
-
-
-def _place(problem: Problem) -> tuple[str, int]:
-    path, _, line = problem.where.rpartition(":")
-    return path, int(line)
-
-
-def _too_many(prompts: list[PromptFile]) -> Iterator[Problem]:
-    """The first prompt of the workspace with which there are too many intents or examples."""
-    intents = examples = 0
-    for prompt in prompts:
-        if prompt.intent is None or prompt.path.is_relative_to(packaged_root()):
-            continue
-        intents += 1
-        examples += len(prompt.examples) + len(prompt.counter_examples)
-        if intents > MOST_INTENTS:
-            message = f"there are more than {MOST_INTENTS} prompts with an intent"
-            yield Problem(prompt.front.where(("intent",)), message, "join some, or move them away")
-            return
-        if examples > MOST_EXAMPLES:
-            message = f"there are more than {MOST_EXAMPLES:,} examples in all prompts together"
-            yield Problem(prompt.front.where(("examples",)), message, "remove some")
-            return
+                message = f"{told} unknown intent '{intent}'"
+                yield Problem(prompt.front.where(at), message, _intents_hint(intent, intents))
 
 
 def _named_intents(prompt: PromptFile) -> Iterator[tuple[NodePath, str, str]]:
@@ -329,61 +303,49 @@ def _named_intents(prompt: PromptFile) -> Iterator[tuple[NodePath, str, str]]:
             yield ("context", index), "has a 'context' after", intent
 
 
-def _input_problems(prompt: PromptFile, wanted: Mapping[str, str]) -> Iterator[Problem]:
-    for name, where in wanted.items():
+def _input_problems(prompt: PromptFile, wanted: Mapping[str, str] | None) -> Iterator[Problem]:
+    """``wanted`` is what the template uses, None where that cannot be told."""
+    for name, where in (wanted or {}).items():
         if name not in prompt.inputs:
             message = f"uses '{name}', which the inputs of {prompt.name} do not list"
             near = nearest(name, list(prompt.inputs))
             hint = f"did you mean '{near}'? Else add '{name}'" if near else f"add '{name}'"
             yield Problem(where, message, f"{hint} to the inputs in {prompt.path}")
     for index, name in enumerate(prompt.inputs):
-        if name not in wanted:
+        if wanted is not None and name not in wanted:
             message = f"lists the input '{name}', which the template does not use"
             yield Problem(prompt.front.where(("inputs", index)), message, f"remove '{name}'")
 
 
 # Files that look like those of KDS and are never read
 
-_PLACES: Final = "move it to prompts/user, prompts/internal or prompts/shared"
 _RULES: Final = re.compile(r"^(?:rules|entities|knowledge):|^\s*-?\s*signal:", re.MULTILINE)
 """How a rule file of KDS gives itself away, among those of linters and other tools."""
 
 
 def stray_files(workspace: Workspace) -> tuple[Problem, ...]:
-    """What `kds prompts check` warns of, each with what to do. Reads only YAML and Markdown."""
-    message = "looks like a file of KDS, and is not read here"
-    found = _strays(workspace.prompts_dir, workspace.root / "rules", workspace.rules_dir)
-    return tuple(Problem(f"{path}:1", message, hint) for path, hint in found)
+    """Prompts at the wrong level, examples that stand alone, rules where none are read.
 
+    What `kds prompts check` warns of, each with what to do. Reads only YAML and Markdown.
+    """
+    prompts, rules = workspace.prompts_dir, workspace.rules_dir
 
-def _strays(prompts: Path, wrong: Path, right: Path) -> Iterator[tuple[Path, str]]:
-    """Prompts at the wrong level, examples that stand alone, rules where none are read."""
-    for path in _found(prompts, "**/*.md"):
-        *inner, _ = path.relative_to(prompts).parts
-        near = nearest(inner[0].lower(), list(FOLDERS)) if inner else None
-        is_read = len(inner) == 1 and inner[0] in FOLDERS
-        if not is_read and (near or not inner) and _says(path).lstrip().startswith(FENCE):
-            yield path, f"move it to prompts/{near}" if near else _PLACES
-    for path in _found(prompts, f"*{SUFFIX}"):
-        yield path, "move it beside its prompt file"
-    for path in (one for name in FOLDERS for one in _found(prompts / name, "*.y*ml")):
+    def found(folder: Path, *patterns: str) -> list[Path]:
+        return sorted(one for each in patterns for one in folder.glob(each) if one.is_file())
+
+    strays = [
+        (path, f"move it to {' or '.join(f'{prompts}/{name}' for name in FOLDERS)}")
+        for path in found(prompts, "*.md", *(f"{name}/*/**/*.md" for name in FOLDERS))
+        if str(read_text(path)).lstrip().startswith(FENCE)
+    ]
+    for path in found(prompts, f"*{SUFFIX}", *(f"{name}/*.y*ml" for name in FOLDERS)):
         prompt = path.with_name(f"{path.name.partition('.')[0]}.md")
-        if examples_path(prompt) != path:
-            hint = f"examples are read from {examples_path(prompt).name}"
-            yield path, f"{hint}, rules from kds-brain/rules/"
-        elif not prompt.is_file():
-            yield path, f"its prompt file {prompt.name} must lie beside it: add it, or remove this"
-    for path in _found(right, "*.yml"):
-        yield path, f"name it {path.stem}.yaml"
-    for path in _found(wrong, "*.y*ml"):
-        if _RULES.search(_says(path)):
-            yield path, f"move it to {right}/{path.stem}.yaml"
-
-
-def _found(folder: Path, pattern: str) -> list[Path]:
-    return [path for path in sorted(folder.glob(pattern)) if path.is_file()]
-
-
-def _says(path: Path) -> str:
-    text = read_text(path)
-    return text if isinstance(text, str) else ""
+        if path.parent == prompts or path != examples_path(prompt) or not prompt.is_file():
+            name = examples_path(prompt).name
+            hint = f"examples are read from {name} beside {prompt.name}, rules from {rules}"
+            strays.append((path, hint))
+    for path in [*found(rules, "*.yml"), *found(workspace.root / "rules", "*.y*ml")]:
+        if path.parent == rules or _RULES.search(str(read_text(path))):
+            strays.append((path, f"move it to {rules}/{path.stem}.yaml"))
+    message = "looks like a file of KDS, and is not read here"
+    return tuple(Problem(f"{path}:1", message, hint) for path, hint in strays)

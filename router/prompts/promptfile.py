@@ -4,12 +4,12 @@ The front matter is the only place where an intent is defined. `read_prompt` rep
 that one file shows by itself; the library checks what needs the other files. The examples of an
 agent may stand in a file of their own, `NAME.examples.yaml` beside `NAME.md`.
 
-The JSON Schema under `output` may come with a cloned project. It refers to nothing outside of
-itself and, with its references followed, is of limited size, so that a check ends.
+The JSON Schema under `output` may come with a cloned project. It refers to nothing and holds no
+regexes, so that a check ends.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -25,6 +25,13 @@ MOST_SHIFT: Final = 10.0
 
 FENCE: Final = "---"
 SUFFIX: Final = ".examples.yaml"
+BEGIN: Final = f"begin it with a line '{FENCE}', the YAML, and another line '{FENCE}'"
+
+OF_AN_INTENT: Final = (
+    *("patterns", "not", "needs", "context", "absorbs", "symptoms"),
+    *("starts_session", "corrects", "only_looks"),
+)
+"""Keys that say nothing of a prompt without an intent."""
 
 When = Literal["first", "question", "reference", "addition", "image"]
 """Signs of a conversation that may speak for or against an intent; see docs/prompt-files.md."""
@@ -35,15 +42,19 @@ _Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)
 """Also the rule for skill names, so that skills can be made from prompt files."""
 _Tool = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 """What the providers of models accept as the name of a tool."""
-_NAMES: Final = Field(max_length=100)
-_PATTERNS: Final = Field(max_length=200)
+_NAMES: Final = Field(max_length=100, strict=False)
+_PATTERNS: Final = Field(max_length=200, strict=False)
 """Of one file. Those that ship have fewer; each is compiled when it is read."""
-_EXAMPLES: Final = Field(max_length=2_000)
+_EXAMPLES: Final = Field(max_length=2_000, strict=False)
 """Of one file. The most that ship have below 400; a fit takes longer with each."""
+
+_Examples = Annotated[
+    tuple[Text, ...], _EXAMPLES, BeforeValidator(lambda given: () if given is None else given)
+]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, str_strip_whitespace=True)
 
 
 class NotEntry(_Strict):
@@ -67,47 +78,47 @@ class ContextShift(_Strict):
     """
 
     when: When
-    after: list[_Intent] = []
+    after: Annotated[tuple[_Intent, ...], _NAMES] = ()
     shift: Annotated[float, Field(ge=-MOST_SHIFT, le=MOST_SHIFT)]
-
-
-class FrontMatter(_Strict):
-    """The keys of a prompt file. docs/prompt-files.md says what they mean."""
-
-    name: _Name
-    description: Annotated[str, Field(min_length=1, max_length=1024)]
-    intent: _Intent | None = None
-    priority: Annotated[int, Field(ge=0, le=999)] = 500  # behind every agent that ships (10 to 110)
-    patterns: Annotated[list[PatternEntry], _PATTERNS] = []
-    not_: Annotated[list[NotEntry], Field(alias="not"), _PATTERNS] = []
-    needs: Annotated[list[NotEntry], _PATTERNS] = []
-    examples: Annotated[list[Text], _EXAMPLES] = []
-    counter_examples: Annotated[list[Text], _EXAMPLES] = []
-    context: Annotated[list[ContextShift], _NAMES] = []
-    absorbs: Annotated[list[_Intent], _NAMES] = []
-    symptoms: Annotated[list[_Intent], _NAMES] = []
-    starts_session: bool = False
-    corrects: bool = False
-    only_looks: bool = False
-    inputs: Annotated[list[Text], _NAMES] = []
-    confirm: bool = False
-    memory: bool = True
-    handoffs: Annotated[list[_Intent], _NAMES] = []
-    ask: Text | None = None
-    tools: Annotated[list[_Tool], _NAMES] = []
-    output: dict[str, Any] | None = None
-
-
-_Examples = Annotated[
-    list[Text], _EXAMPLES, BeforeValidator(lambda given: [] if given is None else given)
-]
 
 
 class ExampleKeys(_Strict):
     """The keys of a file of examples; one with nothing below it counts as an empty list."""
 
-    examples: _Examples = []
-    counter_examples: _Examples = []
+    examples: _Examples = ()
+    counter_examples: _Examples = ()
+
+
+class _Keys(_Strict):
+    """What a prompt file says word for word; docs/prompt-files.md says what its keys mean."""
+
+    name: _Name
+    description: Annotated[str, Field(min_length=1, max_length=1024)]
+    intent: _Intent | None = None
+    priority: Annotated[int, Field(ge=0, le=999)] = 500  # behind every agent that ships (10 to 110)
+    examples: Annotated[tuple[Text, ...], _EXAMPLES] = ()
+    counter_examples: Annotated[tuple[Text, ...], _EXAMPLES] = ()
+    context: Annotated[tuple[ContextShift, ...], _NAMES] = ()
+    absorbs: Annotated[tuple[_Intent, ...], _NAMES] = ()
+    symptoms: Annotated[tuple[_Intent, ...], _NAMES] = ()
+    starts_session: bool = False
+    corrects: bool = False
+    only_looks: bool = False
+    inputs: Annotated[tuple[Text, ...], _NAMES] = ()
+    confirm: bool = False
+    memory: bool = True
+    handoffs: Annotated[tuple[_Intent, ...], _NAMES] = ()
+    ask: Text | None = None
+    tools: Annotated[tuple[_Tool, ...], _NAMES] = ()
+    output: dict[str, Any] | None = None
+
+
+class FrontMatter(_Keys):
+    """The keys of a prompt file."""
+
+    patterns: Annotated[tuple[PatternEntry, ...], _PATTERNS] = ()
+    not_: Annotated[tuple[NotEntry, ...], Field(alias="not"), _PATTERNS] = ()
+    needs: Annotated[tuple[NotEntry, ...], _PATTERNS] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,37 +144,18 @@ class IntentPattern:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class PromptFile:
+class PromptFile(_Keys):
     """A prompt as its file defines it; an agent when it has an intent.
 
     ``ref`` is its place among the prompts, "prompts/internal/work-planner.md"; ``excludes`` are
-    the patterns under `not`; ``front`` is its front matter, ``more`` the file of its examples. The
-    other fields are the keys of the file (docs/prompt-files.md).
+    the patterns under `not`; ``front`` is its front matter, ``more`` the file of its examples.
     """
 
-    name: str
-    description: str
-    intent: str | None
-    priority: int
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     patterns: tuple[IntentPattern, ...]
     excludes: tuple[IntentPattern, ...]
     needs: tuple[IntentPattern, ...]
-    examples: tuple[str, ...]
-    counter_examples: tuple[str, ...]
-    context: tuple[ContextShift, ...]
-    absorbs: tuple[str, ...]
-    symptoms: tuple[str, ...]
-    starts_session: bool
-    corrects: bool
-    only_looks: bool
-    inputs: tuple[str, ...]
-    confirm: bool
-    memory: bool
-    handoffs: tuple[str, ...]
-    ask: str | None
-    tools: tuple[str, ...]
-    output: Mapping[str, object] | None
     body: str
     body_line: int
     path: Path
@@ -185,20 +177,6 @@ class PromptFile:
         return self.more.where(("examples", number - own))
 
 
-@dataclass(frozen=True, slots=True)
-class PromptDraft:
-    """A prompt file with what is wrong in it, as far as it can be read all the same.
-
-    Its ``prompt`` is None when the front matter cannot be read; with other problems it is for
-    further checks only.
-    """
-
-    problems: tuple[Problem, ...]
-    prompt: PromptFile | None = None
-    body: str = ""
-    body_line: int = 1
-
-
 def examples_path(prompt: Path) -> Path:
     """Where the examples of a prompt file may lie.
 
@@ -210,33 +188,33 @@ def examples_path(prompt: Path) -> Path:
 
 def read_prompt(
     text: str, *, path: Path, ref: str, trusted: bool = False, examples: ExamplesText | None = None
-) -> PromptDraft:
+) -> tuple[PromptFile | None, list[Problem]]:
     """Read one prompt file, with everything that it shows to be wrong by itself.
 
-    ``examples`` is the file of its examples. The patterns of a ``trusted`` file are not checked:
-    the tests check those that ship.
+    The prompt is None when its front matter cannot be read; with other problems it is for further
+    checks only. ``examples`` is the file of its examples. The patterns of a ``trusted`` file are
+    not checked: the tests check those that ship.
     """
     lines = text.split("\n")
     ends = (at for at, line in enumerate(lines) if at and line.rstrip() == FENCE)
     if lines[0].rstrip() != FENCE or (end := next(ends, 0)) == 0:
-        hint = "begin the file with a line '---', the YAML, and another line '---'"
-        unfenced = Problem(f"{path}:1", "has no front matter", hint)
-        return PromptDraft((unfenced, *_read_examples(examples)[2]))
-    body, body_line = "\n".join(lines[end + 1 :]), end + 2
+        unfenced = Problem(f"{path}:1", "has no front matter", BEGIN)
+        return None, [unfenced, *_read_examples(examples)[2]]
     front = parse_yaml("\n".join(lines[1:end]), path=str(path), first_line=2)
     if examples and examples.inherited and isinstance(front.data, dict):
         # an inherited file counts only where the prompt names no examples, not even []
         examples = None if front.data.keys() & ExampleKeys.model_fields.keys() else examples
     more, more_document, problems = _read_examples(examples)
+    body, body_line = "\n".join(lines[end + 1 :]), end + 2
     if not body.strip():
         hint = "write the prompt below the front matter"
-        problems = [Problem(f"{path}:{body_line}", "has an empty body", hint), *problems]
+        problems.append(Problem(f"{path}:{body_line}", "has an empty body", hint))
     found = validate(front, FrontMatter)
     if isinstance(found, tuple):
-        return PromptDraft((*found, *problems), None, body, body_line)
-    problems = [*_own_problems(found, front, path), *problems]
+        return None, [*found, *problems]
+    problems += _own_problems(found, front, path)
 
-    def compiled(key: str, entries: list[PatternEntry] | list[NotEntry]) -> Iterator[IntentPattern]:
+    def compiled(key: str, entries: Sequence[NotEntry]) -> Iterator[IntentPattern]:
         for index, entry in enumerate(entries):
             at: NodePath = (key, index)
             where = f"{ref}:{front.line(at)}"
@@ -247,28 +225,18 @@ def read_prompt(
                 weight = entry.weight if isinstance(entry, PatternEntry) else 1.0
                 yield IntentPattern(pattern.source, pattern, weight, entry.exact, where)
 
-    given: dict[str, Any] = {
-        one.name: tuple(value) if isinstance(value, list) else value
-        for one in fields(PromptFile)
-        if (value := getattr(found, one.name, front)) is not front
+    keys = dict(found) | {
+        "patterns": tuple(compiled("patterns", found.patterns)),
+        "excludes": tuple(compiled("not", found.not_)),
+        "needs": tuple(compiled("needs", found.needs)),
+        "examples": (*found.examples, *more.examples),
+        "counter_examples": (*found.counter_examples, *more.counter_examples),
     }
-    given.update(
-        patterns=tuple(compiled("patterns", found.patterns)),
-        excludes=tuple(compiled("not", found.not_)),
-        needs=tuple(compiled("needs", found.needs)),
-        examples=(*found.examples, *more.examples),
-        counter_examples=(*found.counter_examples, *more.counter_examples),
+    del keys["not_"]
+    prompt = PromptFile.model_construct(
+        **keys, body=body, body_line=body_line, path=path, ref=ref, front=front, more=more_document
     )
-    prompt = PromptFile(
-        **given,
-        body=body,
-        body_line=body_line,
-        path=path,
-        ref=ref,
-        front=front,
-        more=more_document,
-    )
-    return PromptDraft(tuple(problems), prompt, body, body_line)
+    return prompt, problems
 
 
 def _read_examples(
@@ -280,22 +248,13 @@ def _read_examples(
     if isinstance(given.text, Problem):
         return ExampleKeys(), None, [given.text]
     document = parse_yaml(given.text, path=str(given.path))
-    if not document.problems and (document.data is None or document.data == []):
+    if not document.problems and document.data in (None, []):
         return ExampleKeys(), document, []
     if isinstance(document.data, list):
         hint = "write 'examples:' above the list, or 'counter_examples:'"
         return ExampleKeys(), None, [Problem(document.where(), "is a list without a name", hint)]
     found = validate(document, ExampleKeys)
-    if isinstance(found, tuple):
-        return ExampleKeys(), None, list(found)
-    return found, document, []
-
-
-_OF_AN_INTENT: Final = (
-    *("patterns", "not", "needs", "context", "absorbs", "symptoms"),
-    *("starts_session", "corrects", "only_looks"),
-)
-"""Keys that say nothing of a prompt without an intent."""
+    return (ExampleKeys(), None, [*found]) if isinstance(found, tuple) else (found, document, [])
 
 
 def _own_problems(found: FrontMatter, front: Document, path: Path) -> Iterator[Problem]:
@@ -304,41 +263,18 @@ def _own_problems(found: FrontMatter, front: Document, path: Path) -> Iterator[P
         message = f"name '{found.name}' is not the file name '{path.stem}'"
         hint = f"write 'name: {path.stem}', or rename the file"
         yield Problem(front.where(("name",)), message, hint)
-    for key in _OF_AN_INTENT if found.intent is None else ():
+    for key in OF_AN_INTENT if found.intent is None else ():
         if getattr(found, "not_" if key == "not" else key):
             hint = f"add 'intent: NAME', or remove '{key}'"
             yield Problem(front.where((key,)), f"has '{key}' and no intent", hint)
-    for key in ("inputs", "handoffs", "tools", "absorbs", "symptoms"):
-        names = getattr(found, key)
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                message = f"{key} names '{name}' twice"
-                yield Problem(front.where((key, index)), message, f"keep one '{name}'")
-    yield from _idle_context(found.context, front)
-    if found.intent is not None and found.intent in found.absorbs:
-        where = front.where(("absorbs", found.absorbs.index(found.intent)))
-        yield Problem(where, "absorbs its own intent", f"remove '{found.intent}'")
     if found.output is not None:
         yield from schema_problems(found.output, front, at=("output",))
-
-
-def _idle_context(shifts: list[ContextShift], front: Document) -> Iterator[Problem]:
-    """Entries of `context` that can never say anything."""
-    for index, entry in enumerate(shifts):
-        where = front.where(("context", index))
-        if entry.when == "first" and entry.after:
-            message = "'when: first' with 'after': no message comes before the first"
-            yield Problem(where, message, "remove 'after', or write another 'when'")
-        if entry.shift == 0:
-            hint = "write how far it shifts, such as 0.5"
-            yield Problem(where, "a 'shift' of 0 changes nothing", hint)
 
 
 def _compile(entry: NotEntry, shown: str, where: str, *, checked: bool) -> Pattern | Problem:
     """``shown`` is where a problem is reported, ``where`` the name the pattern goes by."""
     if (entry.regex is None) == (entry.literal is None):
-        which = "neither 'regex' nor" if entry.regex is None else "both 'regex' and"
-        message = f"a pattern has {which} 'literal'"
+        message = "a pattern has neither 'regex' nor 'literal', or both"
         return Problem(shown, message, "give each pattern exactly one of the two")
     if entry.literal is not None:
         unseen = control_problem(entry.literal, shown)
@@ -350,11 +286,12 @@ def _compile(entry: NotEntry, shown: str, where: str, *, checked: bool) -> Patte
 # The JSON Schema under `output`. `jsonschema` takes 80 ms to import: it waits for a prompt that
 # declares an output.
 
-MOST_NODES: Final = 5_000
-"""Keys and items of a schema, references followed; one written by a person has some hundreds."""
-
-UNSUPPORTED: Final = ("pattern", "$id", "$dynamicRef")
-"""Keywords that are left out: regexes can run for ever, the others lead out of the file."""
+UNSUPPORTED: Final = {
+    **dict.fromkeys(("pattern", "patternProperties"), "say it in a 'description'"),
+    **dict.fromkeys(("$ref", "$dynamicRef", "$id"), "write out what it refers to"),
+}
+"""Keywords that are left out, and the way out: regexes can run for ever, references lead out of
+the file, or in circles."""
 
 MOST_FAULTS: Final = 5
 """Faults that are told at once: enough to mend an answer."""
@@ -372,18 +309,21 @@ def schema_problems(
         hint = "write 'type: object' and the fields under 'properties'"
         yield Problem(front.where((*at, "type")), message, hint)
         return
-    nodes = list(islice(_nodes(schema, at), MOST_NODES + 1))
-    if len(nodes) > MOST_NODES:
-        message = f"the schema under 'output' has more than {MOST_NODES} keys and items"
-        hint = "describe less; a definition cannot refer to itself"
-        yield Problem(front.where(at), message, hint)
-        return
-    unusable = [
-        Problem(front.where(place), *fault)
-        for place, key, value in nodes
-        if (fault := _unusable(schema, key, value))
+    unsupported = [
+        Problem(front.where(place), f"'{key}' is not supported", UNSUPPORTED[key])
+        for place, key, value in _keys_of(schema, at)
+        if key in UNSUPPORTED and (isinstance(value, str) or key == "patternProperties")
     ]
-    yield from unusable or _unsound(schema, front, at)
+    yield from unsupported
+    if unsupported:
+        return
+    from jsonschema import Draft202012Validator
+
+    for error in Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema):
+        place = (*at, *error.path)
+        message = f"'{place[-1]}' is not as JSON Schema has it: {_cut(error.message)}"
+        hint = "see https://json-schema.org for what may stand there"
+        yield Problem(front.where(place), message, hint)
 
 
 def schema_faults(schema: Mapping[str, Any], data: object) -> list[str]:
@@ -410,52 +350,12 @@ def schema_faults(schema: Mapping[str, Any], data: object) -> list[str]:
     ]
 
 
-def _unsound(schema: Mapping[str, Any], front: Document, at: NodePath) -> Iterator[Problem]:
-    """Where the schema breaks the rules of JSON Schema itself."""
-    from jsonschema import Draft202012Validator
-
-    for error in Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema):
-        place = (*at, *error.path)
-        message = f"'{place[-1]}' is not as JSON Schema has it: {_cut(error.message)}"
-        hint = "see https://json-schema.org for what may stand there"
-        yield Problem(front.where(place), message, hint)
-
-
-def _unusable(root: Mapping[str, Any], key: str | int, value: Any) -> tuple[str, str] | None:
-    """What JSON Schema allows and a prompt file does not, and references that lead nowhere."""
-    if key == "patternProperties":
-        return f"'{key}' is not supported", "use 'properties', or 'additionalProperties'"
-    if key in UNSUPPORTED and isinstance(value, str):
-        return f"'{key}' is not supported", "say it in a 'description'"
-    if key != "$ref" or not isinstance(value, str) or _target(root, value) is not None:
-        return None
-    outside = f"'{key}' refers to something outside of the file"
-    message = f"nothing stands at '{value}'" if value.startswith("#") else outside
-    return message, "put it under '$defs', and use '#/$defs/...'"
-
-
-def _nodes(schema: Mapping[str, Any], at: NodePath) -> Iterator[tuple[NodePath, str | int, Any]]:
-    """Every key and item with its place; behind a `$ref`, those of what it refers to."""
-    queue: list[tuple[NodePath, Any]] = [(at, schema)]
-    while queue:
-        place, node = queue.pop()
-        pairs: Any = node.items() if isinstance(node, Mapping) else ()
-        for key, value in enumerate(node) if isinstance(node, list) else pairs:
-            inner = (*place, key)
-            yield inner, key, value
-            followed = _target(schema, value) if key == "$ref" else None
-            queue.append((inner, value if followed is None else followed))
-
-
-def _target(root: Mapping[str, Any], reference: Any) -> Any:
-    """What `#/...` refers to within ``root``; None where nothing stands."""
-    node: Any = root
-    if not isinstance(reference, str) or reference.partition("/")[0] != "#":
-        return None
-    for part in reference.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        node = node.get(key) if isinstance(node, Mapping) else None
-    return node
+def _keys_of(node: Any, at: NodePath) -> Iterator[tuple[NodePath, Any, Any]]:
+    """Every key of a schema, with its place and what stands below it."""
+    pairs = enumerate(node) if isinstance(node, list) else ()
+    for key, value in node.items() if isinstance(node, dict) else pairs:
+        yield (*at, key), key, value
+        yield from _keys_of(value, (*at, key))
 
 
 def _cut(text: str) -> str:

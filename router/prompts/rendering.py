@@ -20,19 +20,17 @@ from jinja2 import (
     StrictUndefined,
     TemplateError,
     TemplateSyntaxError,
-    Undefined,
     meta,
     nodes,
     pass_context,
 )
 from jinja2.exceptions import SecurityError
-from jinja2.filters import do_indent, do_round
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from kds.brain.errors import DispatchError, Problem
-from kds.brain.yaml_files import nearest
+from kds.brain.yaml_files import did_you_mean
 
 LIMIT_S: Final = 2.0
 """Seconds that one rendering may take. The packaged prompts take milliseconds."""
@@ -44,6 +42,11 @@ times, with ten of context."""
 MOST_TAGS: Final = 10_000
 """`{{` and `{%` in all templates together: reading so many takes a second. What ships has 300."""
 
+_TOO_MANY_TAGS: Final = (
+    f"there are more than {MOST_TAGS:,} template tags in all prompts together",
+    "write fewer {{ ... }} and {% ... %}, or move prompts away",
+)
+
 MAX_REASON: Final = 300
 """Characters of what is wrong: it can quote a text of the template, which may be long."""
 
@@ -51,32 +54,18 @@ MOST_ITEMS: Final = 100_000
 """Items of a list, of those within it too."""
 
 MOST_INDENT: Final = 100
-MOST_DIGITS: Final = 15
-"""What `indent` and `round` accept."""
 
 MAX_NUMBER: Final = 2**53
 """Whole numbers beyond it are not exact in JSON."""
 
 FILTERS: Final = (
-    *("capitalize", "count", "d", "default", "dictsort", "first", "groupby", "indent", "int"),
-    *("items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject"),
-    *("rejectattr", "replace", "reverse", "round", "select", "selectattr", "sort", "string"),
-    *("sum", "title", "trim", "truncate", "unique", "upper", "wordcount"),
+    *("capitalize", "count", "d", "default", "dictsort", "first", "groupby", "int", "items"),
+    *("join", "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr"),
+    *("reverse", "select", "selectattr", "sort", "string", "sum", "title", "trim", "truncate"),
+    *("unique", "upper", "wordcount"),
 )
-"""What a prompt needs, besides `tojson`; the rest of Jinja's filters is for HTML."""
-
-METHODS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
-    (
-        str,
-        "capitalize endswith islower isupper lower lstrip removeprefix removesuffix replace rstrip"
-        " split splitlines startswith strip title upper",
-    ),
-    (dict, "get items keys values"),
-    (tuple, "count grouper index list"),
-    (list, "count index"),
-    ((bool, int, float, bytes, range), ""),
-)
-"""Methods that values have in templates: others can make a text or number of any size."""
+"""What a prompt needs of Jinja's filters, besides `tojson`, `replace`, `round` and `indent`, which
+have limits of their own; the others are for HTML."""
 
 _RENDER_FAULTS: Final = (
     *(TemplateError, ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError),
@@ -99,27 +88,27 @@ class TemplateSource:
     first_line: int = 1
     trusted: bool = False
 
-    def where(self, line: int) -> str:
-        """``path:line`` of a line of the template."""
-        return f"{self.path}:{self.first_line + line - 1}"
-
     def problem(self, message: str, hint: str, line: int = 1) -> Problem:
         """A Problem at a line of the template."""
         return Problem(self.where(line), message, hint)
 
+    def where(self, line: int = 1) -> str:
+        """``path:line`` of a line of the template."""
+        return f"{self.path}:{self.first_line + line - 1}"
+
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What the text of one template shows by itself. Lines are those of its file.
+    """What the text of one template shows by itself.
 
     ``wanted`` are the variables it does not set, with where they are first used; ``own`` those
-    it does; ``references`` the templates it names, None for a computed name.
+    it does; ``includes`` the templates it names.
     """
 
-    faults: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = ()
     wanted: Mapping[str, str] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
-    references: tuple[tuple[str, str | None], ...] = ()
+    includes: frozenset[str] = frozenset()
 
 
 class TemplateSet:
@@ -127,39 +116,36 @@ class TemplateSet:
 
     def __init__(self, sources: Mapping[str, TemplateSource]) -> None:
         self._sources = dict(sources)
-        self._by_path = {source.path: source for source in self._sources.values()}
         self._environment = _sandbox(self._load)
         self._facts: dict[str, _Facts] = {}
         tags = 0
         for name, source in self._sources.items():
             tags += source.text.count("{{") + source.text.count("{%")
-            if tags <= MOST_TAGS:
-                self._facts[name] = _facts(source, self._environment)
-            else:
-                message = f"there are more than {MOST_TAGS:,} template tags in all prompts together"
-                hint = "write fewer {{ ... }} and {% ... %}, or move prompts away"
-                self._facts[name] = _Facts((source.problem(message, hint),))
+            self._facts[name] = (
+                _facts(source, self._environment, self._sources)
+                if tags <= MOST_TAGS
+                else _Facts((source.problem(*_TOO_MANY_TAGS),))
+            )
 
-    def problems(self, name: str) -> tuple[Problem, ...]:
-        """What is wrong with one template by itself; its partials are asked on their own."""
-        facts = self._facts[name]
-        found = [self._reference_problem(name, *reference) for reference in facts.references]
-        return (*facts.faults, *(problem for problem in found if problem is not None))
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the templates."""
+        return tuple(problem for facts in self._facts.values() for problem in facts.problems)
 
-    def is_sound(self, name: str) -> bool:
-        """Whether neither the template nor any of its partials has a problem."""
-        return not any(self.problems(each) for each in self._reachable(name, set()))
+    def variables(self, name: str) -> dict[str, str] | None:
+        """What a template and its partials want, with where each is first used.
 
-    def variables(self, name: str, given: frozenset[str] = frozenset()) -> dict[str, str]:
-        """What a sound template and its partials want, with where each is first used.
-
-        ``given`` are the variables that the templates around it set.
+        None when one of them has a problem.
         """
-        facts = self._facts[name]
-        found = {one: where for one, where in facts.wanted.items() if one not in given}
-        for _, target in facts.references:
-            found = self.variables(target or "", given | facts.own) | found
-        return found
+        seen, queue = dict[str, _Facts](), [name]
+        while queue:
+            if (one := queue.pop()) not in seen:
+                seen[one] = self._facts[one]
+                queue += sorted(self._facts[one].includes)
+        if any(facts.problems for facts in seen.values()):
+            return None
+        own = frozenset[str]().union(*(facts.own for facts in seen.values()))
+        wanted = [pair for facts in reversed(seen.values()) for pair in facts.wanted.items()]
+        return {one: where for one, where in wanted if one not in own}
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
         """Fill in a template. Raises DispatchError when it cannot be rendered.
@@ -171,11 +157,11 @@ class TemplateSet:
             template = self._environment.get_template(name)
             return _joined(template.generate(values)).strip("\n")
         except _RENDER_FAULTS as error:
-            where = self._where(error) or self._sources[name].where(1)
             reason = str(error)[:MAX_REASON] or type(error).__name__
             hint = "correct the template at this line"
             if isinstance(error, SecurityError):
                 hint = "remove it: templates run in a sandbox"
+            where = self._where(error) or self._sources[name].where()
             message = f"the prompt cannot be rendered: {reason}"
             raise DispatchError(message, where=where, hint=hint) from error
         finally:
@@ -185,46 +171,24 @@ class TemplateSet:
         source = self._sources.get(name)
         return (source.text, source.path, lambda: True) if source else None
 
-    def _reference_problem(self, name: str, where: str, target: str | None) -> Problem | None:
-        if target is None:
-            hint = 'write its name in quotes, such as "shared/_context.md"'
-            return Problem(where, "includes a template by a computed name", hint)
-        if target not in self._sources:
-            near = nearest(target, self._sources)
-            hint = f"did you mean '{near}'?" if near else "use a name such as shared/_context.md"
-            return Problem(where, f"includes '{target}', which is not among the prompts", hint)
-        if name in self._reachable(target, set()):
-            return Problem(where, f"includes itself through '{target}'", "remove the include")
-        return None
-
-    def _reachable(self, name: str | None, seen: set[str]) -> set[str]:
-        if name is not None and name in self._facts and name not in seen:
-            seen.add(name)
-            for _, target in self._facts[name].references:
-                self._reachable(target, seen)
-        return seen
-
     def _where(self, error: BaseException) -> str | None:
         """The innermost line of a template in the traceback (Jinja puts them there)."""
+        by_path = {source.path: source for source in self._sources.values()}
         frames = ((frame.f_code.co_filename, at) for frame, at in walk_tb(error.__traceback__))
-        lines = [self._by_path[path].where(at) for path, at in frames if path in self._by_path]
+        lines = [by_path[path].where(at) for path, at in frames if path in by_path]
         return lines[-1] if lines else None
 
 
-def _facts(source: TemplateSource, environment: Environment) -> _Facts:
+def _facts(source: TemplateSource, environment: Environment, known: Mapping[str, object]) -> _Facts:
     try:
         tree = environment.parse(source.text)
         names = list(tree.find_all(nodes.Name))
         wanted = meta.find_undeclared_variables(tree) - set(environment.globals)
-        references = [(source.where(one.lineno), _target(one)) for one in tree.find_all(_INCLUDES)]
-        faults = [
-            source.problem(
-                f"uses '{name}', which templates must not",
-                "remove it; use the declared inputs",
-                node.lineno,
-            )
+        includes = [(_text_of(one, "template"), one.lineno) for one in tree.find_all(_INCLUDES)]
+        private = [
+            (name, node.lineno)
             for node in tree.find_all((nodes.Getattr, nodes.Getitem))
-            if (name := _attribute(node)).startswith("_")
+            if (name := getattr(node, "attr", None) or _text_of(node, "arg")).startswith("_")
         ]
         if not source.trusted:
             environment.compile(tree, raw=True)  # finds unknown filters and tests; spoils the tree
@@ -235,28 +199,31 @@ def _facts(source: TemplateSource, environment: Environment) -> _Facts:
         return _Facts((source.problem("is nested too deeply", "flatten the template"),))
     except ValueError as error:  # a number of thousands of digits
         return _Facts((source.problem(f"is not a Jinja template: {error}", "correct it"),))
+    problems = [
+        source.problem(
+            f"uses '{name}', which templates must not", "remove it; use the declared inputs", line
+        )
+        for name, line in private
+    ]
+    for name, line in includes:
+        if name not in known:
+            message = f"includes '{name}', which is not among the prompts"
+            hint = did_you_mean(name, known, 'write its name in quotes: "shared/_context.md"')
+            problems.append(source.problem(message, hint, line))
     first_use = {node.name: source.where(node.lineno) for node in reversed(names)}
     return _Facts(
-        tuple(faults),
-        {name: first_use.get(name, source.where(1)) for name in sorted(wanted)},
+        tuple(problems),
+        {name: first_use.get(name, source.where()) for name in sorted(wanted)},
         frozenset(node.name for node in names if node.ctx != "load") - wanted,
-        tuple(references),
+        frozenset(name for name, _ in includes if name in known),
     )
 
 
-def _target(node: nodes.Node) -> str | None:
-    """The name that an include gives, or None when it is computed."""
-    template = getattr(node, "template", None)
-    value = template.value if isinstance(template, nodes.Const) else None
-    return value if isinstance(value, str) else None
-
-
-def _attribute(node: nodes.Node) -> str:
-    """The attribute or key that an expression names; "" when it is computed."""
-    name = getattr(node, "attr", None)
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        name = node.arg.value
-    return name if isinstance(name, str) else ""
+def _text_of(node: nodes.Node, field: str) -> str:
+    """The text that stands in a field of a node, or "" when it is computed."""
+    found = getattr(node, field, None)
+    value = found.value if isinstance(found, nodes.Const) else ""
+    return value if isinstance(value, str) else ""
 
 
 # The sandbox
@@ -279,9 +246,6 @@ class _Guards(NodeTransformer):
         self.generic_visit(node)
         return _through(_JOINED, node.nodes[0], node.nodes[1:])
 
-    def visit_ScopedEvalContextModifier(self, node: nodes.Node) -> nodes.Node:  # noqa: N802  # by name
-        raise TemplateSyntaxError("'autoescape' is for HTML", node.lineno)
-
 
 def _through(name: str, value: Any, more: list[nodes.Expr] | None = None) -> nodes.Filter:
     return nodes.Filter(
@@ -290,7 +254,7 @@ def _through(name: str, value: Any, more: list[nodes.Expr] | None = None) -> nod
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, with a time limit."""
+    """Jinja's sandbox, with a time limit, and without methods: some make texts of any size."""
 
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
@@ -309,29 +273,21 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Calls can multiply."""
         _look_at_the_clock()
-        owner = getattr(obj, "__self__", None)
-        if isinstance(owner, str) and obj.__name__ == "replace":
-            return _replace(owner, *args)
         return super().call(context, obj, *args, **kwargs)
 
     def call_binop(self, context: Any, operator_: str, left: Any, right: Any) -> Any:
         """Numbers, and texts and lists with `+`."""
-        joins = operator_ == "+" and isinstance(left, str | list | tuple)
-        if operator_ == "**":
-            raise SecurityError("'**' is not accepted")
-        if not joins and not all(isinstance(one, int | float | Undefined) for one in (left, right)):
+        numbers = all(isinstance(one, int | float) for one in (left, right))
+        if operator_ == "**" or not (numbers or operator_ == "+"):
             raise SecurityError(f"'{operator_}' is only for numbers")
-        return _checked(self.binop_table[operator_](left, right))
+        return _checked(super().call_binop(context, operator_, left, right))
 
     def wrap_str_format(self, value: Any) -> None:
         """Give `format` no way around `is_safe_attribute`."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Only what METHODS list, of values that have a row there."""
-        for kind, allowed in METHODS:
-            if isinstance(obj, kind):
-                return attr in allowed.split()
-        return super().is_safe_attribute(obj, attr, value)
+        """What is not to be called, and not private."""
+        return not callable(value) and super().is_safe_attribute(obj, attr, value)
 
 
 def _sandbox(load: Callable[[str], Any]) -> Environment:
@@ -346,14 +302,19 @@ def _sandbox(load: Callable[[str], Any]) -> Environment:
         optimized=False,  # nothing of a template runs while it is compiled
         finalize=_checked,
     )
-    own: dict[str, Callable[..., Any]] = {
+    filters: dict[str, Callable[..., Any]] = {
         **{name: environment.filters[name] for name in FILTERS},
-        "tojson": _as_json, "replace": _replace, "round": _round, "indent": _indent,
-    }  # fmt: skip
-    environment.filters = {name: _timed(each) for name, each in own.items()}
+        "indent": lambda text, width=4: _replace(text, "\n", "\n" + " " * min(width, MOST_INDENT)),
+        "replace": _replace,
+        "round": lambda number, digits=0: round(float(number), max(digits, 0)),
+        "tojson": lambda value, indent=None: json.dumps(
+            value, ensure_ascii=False, indent=indent and 2
+        ),
+    }
+    environment.filters = {name: _timed(one) for name, one in filters.items()}
     environment.filters |= {_ROUNDS: _rounds, _JOINED: lambda *texts: _joined(map(str, texts))}
     del environment.tests["divisibleby"]  # `%` would format a text
-    environment.globals = {"range": _range, "namespace": environment.globals["namespace"]}
+    environment.globals = {name: environment.globals[name] for name in ("range", "namespace")}
     return environment
 
 
@@ -410,36 +371,8 @@ def _joined(chunks: Iterable[str]) -> str:
     return "".join(parts)
 
 
-def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
-    """As Jinja's and Python's, when the result is not too long."""
+def _replace(text: object, old: str, new: str) -> str:
     text, old, new = str(text), str(old), str(new)
-    most = -1 if count is None else count
-    times = text.count(old) if most < 0 else min(text.count(old), most)
-    if len(text) + times * len(new) > MAX_OUTPUT_CHARS:
+    if len(text) + text.count(old) * len(new) > MAX_OUTPUT_CHARS:
         raise SecurityError(f"a text is longer than {MAX_OUTPUT_CHARS} characters")
-    return text.replace(old, new, most)
-
-
-def _indent(text: str, width: int = 4, first: bool = False, blank: bool = False) -> str:
-    if not 0 <= width <= MOST_INDENT:
-        raise SecurityError(f"'indent' takes at most {MOST_INDENT} characters")
-    return do_indent(text, width, first, blank)
-
-
-def _round(value: Any, precision: int = 0, method: Any = "common") -> float:
-    if not isinstance(value, int | float) or abs(precision) > MOST_DIGITS:
-        raise SecurityError(f"'round' takes a number, and at most {MOST_DIGITS} digits")
-    return do_round(value, precision, method)
-
-
-def _as_json(value: object, indent: int | None = None) -> str:
-    if indent not in (None, 2):
-        raise SecurityError("'tojson' takes indent=2 or none")
-    return json.dumps(value, ensure_ascii=False, indent=indent)
-
-
-def _range(*bounds: int) -> range:
-    items = range(*bounds)
-    if len(items) > MOST_ITEMS:
-        raise SecurityError(f"loops over more than {MOST_ITEMS} numbers")
-    return items
+    return text.replace(old, new)

@@ -103,7 +103,7 @@ def make_agent(tmp_path: Path) -> MakeAgent:
         (folder / "code-executor.md").write_text(EXECUTOR)
         if text is not None:
             (folder / f"{name}.md").write_text(text)
-        library = PromptLibrary.from_roots([tmp_path / "prompts"])
+        library = PromptLibrary.load(packaged=tmp_path / "prompts")
         return Agent.named(name, library, workspace="/w")
 
     return make

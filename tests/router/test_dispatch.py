@@ -41,7 +41,7 @@ def library(tmp_path: Path) -> PromptLibrary:
     for (name, intent), extra in agents.items():
         front = f"name: {name}\ndescription: d\nintent: {intent}\ninputs: [{INPUTS}]\n{extra}"
         (tmp_path / f"internal/{name}.md").write_text(f"---\n{front}---\n{BODY}")
-    return PromptLibrary.from_roots([tmp_path])
+    return PromptLibrary.load(packaged=tmp_path)
 
 
 FEATURES = {

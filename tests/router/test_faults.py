@@ -16,7 +16,7 @@ TABLE = yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text("utf-8"
 READ = {
     "rules": load_rules,
     "english": load_english,
-    "prompts": lambda folder: PromptLibrary.from_roots([folder]),
+    "prompts": lambda folder: PromptLibrary.load(packaged=folder),
 }
 
 

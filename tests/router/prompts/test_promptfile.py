@@ -1,6 +1,5 @@
 """What a prompt file says is read, with the examples beside it; what can be wrong: faults.yaml."""
 
-import json
 import socket
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from kds.router.prompts.promptfile import (
     schema_problems,
 )
 
-from ...effort import bounded
-
 FAULTS = Path(__file__).parents[1] / "faults.yaml"
 GOOD: str = yaml.safe_load(FAULTS.read_text("utf-8"))["sound"]["prompt"]
 
@@ -38,9 +35,9 @@ output: {type: object, properties: {branch: {type: string}}}
 
 
 def parsed(text: str) -> PromptFile:
-    draft = read_prompt(text, path=Path("a.md"), ref="prompts/internal/committer.md")
-    assert draft.prompt is not None, draft.problems
-    return draft.prompt
+    prompt, problems = read_prompt(text, path=Path("a.md"), ref="prompts/internal/committer.md")
+    assert prompt is not None, problems
+    return prompt
 
 
 def test_a_prompt_file_is_read_in_full() -> None:
@@ -61,7 +58,7 @@ def test_a_prompt_file_is_read_in_full() -> None:
 def test_what_follows_from_an_intent_is_read_from_its_file() -> None:
     prompt = parsed(GOOD.replace("confirm: true\n", TRAITS))
     assert prompt.context == (
-        ContextShift(when="question", after=["TEST", "ASK"], shift=0.7),
+        ContextShift(when="question", after=("TEST", "ASK"), shift=0.7),
         ContextShift(when="first", shift=-1.0),
     )
     assert (prompt.absorbs, prompt.tools) == (("ASK",), ("run_tests", "search_memory"))
@@ -153,7 +150,6 @@ def _problems(schema: str) -> list[str]:
         "{type: object}",
         "{type: object, properties: {a: {type: [string, 'null']}}, required: [a]}",
         "{type: object, properties: {pattern: {type: string}, $ref: {type: string}}}",
-        "{type: object, properties: {a: {$ref: '#/$defs/b'}}, $defs: {b: {type: integer}}}",
         "{$schema: 'https://json-schema.org/draft/2020-12/schema', type: object}",
     ],
 )
@@ -168,14 +164,12 @@ def test_a_sound_schema_loads(schema: str) -> None:
         ("{type: array}", "does not describe an object"),
         ("{type: object, required: a}", "'required' is not as JSON Schema has it"),
         ("{type: object, properties: {a: {minimum: low}}}", "'minimum' is not as JSON Schema has"),
-        ("{type: object, properties: {a: {$ref: '#/$defs/b'}}}", "nothing stands at '#/$defs/b'"),
-        ("{type: object, properties: {a: {$ref: '#b'}}}", "nothing stands at '#b'"),
-        ("{type: object, $ref: 'http://x/y.json'}", "refers to something outside"),
+        ("{type: object, properties: {a: {$ref: '#/$defs/b'}}}", "'$ref' is not supported"),
+        ("{type: object, $ref: 'http://x/y.json'}", "'$ref' is not supported"),
         ("{type: object, $defs: {a: {$id: 'http://x/y'}}}", "'$id' is not supported"),
         ("{type: object, $dynamicRef: 'other.json'}", "'$dynamicRef' is not supported"),
         ("{type: object, patternProperties: {a: {}}}", "'patternProperties' is not supported"),
         ("{type: object, properties: {a: {pattern: '^a'}}}", "'pattern' is not supported"),
-        ("{type: object, properties: {next: {$ref: '#'}}}", "more than 5000 keys and items"),
     ],
 )
 def test_what_cannot_be_used_is_said_on_loading(schema: str, said: str) -> None:
@@ -183,28 +177,11 @@ def test_what_cannot_be_used_is_said_on_loading(schema: str, said: str) -> None:
     assert said in problem
 
 
-_TWICE = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(26)}
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "object", "enum": [{}] * 6000},
-        {"type": "object", "$ref": "#/$defs/a0", "$defs": {**_TWICE, "a26": {}}},
-    ],
-)
-def test_a_schema_beyond_all_measure_is_refused(schema: dict[str, Any]) -> None:
-    with bounded():
-        [problem] = _problems(json.dumps(schema))
-    assert "more than 5000 keys and items" in problem
-
-
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(*_: object) -> None:
         raise AssertionError("a schema went to the network")
 
     monkeypatch.setattr(socket.socket, "connect", connect)
-    _problems("{type: object, properties: {a: {$ref: 'http://127.0.0.1:9/x.json'}}}")
     _problems("{$schema: 'http://127.0.0.1:9/meta.json', type: object}")
     schema = {"$schema": "http://127.0.0.1:9/meta.json", "type": "object"}
     assert schema_faults(schema, {"a": 1}) == []
@@ -213,9 +190,8 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_faults_say_where_and_what() -> None:
     schema = {
         "type": "object",
-        "properties": {"steps": {"type": "array", "items": {"$ref": "#/$defs/step"}}},
+        "properties": {"steps": {"type": "array", "items": {"type": "string"}}},
         "required": ["steps", "risk"],
-        "$defs": {"step": {"type": "string"}},
     }
     assert schema_faults(schema, {"steps": ["a", 2]}) == [
         "'risk' is a required property",

@@ -16,7 +16,7 @@ def templates(**texts: str) -> TemplateSet:
 
 
 def problems(**texts: str) -> list[str]:
-    return [str(problem).split("\n")[0] for problem in templates(**texts).problems("main.md")]
+    return [str(problem).split("\n")[0] for problem in templates(**texts).problems()]
 
 
 def rendered(text: str, **values: object) -> str:
@@ -56,9 +56,7 @@ def test_variables_are_counted_through_partials_and_loops() -> None:
         ('a\n{% include "_prt.md" %}', "/p/main.md:12: includes '_prt.md', which is not"),
         ('{% include "../../secret.md" %}', "/p/main.md:11: includes '../../secret.md'"),
         ('{% include "/etc/passwd" %}', "/p/main.md:11: includes '/etc/passwd'"),
-        ("{% include message %}", "/p/main.md:11: includes a template by a computed name"),
-        ('{% include "main.md" %}', "/p/main.md:11: includes itself"),
-        ('{% include "_loop.md" %}', "/p/main.md:11: includes itself through '_loop.md'"),
+        ("{% include message %}", "/p/main.md:11: includes '', which is not"),
         ("a\n{{ message.__class__ }}", "/p/main.md:12: uses '__class__'"),
         ('{{ message["__class__"] }}', "/p/main.md:11: uses '__class__'"),
         ("{{ ''.__class__.mro() }}", "/p/main.md:11: uses '__class__'"),
@@ -66,7 +64,7 @@ def test_variables_are_counted_through_partials_and_loops() -> None:
     ],
 )
 def test_a_wrong_template_is_a_problem_with_its_line(text: str, expected: str) -> None:
-    found = problems(main=text, _part="x", _loop='{% include "main.md" %}')
+    found = problems(main=text, _part="x")
     assert len(found) == 1
     assert found[0].startswith(expected)
 
@@ -78,7 +76,9 @@ def test_a_wrong_template_is_a_problem_with_its_line(text: str, expected: str) -
         ("x\n{{ message|map(attribute='__class__')|join }}", "unsafe"),
         ("x\n{{ (message.format)(1) }}", "unsafe"),
         ("x\n{% for a in range(10**9) %}{% endfor %}", "'**'"),
-        ("x\n{% for a in range(1000000000) %}{% endfor %}", "more than 100000"),
+        ("x\n{% for a in range(1000000000) %}{% endfor %}", "100000"),
+        ('x\n{% include "main.md" %}', "recursion"),
+        ("x\n{{ message.upper() }}", "unsafe"),
         ("x\n{{ 'a' * 1000000000 }}", "only for numbers"),
         ("x\n{{ '%99999999d' % 1 }}", "only for numbers"),
         ("x\n{{ unknown }}", "'unknown' is undefined"),
@@ -110,9 +110,7 @@ def test_values_cannot_be_changed_by_a_template() -> None:
 
 
 WORDS = " ".join(["word"] * 40)
-NESTED = "{% set all = message.split() %}" + "".join(
-    f"{{% for {name} in all %}}" for name in "abcdef"
-)
+NESTED = "{% set all = message|list %}" + "".join(f"{{% for {name} in all %}}" for name in "abcdef")
 DOUBLE = "{% set ns = namespace(s=message, n=9) %}"
 
 
@@ -131,11 +129,8 @@ def sixty_times(change: str) -> str:
         sixty_times("(ns.s, ns.s)") + "{{ ns.s }}",
         sixty_times("(ns.s|string) ~ ([ns.s, ns.s]|tojson)"),
         sixty_times("ns.s|replace('o', 'oooooooooo')"),
-        sixty_times("ns.s.replace('o', 'oooooooooo')"),
         sixty_times("[ns.s, ns.s]|join(ns.s)"),
         sixty_times("(ns.s|list) + (ns.s|list)"),
-        '{{ "a\na"|indent(9999999999) }}',
-        "{{ 5|round(-1000000000) }}",
         "{{ (5).to_bytes(9999999999, 'big') }}",
         "{{ {}.fromkeys(range(100000)) }}",
         "{% macro m() %}{% for i in range(9999) %}" + "text " * 1000 + "{% endfor %}{% endmacro %}"
@@ -164,7 +159,7 @@ def test_includes_that_multiply_are_stopped() -> None:
          "{% endfor %}", "1/3b,2/3a,3/3c"),
         ("{{ items|sort|join(', ') }} {{ items|map('upper')|list|tojson }}", 'a, b, c ["B", "A", "C"]'),  # noqa: E501
         ("{{ items|select('equalto', 'a')|first }}{{ items[1:]|length }}{{ items|last }}", "a2c"),
-        ("{{ 1.256|round(2) }} {{ 1.2|round(method='ceil') }} {{ [1, 2]|sum }}", "1.26 2.0 3"),
+        ("{{ 1.256|round(2) }} {{ 5|round(-1000000000) }} {{ [1, 2]|sum }}", "1.26 5.0 3"),
         ("{% macro m(a, b='x') %}<{{ a }}{{ b }}{{ caller() if b == 'y' }}>{% endmacro %}"
          "{{ m(1) }}{% call m(2, 'y') %}in{% endcall %}", "<1x><2yin>"),
         ("{% set ns = namespace(n=0) %}{% for a in items if a != 'b' %}{% set ns.n = ns.n + 1 %}"
@@ -180,11 +175,6 @@ def test_includes_that_multiply_are_stopped() -> None:
 )  # fmt: skip
 def test_what_prompts_need_of_jinja_works(text: str, expected: str) -> None:
     assert rendered(text, items=["b", "a", "c"]) == expected
-
-
-def test_text_that_escapes_itself_is_not_accepted() -> None:
-    found = problems(main="{% autoescape true %}{{ message }}{% endautoescape %}")
-    assert found == ["/p/main.md:11: is not a Jinja template: 'autoescape' is for HTML"]
 
 
 def test_a_number_of_thousands_of_digits_is_a_problem() -> None:
