@@ -408,8 +408,8 @@ def find_places(scene: Scene, rule: Rule) -> Iterator[Found]:
         places = scene.candidates(need, rule.antecedent, among=lambda m: _is_place(scene, rule, m))
         pool = _where_first(places, newest) or scene.candidates(need, rule.antecedent)
         choice = choose(scene, pool, rule.antecedent)
-        if choice is None:
-            continue
+        if choice is None or any(m.head == choice.mention.head for m in scene.mentions):
+            continue  # with the second: "the header should not be sticky there"
         text = _with_preposition(scene, i, choice.mention)
         yield Found(
             (
